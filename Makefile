@@ -1,0 +1,48 @@
+# Canton: `make test` on a fresh machine sets everything up; `make help` lists the rest.
+PYTHON ?= python3
+VENV   ?= .venv
+TESTS  ?= tests
+JOBS   ?= auto
+
+bin   := $(VENV)/bin
+ready := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test check bench lock docs clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(ready) ## create .venv from the lock file
+
+$(ready): requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Canton needs Python 3.11 or newer; $(PYTHON) is older. Try: make test PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "$(PYTHON) cannot create virtual environments. On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
+	$(bin)/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/dev.txt
+	$(bin)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(bin)/python -m compileall -q src tests
+	@touch $@
+
+test: $(ready) ## run every test that needs neither root nor a server that is not there
+	$(bin)/pytest -n $(JOBS) $(TESTS)
+
+check: $(ready) ## lint, format, types and import contracts
+	$(bin)/ruff check
+	$(bin)/ruff format --check
+	$(bin)/mypy
+	$(bin)/lint-imports --no-cache
+
+bench: $(ready) ## measure the budgets; table on screen, JSON under build/
+	$(bin)/python -m bench
+
+docs: $(ready) ## redraw the figures and tables that are generated from code
+	$(bin)/python -m canton.admin.reference docs
+
+lock: $(ready) ## resolve the dependencies anew (hashes, no registry host)
+	$(bin)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links --upgrade pyproject.toml --output-file requirements/run.txt
+	$(bin)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links --upgrade pyproject.toml --group dev --output-file requirements/dev.txt
+
+clean: ## remove everything that was generated here
+	rm -rf .venv .venv-* build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
