@@ -30,9 +30,9 @@
         ├── InvariantBroken
         └── UnknownStepKind
 
-A leaf fixes its stable code, HTTP status, exit code and what a caller may do about it. The message, written where
-the error is raised, names the object, what was wanted, what was found and what to do next; ``details`` carries
-the same facts for programs.
+A leaf fixes its stable code, HTTP status, exit code and what a caller may do about it. The message, written
+where the error is raised, names the object, what was wanted, what was found and what to do next; ``details``
+carries the same facts for programs.
 """
 
 from __future__ import annotations
