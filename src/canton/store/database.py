@@ -1,0 +1,151 @@
+"""How to reach the database: one place that knows there are two of them.
+
+``Database.write`` is a transaction that may change things, ``Database.read`` one consistent look. What a
+driver raises when the database does not answer leaves here as ``DatabaseUnavailable``: try again.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.engine import URL, Connection, Engine, make_url
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+
+from canton.domain.errors import DatabaseUnavailable, InvalidSetting
+
+Clock = Callable[[], int]
+SECOND = 1_000_000
+# A healthy transaction is over in milliseconds. A process frozen inside one would keep its row locks, and a
+# successor out, for as long as it sleeps: PostgreSQL ends such a session after this time.
+IDLE_IN_TRANSACTION = 5.0
+
+
+def system_clock() -> int:
+    return time.time_ns() // 1000
+
+
+class now(FunctionElement[int]):  # noqa: N801  # reads as the SQL function it is
+    """The database's own clock, in microseconds: all workers on PostgreSQL share it."""
+
+    type = sa.BigInteger()
+    inherit_cache = True
+
+
+@compiles(now, "postgresql")
+def _now_on_postgresql(*_: object, **__: object) -> str:
+    # Not clock_timestamp(): that one is volatile, and the planner would not use an index with it.
+    return "(extract(epoch from statement_timestamp()) * 1000000)::bigint"
+
+
+@compiles(now, "sqlite")
+def _now_on_sqlite(*_: object, **__: object) -> str:
+    return "canton_now()"
+
+
+class Database:
+    """An open database; made in ``wiring`` or in a test, handed to whoever needs it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.is_postgresql = engine.dialect.name == "postgresql"
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction that commits when the block ends and leaves nothing when it raises."""
+        with _foreign_errors_stop_here(self.engine), self.engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """One consistent snapshot; nothing can be changed in it."""
+        with _foreign_errors_stop_here(self.engine), self.engine.connect() as connection:
+            options = {"isolation_level": "REPEATABLE READ"} if self.is_postgresql else {"canton_read": True}
+            with connection.execution_options(**options, postgresql_readonly=True).begin():
+                yield connection
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+def open_database(
+    url: str | URL, clock: Clock = system_clock, idle_in_transaction: float = IDLE_IN_TRANSACTION
+) -> Database:
+    """Open ``sqlite:///path`` or ``postgresql://…``; nothing is created or changed by opening."""
+    parsed = _parse(url)
+    if parsed.get_backend_name() == "sqlite":
+        return Database(_sqlite(parsed, clock))
+    return Database(_postgresql(parsed, idle_in_transaction))
+
+
+def _parse(url: str | URL) -> URL:
+    try:
+        parsed = make_url(url)
+    except sa.exc.ArgumentError as error:
+        raise InvalidSetting(
+            "the database address is not a URL; write sqlite:///path/to/canton.db or postgresql://user@host/name"
+        ) from error
+    backend = parsed.get_backend_name()
+    if backend not in ("sqlite", "postgresql"):
+        raise InvalidSetting(
+            f'the database "{backend}" is not supported; use sqlite:///path or postgresql://user@host/name',
+            found=backend,
+        )
+    return parsed
+
+
+def _sqlite(url: URL, clock: Clock) -> Engine:
+    engine = sa.create_engine(url, connect_args={"timeout": 30.0})
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: sqlite3.Connection, _record: object) -> None:
+        # Canton says BEGIN itself (below): the driver's own guess would start write transactions too late.
+        connection.isolation_level = None
+        connection.create_function("canton_now", 0, clock)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        # IMMEDIATE queues for the one writer's place: a reader that turns writer late would be refused.
+        read_only = connection.get_execution_options().get("canton_read")
+        connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
+
+    return engine
+
+
+def _postgresql(url: URL, idle_in_transaction: float) -> Engine:
+    milliseconds = int(idle_in_transaction * 1000)
+    arguments: dict[str, Any] = {
+        "application_name": "canton",
+        "connect_timeout": 5,
+        "options": f"-c idle_in_transaction_session_timeout={milliseconds}",
+    }
+    return sa.create_engine(
+        url.set(drivername="postgresql+psycopg"),
+        connect_args=arguments,
+        pool_size=8,
+        max_overflow=8,
+        pool_pre_ping=False,
+    )
+
+
+@contextmanager
+def _foreign_errors_stop_here(engine: Engine) -> Iterator[None]:
+    try:
+        yield
+    except (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.InternalError) as error:
+        where = engine.url.render_as_string(hide_password=True)
+        raise DatabaseUnavailable(
+            f"the database {where} did not carry out a statement: {error.orig}; "
+            "check that it runs and has space, then try again",
+        ) from error
+    except sa.exc.TimeoutError as error:
+        raise DatabaseUnavailable("no database connection became free in time; try again") from error

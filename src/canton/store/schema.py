@@ -1,0 +1,213 @@
+"""What is kept.
+
+Every table says in ``info["holds"]`` what its columns are: *intent* (what Canton wants or decided),
+*observation* (what a driver saw), *journal* (what was tried and what came of it) or *record* (what happened,
+never changed again). No table mixes intent and observation.
+
+Instants are whole microseconds since 1970 UTC: one type, one arithmetic and one text to hash on both.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+INTENT = {"holds": "intent"}
+OBSERVATION = {"holds": "observation"}
+JOURNAL = {"holds": "journal"}
+RECORD = {"holds": "record"}
+
+Document = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
+
+tenant = Table(
+    "tenant",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("version", Integer, nullable=False, server_default=text("1")),
+    Column("created_at", BigInteger, nullable=False),
+    info=INTENT,
+)
+
+node = Table(
+    "node",
+    metadata,
+    Column("xname", String, primary_key=True),
+    Column("nid", Integer, unique=True),
+    Column("state", String, nullable=False),
+    Column("tenant", ForeignKey("tenant.name"), index=True),
+    Column("version", Integer, nullable=False, server_default=text("1")),
+    Column("changed_at", BigInteger, nullable=False),
+    info=INTENT,
+)
+
+node_observation = Table(
+    "node_observation",
+    metadata,
+    Column("xname", ForeignKey("node.xname", ondelete="CASCADE"), primary_key=True),
+    Column("power", String),
+    Column("seen_at", BigInteger, nullable=False),
+    info=OBSERVATION,
+)
+
+plan = Table(
+    "plan",
+    metadata,
+    Column("digest", String, primary_key=True),
+    Column("body", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    info=RECORD,
+)
+
+operation = Table(
+    "operation",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("kind", String, nullable=False),
+    Column("tenant", String),
+    Column("actor", String, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("plan", ForeignKey("plan.digest"), nullable=False),
+    Column("step_kinds", Text, nullable=False),
+    Column("state", String, nullable=False),
+    Column("attention", Document),
+    Column("cancel_by", String),
+    Column("worker", String),
+    Column("fence", BigInteger, nullable=False, server_default=text("0")),
+    Column("due_at", BigInteger),
+    Column("touched_at", BigInteger, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("ended_at", BigInteger),
+    info=JOURNAL,
+)
+# Only operations that a worker may take have a due time, so a million finished ones cost a claim nothing.
+Index(
+    "ix_operation_due",
+    operation.c.due_at,
+    postgresql_where=operation.c.due_at.is_not(None),
+    sqlite_where=operation.c.due_at.is_not(None),
+)
+Index("ix_operation_tenant_created", operation.c.tenant, operation.c.created_at)
+
+step = Table(
+    "step",
+    metadata,
+    Column("operation", ForeignKey("operation.id"), nullable=False),
+    Column("n", Integer, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("target", String, nullable=False),
+    Column("state", String, nullable=False),
+    Column("acts", Integer, nullable=False, server_default=text("0")),
+    Column("failures", Integer, nullable=False, server_default=text("0")),
+    Column("begun_at", BigInteger),
+    Column("acted_at", BigInteger),
+    Column("held_at", BigInteger),
+    Column("not_before", BigInteger),
+    Column("changed_at", BigInteger, nullable=False),
+    Column("evidence", Document),
+    Column("error", Document),
+    PrimaryKeyConstraint("operation", "n"),
+    info=JOURNAL,
+)
+
+claim = Table(
+    "claim",
+    metadata,
+    Column("node", ForeignKey("node.xname"), primary_key=True),
+    Column("operation", ForeignKey("operation.id"), nullable=False, index=True),
+    Column("purpose", Text, nullable=False),
+    Column("since", BigInteger, nullable=False),
+    info=INTENT,
+)
+
+idempotency = Table(
+    "idempotency",
+    metadata,
+    Column("actor", String, nullable=False),
+    Column("key", String, nullable=False),
+    Column("request", String, nullable=False),
+    Column("operation", ForeignKey("operation.id"), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("actor", "key"),
+    info=RECORD,
+)
+
+worker = Table(
+    "worker",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("host", String, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("started_at", BigInteger, nullable=False),
+    Column("seen_at", BigInteger, nullable=False),
+    info=OBSERVATION,
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", BigInteger, nullable=False),
+    Column("actor", String, nullable=False),
+    Column("action", String, nullable=False),
+    Column("subject", String, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("details", Text, nullable=False),
+    Column("previous", String, nullable=False),
+    Column("hash", String, nullable=False),
+    info=RECORD,
+)
+
+audit_head = Table(
+    "audit_head",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("hash", String, nullable=False),
+    CheckConstraint("id = 1", name="one_row"),
+    info=RECORD,
+)
+
+stream = Table(
+    "stream",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("last", BigInteger, nullable=False),
+    info=RECORD,
+)
+
+event = Table(
+    "event",
+    metadata,
+    Column("stream", ForeignKey("stream.name"), nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("subject", String, nullable=False),
+    Column("body", Document, nullable=False),
+    PrimaryKeyConstraint("stream", "seq"),
+    info=RECORD,
+)
