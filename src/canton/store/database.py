@@ -14,6 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import event
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, Connection, Engine, make_url
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
@@ -59,13 +60,13 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A transaction that commits when the block ends and leaves nothing when it raises."""
-        with _foreign_errors_stop_here(self.engine), self.engine.begin() as connection:
+        with foreign_errors_stop_here(self.engine), self.engine.begin() as connection:
             yield connection
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """One consistent snapshot; nothing can be changed in it."""
-        with _foreign_errors_stop_here(self.engine), self.engine.connect() as connection:
+        with foreign_errors_stop_here(self.engine), self.engine.connect() as connection:
             options = {"isolation_level": "REPEATABLE READ"} if self.is_postgresql else {"canton_read": True}
             with connection.execution_options(**options, postgresql_readonly=True).begin():
                 yield connection
@@ -115,7 +116,8 @@ def _sqlite(url: URL, clock: Clock) -> Engine:
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
         # IMMEDIATE queues for the one writer's place: a reader that turns writer late would be refused.
-        read_only = connection.get_execution_options().get("canton_read")
+        read_only = bool(connection.get_execution_options().get("canton_read"))
+        connection.exec_driver_sql(f"PRAGMA query_only = {read_only:d}")
         connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
 
     return engine
@@ -137,8 +139,17 @@ def _postgresql(url: URL, idle_in_transaction: float) -> Engine:
     )
 
 
+def insert_new(connection: Connection, table: sa.Table, rows: list[dict[str, Any]], **values: Any) -> int:
+    """Insert the rows whose key is not there yet; answers how many were new."""
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    stamped: list[dict[str, Any]] = [row | values for row in rows]
+    key = next(iter(table.primary_key.columns))
+    insert = dialect.insert(table).values(stamped).on_conflict_do_nothing().returning(key)
+    return len(connection.execute(insert).all())
+
+
 @contextmanager
-def _foreign_errors_stop_here(engine: Engine) -> Iterator[None]:
+def foreign_errors_stop_here(engine: Engine) -> Iterator[None]:
     try:
         yield
     except (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.InternalError) as error:

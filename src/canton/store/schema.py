@@ -121,7 +121,7 @@ step = Table(
     Column("target", String, nullable=False),
     Column("state", String, nullable=False),
     Column("acts", Integer, nullable=False, server_default=text("0")),
-    Column("failures", Integer, nullable=False, server_default=text("0")),
+    Column("tries", Integer, nullable=False, server_default=text("0")),
     Column("begun_at", BigInteger),
     Column("acted_at", BigInteger),
     Column("held_at", BigInteger),

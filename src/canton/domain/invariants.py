@@ -1,0 +1,171 @@
+"""What must hold in every reachable state: one function per rule, shared by planners, reconciler and tests.
+
+A rule's name is its function's name and its docstring is the reason for it; it yields what breaks it, as
+(subject, found). Rules read one ``World`` and report; they never repair. A port of something other than a
+compute node (a gateway, a storage server) may carry one tenant; whether the right one, ``isolation`` proves.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+
+from canton.domain.errors import InvariantBroken
+from canton.domain.lifecycle import is_transient, must_have_tenant
+from canton.domain.node import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """An operation's exclusive hold on a node, not yet released."""
+
+    node: str
+    operation: str
+    purpose: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """A switch edge port as it was read back."""
+
+    name: str
+    node: str | None
+    """The xname of the compute node behind it; none when something else is."""
+    tenants: frozenset[str]
+    """Whose segments it carries."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """One consistent snapshot of what the rules speak about."""
+
+    nodes: tuple[Node, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    operations: frozenset[str] = frozenset()
+    """The operations that are open."""
+    ports: tuple[Port, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A rule that does not hold, and where."""
+
+    invariant: str
+    subject: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.found} ({self.invariant})"
+
+
+Findings: TypeAlias = Iterator[tuple[str, str]]
+
+
+def tenant_matches_state(world: World) -> Findings:
+    """A tenant's name on a node that is nobody's would let policy and planners take it for that tenant's."""
+    for node in world.nodes:
+        if must_have_tenant(node.state) != (node.tenant is not None):
+            yield (
+                node.xname,
+                f"is {node.state} and {f'names {node.tenant}' if node.tenant else 'names no tenant'}",
+            )
+
+
+def transient_node_is_claimed(world: World) -> Findings:
+    """A node in the middle of a change that no open operation drives would stay there for ever."""
+    driven = {claim.node for claim in world.claims if claim.operation in world.operations}
+    for node in world.nodes:
+        if is_transient(node.state) and node.xname not in driven:
+            yield node.xname, f"is {node.state} and no open operation claims it"
+
+
+def one_claim_per_node(world: World) -> Findings:
+    """Two operations on one node would undo each other's steps and each read back the other's work."""
+    for node, count in Counter(claim.node for claim in world.claims).items():
+        if count > 1:
+            holders = sorted(claim.operation for claim in world.claims if claim.node == node)
+            yield node, f"is claimed {count} times, by {', '.join(holders)}"
+
+
+def claim_has_open_operation(world: World) -> Findings:
+    """A claim that outlives its operation keeps everybody else out and nobody will release it."""
+    for claim in world.claims:
+        if claim.operation not in world.operations:
+            yield claim.node, f"is claimed for '{claim.purpose}' by {claim.operation}, which is not open"
+
+
+def one_tenant_per_port(world: World) -> Findings:
+    """Two tenants on one port can reach each other, which is what Canton exists to prevent."""
+    for port in world.ports:
+        if len(port.tenants) > 1:
+            yield port.name, f"carries {_listed(port.tenants)}"
+
+
+def port_between_tenants_is_empty(world: World) -> Findings:
+    """A node that is nobody's, or unknown, was not proved clean for anybody and must reach no tenant."""
+    owned = {node.xname: must_have_tenant(node.state) for node in world.nodes}
+    for port in world.ports:
+        if port.tenants and port.node is not None and not owned.get(port.node, False):
+            yield port.name, f"carries {_listed(port.tenants)} to {port.node}, which is nobody's"
+
+
+def port_carries_own_tenant(world: World) -> Findings:
+    """A tenant's root on the node would otherwise sit inside another tenant's network."""
+    owners = {node.xname: node.tenant for node in world.nodes if must_have_tenant(node.state)}
+    for port in world.ports:
+        if port.node in owners and (foreign := port.tenants - {owners[port.node]}):
+            yield port.name, f"carries {_listed(foreign)} to {port.node}, which is {owners[port.node]}'s"
+
+
+def nid_is_unique(world: World) -> Findings:
+    """Host names and boot parameters go by nid, so one nid on two nodes boots one tenant's node as another's."""
+    holders: dict[int, list[str]] = {}
+    for node in world.nodes:
+        if node.nid is not None:
+            holders.setdefault(node.nid, []).append(node.xname)
+    for nid, xnames in holders.items():
+        if len(xnames) > 1:
+            yield f"nid {nid}", f"belongs to {' and '.join(sorted(xnames))}"
+
+
+INVARIANTS: tuple[Callable[[World], Findings], ...] = (
+    tenant_matches_state,
+    transient_node_is_claimed,
+    one_claim_per_node,
+    claim_has_open_operation,
+    one_tenant_per_port,
+    port_between_tenants_is_empty,
+    port_carries_own_tenant,
+    nid_is_unique,
+)
+
+
+def name_of(invariant: Callable[[World], Findings]) -> str:
+    """The name a rule is reported by."""
+    return invariant.__name__.replace("_", "-")
+
+
+def violations(world: World) -> list[Violation]:
+    """Everything that does not hold, rule by rule."""
+    return [
+        Violation(name_of(invariant), subject, found) for invariant in INVARIANTS for subject, found in invariant(world)
+    ]
+
+
+def require(world: World) -> None:
+    """Raise ``InvariantBroken`` with everything that does not hold."""
+    broken = violations(world)
+    if broken:
+        raise InvariantBroken(
+            f"Canton's own rules do not hold, {len(broken)} found: {'; '.join(map(str, broken[:5]))}"
+            f"{'; …' if len(broken) > 5 else ''}. A person must look at these before the nodes are used",
+            violations=[[each.invariant, each.subject, each.found] for each in broken],
+        )
+
+
+def _listed(names: frozenset[str]) -> str:
+    return " and ".join(sorted(names))

@@ -1,0 +1,127 @@
+"""One step: what it saw decides what happens next. Pure.
+
+``judge`` takes a step, its row and a sighting and answers with the row to write. ``acting`` means: act now, once
+this row is written. Everything a crash may interrupt is decided by looking first, so it can be decided again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from canton.domain.data import JsonObject
+from canton.domain.errors import PermanentFailure, Remedy, StepFailure
+from canton.domain.operation import StepState
+from canton.operations.kinds import Pace
+from canton.operations.plan import Step
+from canton.store.database import SECOND
+from canton.store.journal import StepRow
+
+Sighting = JsonObject | StepFailure
+Jitter = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When a judgement is made; ``jitter`` draws from 0 to 1, so that many failures do not come back at once."""
+
+    now: int
+    jitter: Jitter
+
+
+def reached(goal: JsonObject, seen: JsonObject) -> bool:
+    """The goal is reached when everything it names is seen; what else is seen does not matter."""
+    return all(name in seen and seen[name] == value for name, value in goal.items())
+
+
+def judge(step: Step, row: StepRow, pace: Pace, sighting: Sighting, moment: Moment) -> StepRow:
+    """What to write after a look: done, holding, waiting, failed, or acting."""
+    row = replace(row, begun_at=moment.now if row.begun_at is None else row.begun_at)
+    if isinstance(sighting, StepFailure):
+        return _after_failure(step, replace(row, tries=row.tries + 1), pace, sighting, moment)
+    row = replace(row, evidence=sighting)
+    if reached(step.goal, sighting):
+        return _at_goal(step, row, moment)
+    row = replace(row, held_at=None)
+    if moment.now >= _deadline(step, row):
+        return _failed(row, _deadline_passed(step))
+    if row.acted_at is not None and moment.now < row.acted_at + _microseconds(pace.settle):
+        return _wait(step, row, pace.poll, moment)
+    if row.tries >= pace.tries:
+        return _failed(row, _tries_spent(step, row))
+    return replace(
+        row,
+        state=StepState.ACTING,
+        acts=row.acts + 1,
+        tries=row.tries + 1,
+        acted_at=moment.now,
+        not_before=None,
+        error=None,
+    )
+
+
+def judge_act(
+    step: Step, row: StepRow, pace: Pace, sighting: Sighting, answer: StepFailure | None, moment: Moment
+) -> StepRow:
+    """What to write after an act and its read-back. What is seen outranks what the device answered."""
+    if isinstance(sighting, StepFailure):
+        return _after_failure(step, row, pace, sighting, moment)
+    row = replace(row, evidence=sighting)
+    if reached(step.goal, sighting):
+        return _at_goal(step, row, moment)
+    if answer is not None:
+        return _after_failure(step, row, pace, answer, moment)
+    if moment.now >= _deadline(step, row):
+        return _failed(row, _deadline_passed(step))
+    return _wait(step, row, pace.poll, moment)
+
+
+def _at_goal(step: Step, row: StepRow, moment: Moment) -> StepRow:
+    row = replace(row, held_at=moment.now if row.held_at is None else row.held_at, error=None)
+    until = (row.held_at or 0) + _microseconds(step.hold_down)
+    if moment.now >= until:
+        return replace(row, state=StepState.DONE, not_before=None)
+    return replace(row, state=StepState.HOLDING, not_before=until)
+
+
+def _after_failure(step: Step, row: StepRow, pace: Pace, failure: StepFailure, moment: Moment) -> StepRow:
+    if failure.remedy is not Remedy.TEMPORARY:
+        return _failed(row, failure)
+    if moment.now >= _deadline(step, row):
+        return _failed(row, _deadline_passed(step, failure))
+    if row.tries >= pace.tries:
+        return _failed(row, _tries_spent(step, row, failure))
+    pause = min(pace.backoff_limit, pace.backoff * 2 ** (row.tries - 1)) * (0.5 + moment.jitter() / 2)
+    return replace(_wait(step, row, pause, moment), error=describe(failure))
+
+
+def _wait(step: Step, row: StepRow, seconds: float, moment: Moment) -> StepRow:
+    # Never past the deadline: the last look is at the deadline itself, and decides.
+    not_before = min(moment.now + _microseconds(seconds), _deadline(step, row))
+    return replace(row, state=StepState.WAITING, not_before=not_before)
+
+
+def _failed(row: StepRow, failure: StepFailure) -> StepRow:
+    return replace(row, state=StepState.FAILED, not_before=None, error=describe(failure))
+
+
+def describe(failure: StepFailure) -> JsonObject:
+    return {"code": failure.code, "message": failure.message, "details": failure.details}
+
+
+def _deadline(step: Step, row: StepRow) -> int:
+    return (row.begun_at or 0) + _microseconds(step.deadline)
+
+
+def _deadline_passed(step: Step, last: StepFailure | None = None) -> StepFailure:
+    found = f"; last: {last.message}" if last else ""
+    return PermanentFailure(f"{step.target} did not reach {dict(step.goal)} within {step.deadline:g} s{found}")
+
+
+def _tries_spent(step: Step, row: StepRow, last: StepFailure | None = None) -> StepFailure:
+    found = f"; last: {last.message}" if last else ""
+    return PermanentFailure(f"{step.target} did not reach {dict(step.goal)} in {row.tries} tries{found}")
+
+
+def _microseconds(seconds: float) -> int:
+    return round(seconds * SECOND)

@@ -1,0 +1,223 @@
+"""One leased operation: start what can run, record what came of it, come to rest.
+
+Every write shows the fence first. Whatever interrupts a drive (the database, a lost lease, the end of the
+process) is left to whoever takes the operation next: there is one way to recover, and it is to look again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
+
+from sqlalchemy.engine import Connection
+
+from canton.domain.data import JsonObject
+from canton.domain.errors import CantonError, PermanentFailure, StepFailure, TemporaryFailure
+from canton.domain.operation import StepState
+from canton.operations.attempt import Jitter, Moment, Sighting, judge, judge_act
+from canton.operations.board import Board, Rest, lay_out
+from canton.operations.endings import Because, settle
+from canton.operations.kinds import Call, Kinds, StepKind
+from canton.operations.lease import Lease
+from canton.operations.plan import Plan, Step, from_json
+from canton.store import journal, leases, outbox, plans
+from canton.store.database import SECOND
+from canton.store.journal import StepRow
+
+T = TypeVar("T")
+
+
+class Writer(Protocol):
+    """Runs a function in a write transaction, off the event loop."""
+
+    async def __call__(self, change: Callable[[Connection], T]) -> T: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """What a drive works with; shared by all drives of a worker."""
+
+    kinds: Kinds
+    write: Writer
+    slot: Callable[[str], AbstractAsyncContextManager[None]]
+    """A place among the calls under way on a device."""
+    jitter: Jitter
+    parallel: int
+    stopping: Callable[[], bool]
+
+
+def load(connection: Connection, lease: Lease, hands: Hands) -> Drive:
+    """The drive of a leased operation, from its rows as they are now."""
+    lease.cancel_by = leases.hold(connection, lease.operation, lease.fence).cancel_by
+    operation = journal.find(connection, lease.operation)
+    plan = from_json(plans.find(connection, operation.plan))
+    board = lay_out(plan, journal.steps(connection, operation.id), operation.state)
+    return Drive(lease, operation, plan, board, hands)
+
+
+def hand_back(connection: Connection, lease: Lease) -> None:
+    """Give up a lease before its time; the operation is due at once."""
+    leases.hold(connection, lease.operation, lease.fence)
+    leases.release(connection, lease.operation, None)
+
+
+class Drive:
+    def __init__(self, lease: Lease, operation: journal.Operation, plan: Plan, board: Board, hands: Hands) -> None:
+        self.lease = lease
+        self.operation = operation
+        self.plan = plan
+        self.board = board
+        self.hands = hands
+        self._batch_sizes = {name: kind.pace.batch for name, kind in hands.kinds.items()}
+        self._parallel = asyncio.Semaphore(hands.parallel)
+        self._running: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        try:
+            while True:
+                self._start()
+                if self._running:
+                    await self._collect()
+                elif await self._rest():
+                    return
+        finally:
+            for task in self._running:
+                task.cancel()
+            await asyncio.gather(*self._running, return_exceptions=True)
+
+    def _start(self) -> None:
+        if self.hands.stopping():
+            return
+        cancelled = self.lease.cancel_by is not None
+        for batch in self.board.start(self.lease.now(), self._batch_sizes, cancelled=cancelled):
+            self._running.add(asyncio.create_task(self._attempt(batch)))
+
+    async def _collect(self) -> None:
+        """Wait until a batch is over, or a step that waits is due."""
+        timer = None if self.hands.stopping() else self.board.next_timer()
+        timeout = None if timer is None else max(0.0, (timer - self.lease.now()) / SECOND)
+        done, self._running = await asyncio.wait(self._running, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+
+    async def _attempt(self, batch: Sequence[Step]) -> None:
+        try:
+            async with self.hands.slot(batch[0].device), self._parallel:
+                if not self.hands.stopping():
+                    await self._look_and_act(self.hands.kinds[batch[0].kind], batch)
+        finally:
+            self.board.finish(step.n for step in batch)
+
+    async def _look_and_act(self, kind: StepKind, batch: Sequence[Step]) -> None:
+        calls = {step.n: Call(self.operation.id, self.lease.fence, step) for step in batch}
+        seen = await _observe(kind, list(calls.values()))
+        moment = self._moment()
+        rows = [judge(step, self.board.rows[step.n], kind.pace, seen[step.n], moment) for step in batch]
+        await self._record(rows)
+
+        acting = [row for row in rows if row.state is StepState.ACTING]
+        if not acting:
+            return
+        self.lease.require()
+        acted_on = [calls[row.n] for row in acting]
+        answers, certain = await _act(kind, acted_on)
+        seen = await _observe(kind, acted_on)
+        moment = self._moment()
+        await self._record(
+            [
+                judge_act(
+                    calls[row.n].step,
+                    replace(row, acted_at=None) if certain and row.n in answers else row,
+                    kind.pace,
+                    seen[row.n],
+                    answers.get(row.n),
+                    moment,
+                )
+                for row in acting
+            ]
+        )
+
+    def _moment(self) -> Moment:
+        return Moment(self.lease.now(), self.hands.jitter)
+
+    async def _record(self, rows: Sequence[StepRow]) -> None:
+        rows = [replace(row, changed_at=self.lease.now()) for row in rows]
+        events = [_step_event(self.operation.id, row) for row in rows if self._is_news(row)]
+
+        def change(connection: Connection) -> leases.Held:
+            held = leases.hold(connection, self.operation.id, self.lease.fence)
+            journal.save(connection, self.operation.id, rows)
+            outbox.append(connection, self.operation.tenant or outbox.PROVIDER, events)
+            return held
+
+        self._learn(await self.hands.write(change))
+        for row in rows:
+            self.board.update(row)
+
+    def _is_news(self, row: StepRow) -> bool:
+        return row.state is not StepState.ACTING and row.state is not self.board.rows[row.n].state
+
+    def _learn(self, held: leases.Held) -> None:
+        self.lease.cancel_by = held.cancel_by
+        self.lease.synchronise(held.at)
+
+    async def _rest(self) -> bool:
+        """Leave the operation where it can stay; False when there is a reason to go on."""
+        heard = self.lease.cancel_by
+        rest = Rest(due_at=self.lease.now()) if self.hands.stopping() else self.board.rest(heard)
+
+        def change(connection: Connection) -> leases.Held:
+            held = leases.hold(connection, self.operation.id, self.lease.fence)
+            if held.cancel_by != heard and not self.hands.stopping():
+                return held
+            if rest.state is None:
+                leases.release(connection, self.operation.id, rest.due_at)
+            else:
+                because = Because("canton", self.operation.reason)
+                settle(connection, self.operation, self.plan, rest.state, because, rest.attention)
+            return held
+
+        held = await self.hands.write(change)
+        self._learn(held)
+        return held.cancel_by == heard or self.hands.stopping()
+
+
+def _step_event(operation_id: str, row: StepRow) -> outbox.Event:
+    body: JsonObject = {"step": row.n, "kind": row.kind, "target": row.target, "state": row.state, "error": row.error}
+    return outbox.Event(kind="step.changed", subject=operation_id, body=body)
+
+
+async def _observe(kind: StepKind, calls: Sequence[Call]) -> Mapping[int, Sighting]:
+    answers = await _call(kind, calls, kind.observe(calls))
+    if isinstance(answers, StepFailure):
+        return {call.step.n: answers for call in calls}
+    unseen = PermanentFailure(f"step kind {kind.name} has a defect: it did not say what it saw")
+    return {call.step.n: answers.get(call.step.n, unseen) for call in calls}
+
+
+async def _act(kind: StepKind, calls: Sequence[Call]) -> tuple[Mapping[int, StepFailure], bool]:
+    """The refusals, and whether they are certain: without an answer an act may still have happened."""
+    answers = await _call(kind, calls, kind.act(calls))
+    if isinstance(answers, StepFailure):
+        return {call.step.n: answers for call in calls}, False
+    return answers, True
+
+
+async def _call(
+    kind: StepKind, calls: Sequence[Call], answer: Awaitable[Mapping[int, T]]
+) -> Mapping[int, T] | StepFailure:
+    """Call a device within its time; whatever goes wrong is a failure of these steps and of nothing else."""
+    try:
+        async with asyncio.timeout(kind.pace.timeout):
+            return await answer
+    except TimeoutError:
+        return TemporaryFailure(f"{kind.name}: {calls[0].step.device} gave no answer within {kind.pace.timeout:g} s")
+    except StepFailure as failure:
+        return failure
+    except CantonError as error:
+        return TemporaryFailure(f"{kind.name}: {error.message}")
+    except Exception as error:
+        return PermanentFailure(f"step kind {kind.name} has a defect: {type(error).__name__}: {error}")

@@ -1,0 +1,98 @@
+"""How an operation comes to rest: one transaction for its state, its nodes, its claims, the audit and the event.
+
+Lock order, the same in every transaction of Canton: operation, steps, nodes, claims, audit head, stream.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy.engine import Connection
+
+from canton.domain.data import JsonObject
+from canton.domain.errors import InvalidTransition
+from canton.domain.lifecycle import NodeEvent, NodeState, must_have_tenant, next_state
+from canton.domain.node import Node
+from canton.domain.operation import ENDED, OperationState
+from canton.operations.plan import Move, Plan
+from canton.store import audit, claims, journal, nodes, outbox
+
+
+@dataclass(frozen=True, slots=True)
+class Because:
+    """Who or what brings an operation to a state, and why."""
+
+    actor: str
+    reason: str
+
+
+def settle(
+    connection: Connection,
+    operation: journal.Operation,
+    plan: Plan,
+    state: OperationState,
+    because: Because,
+    attention: JsonObject | None = None,
+) -> None:
+    """Bring an operation that is locked by this transaction to ``state``."""
+    journal.set_state(connection, operation.id, state, attention)
+    if state in ENDED:
+        journal.skip_pending(connection, operation.id)
+        _end_moves(connection, plan, state)
+        claims.release(connection, operation.id)
+    announce(connection, operation.id, operation.tenant, f"operation.{state}", because, attention)
+
+
+def announce(
+    connection: Connection,
+    operation_id: str,
+    tenant: str | None,
+    action: str,
+    because: Because,
+    details: JsonObject | None = None,
+) -> None:
+    """Write what happened to the audit chain and to the tenant's events."""
+    body = dict(details or {})
+    audit.append(
+        connection,
+        actor=because.actor,
+        action=action,
+        subject=operation_id,
+        reason=because.reason,
+        details=body,
+    )
+    event = outbox.Event(kind=action, subject=operation_id, body={"reason": because.reason, **body})
+    outbox.append(connection, tenant or outbox.PROVIDER, [event])
+
+
+def start_moves(connection: Connection, plan: Plan) -> None:
+    """The life-cycle events of an operation's first transaction; one that is not possible refuses it."""
+    moves = {move.node: move for move in plan.moves if move.start}
+    for node in nodes.find(connection, sorted(moves)):
+        move = moves[node.xname]
+        _put(connection, node, next_state(node.state, move.start or NodeEvent.ABANDON), move.tenant)
+
+
+def _end_moves(connection: Connection, plan: Plan, state: OperationState) -> None:
+    """The life-cycle events of its last. An operation that was given up leaves what was in between in doubt."""
+    moves = {move.node: move for move in plan.moves}
+    for node in nodes.find(connection, plan.nodes):
+        move = moves.get(node.xname, Move(node.xname))
+        events = {OperationState.DONE: move.done, OperationState.ABANDONED: NodeEvent.ABANDON}
+        event = events.get(state, move.undone)
+        if event is not None:
+            _put(connection, node, _next_or_doubt(node.state, event), move.tenant)
+
+
+def _next_or_doubt(state: NodeState, event: NodeEvent) -> NodeState:
+    """A node that somebody put in doubt meanwhile is not brought back by an operation that ends well."""
+    try:
+        return next_state(state, event)
+    except InvalidTransition:
+        return next_state(state, NodeEvent.ABANDON)
+
+
+def _put(connection: Connection, node: Node, state: NodeState, tenant: str | None) -> None:
+    owner = (tenant or node.tenant) if must_have_tenant(state) else None
+    if (state, owner) != (node.state, node.tenant):
+        nodes.put(connection, node.xname, state, owner)

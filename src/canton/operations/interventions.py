@@ -1,0 +1,88 @@
+"""What a person can do about an operation: cancel it, and, when it needs attention, retry, undo or abandon.
+
+Each is one transaction with its audit row; the engine then carries it out like everything else, so an undo
+survives a crash as a plan does.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy.engine import Connection
+
+from canton.domain.errors import WrongState
+from canton.domain.operation import DRIVEN, OperationState
+from canton.operations.endings import Because, announce, settle
+from canton.operations.plan import Plan, from_json, undo_steps
+from canton.store import doorbell, journal, plans
+from canton.store.database import Database
+from canton.store.journal import Operation, StepRow
+
+
+def cancel(database: Database, operation_id: str, because: Because) -> None:
+    """Ask the operation to stop at the next safe point; what is under way is finished first."""
+    with database.write() as connection:
+        operation = journal.find(connection, operation_id, lock=True)
+        if operation.state not in DRIVEN - {OperationState.UNDOING}:
+            raise _wrong_state(operation, "cancelled", "queued or running")
+        journal.set_cancel(connection, operation_id, because.actor)
+        announce(connection, operation_id, operation.tenant, "operation.cancel-requested", because)
+        doorbell.ring(connection)
+
+
+def retry(database: Database, operation_id: str, because: Because) -> None:
+    """Give the failed steps another chance, in the direction in which they failed."""
+    with database.write() as connection:
+        operation = _needing_attention(connection, operation_id, "retried")
+        undoing = any(row.n < 0 for row in journal.steps(connection, operation_id))
+        journal.revive_failed(connection, operation_id)
+        journal.set_cancel(connection, operation_id, None)
+        _resume(connection, operation, OperationState.UNDOING if undoing else OperationState.RUNNING, because)
+
+
+def undo(database: Database, operation_id: str, because: Because) -> None:
+    """Take back, in reverse order, every step that may have changed something and says how."""
+    with database.write() as connection:
+        operation = _needing_attention(connection, operation_id, "undone")
+        rows = journal.steps(connection, operation_id)
+        if any(row.n < 0 for row in rows):
+            raise WrongState(
+                f"operation {operation_id} is already being undone and a step of that failed; retry or abandon it",
+                operation=operation_id,
+            )
+        acted = frozenset(row.n for row in rows if row.acts)
+        back = undo_steps(_plan(connection, operation), acted)
+        journal.skip_pending(connection, operation_id)
+        journal.insert_steps(connection, operation_id, (StepRow(s.n, s.kind, s.target) for s in back))
+        journal.set_cancel(connection, operation_id, None)
+        _resume(connection, operation, OperationState.UNDOING, because)
+
+
+def abandon(database: Database, operation_id: str, because: Because) -> None:
+    """Leave the world as it is and let go of the nodes; those in between two owners go to quarantine."""
+    with database.write() as connection:
+        operation = _needing_attention(connection, operation_id, "abandoned")
+        settle(connection, operation, _plan(connection, operation), OperationState.ABANDONED, because)
+
+
+def _needing_attention(connection: Connection, operation_id: str, wanted: str) -> Operation:
+    operation = journal.find(connection, operation_id, lock=True)
+    if operation.state is not OperationState.NEEDS_ATTENTION:
+        raise _wrong_state(operation, wanted, "in need of attention")
+    return operation
+
+
+def _wrong_state(operation: Operation, wanted: str, needed: str) -> WrongState:
+    return WrongState(
+        f"operation {operation.id} is {operation.state} and cannot be {wanted}: it would have to be {needed}",
+        operation=operation.id,
+        state=operation.state,
+    )
+
+
+def _plan(connection: Connection, operation: Operation) -> Plan:
+    return from_json(plans.find(connection, operation.plan))
+
+
+def _resume(connection: Connection, operation: Operation, state: OperationState, because: Because) -> None:
+    journal.set_state(connection, operation.id, state)
+    announce(connection, operation.id, operation.tenant, f"operation.{state}", because)
+    doorbell.ring(connection)

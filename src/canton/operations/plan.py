@@ -1,0 +1,210 @@
+"""A plan: what would be done, as data.
+
+Steps form a DAG. Each names the *goal* that a read-back must show, so nothing is done because a device said
+200. The digest covers the whole plan and the versions of everything it was computed from: equal digests mean
+the same work on the same world.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
+
+from canton.domain.data import JsonObject, canonical, digest
+from canton.domain.errors import InvalidPlan, PlanMoved
+from canton.domain.lifecycle import NodeEvent
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """How a step is taken back: another kind (or the same) brings its target to another goal."""
+
+    kind: str
+    goal: JsonObject
+    args: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One goal for one target.
+
+    ``device`` is whose limit the step counts against and who may take it in a batch. A step that is not
+    ``interruptible`` belongs to a stretch that a cancelled operation still finishes. With ``hold_down`` the goal
+    must stay in sight for that many seconds before the step is done.
+    """
+
+    n: int
+    kind: str
+    target: str
+    device: str
+    goal: JsonObject
+    args: JsonObject = field(default_factory=dict)
+    needs: tuple[int, ...] = ()
+    deadline: float = 600.0
+    hold_down: float = 0.0
+    interruptible: bool = True
+    undo: Undo | None = None
+
+    def backwards(self, needs: tuple[int, ...]) -> Step | None:
+        """The step that undoes this one, numbered by the negative; None where there is nothing to undo."""
+        if self.undo is None:
+            return None
+        return Step(
+            n=-self.n,
+            kind=self.undo.kind,
+            target=self.target,
+            device=self.device,
+            goal=self.undo.goal,
+            args=self.undo.args,
+            needs=needs,
+            deadline=self.deadline,
+            hold_down=self.hold_down,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What happens to a node's life cycle when the operation starts, succeeds or has been undone."""
+
+    node: str
+    start: NodeEvent | None = None
+    done: NodeEvent | None = None
+    undone: NodeEvent | None = None
+    tenant: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    kind: str
+    summary: str
+    steps: tuple[Step, ...]
+    nodes: tuple[str, ...] = ()
+    inputs: Mapping[str, int] = field(default_factory=dict)
+    tenant: str | None = None
+    moves: tuple[Move, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        return digest(to_json(self))
+
+    @property
+    def step_kinds(self) -> str:
+        """Every kind this plan may need, undo included, as one sorted text that a worker can compare."""
+        kinds = {step.kind for step in self.steps} | {step.undo.kind for step in self.steps if step.undo}
+        return " ".join(sorted(kinds))
+
+
+def check(plan: Plan) -> Plan:
+    """Refuse a plan that cannot be carried out; planners and the store pass every plan through here."""
+    numbers = [step.n for step in plan.steps]
+    if numbers != list(range(1, len(numbers) + 1)):
+        raise InvalidPlan(f"plan {plan.kind}: steps must be numbered 1 to {len(numbers)}, found {numbers}")
+    for step in plan.steps:
+        _check_step(plan, step, len(numbers))
+    try:
+        TopologicalSorter({step.n: step.needs for step in plan.steps}).prepare()
+    except CycleError as error:
+        raise InvalidPlan(f"plan {plan.kind}: steps wait for each other in a circle: {error.args[1]}") from error
+    moved = {move.node for move in plan.moves} - set(plan.nodes)
+    if moved:
+        raise InvalidPlan(f"plan {plan.kind}: moves nodes that it does not claim: {sorted(moved)}")
+    for move in plan.moves:
+        if move.start and not (move.done and move.undone):
+            raise InvalidPlan(f"plan {plan.kind}: {move.node} starts with {move.start} and must say how it ends")
+    return plan
+
+
+def _check_step(plan: Plan, step: Step, count: int) -> None:
+    where = f"plan {plan.kind}, step {step.n} ({step.kind} {step.target})"
+    for kind in (step.kind, step.undo.kind if step.undo else step.kind):
+        name, _, version = kind.partition("/")
+        if not name or not version.isdecimal():
+            raise InvalidPlan(f'{where}: kind "{kind}" has no version; write it as {name or "name"}/1')
+    unknown = [n for n in step.needs if not 1 <= n <= count]
+    if unknown:
+        raise InvalidPlan(f"{where}: needs steps {unknown}, which the plan does not have")
+    if not step.goal or (step.undo and not step.undo.goal):
+        raise InvalidPlan(f"{where}: has no goal, so nothing could ever show that it is done")
+    if not step.deadline > 0 or step.hold_down < 0:
+        raise InvalidPlan(f"{where}: deadline must be positive and hold_down not negative")
+
+
+def undo_steps(plan: Plan, acted: frozenset[int]) -> tuple[Step, ...]:
+    """The steps that take back ``acted``, in reverse order: a step is undone after everything built upon it."""
+    undoable = {step.n for step in plan.steps if step.undo and step.n in acted}
+    above: dict[int, set[int]] = {step.n: set() for step in plan.steps}
+    by_number = {step.n: step for step in plan.steps}
+    order = tuple(TopologicalSorter({step.n: step.needs for step in plan.steps}).static_order())
+    for n in reversed(order):
+        for need in by_number[n].needs:
+            above[need] |= {-n} if n in undoable else above[n]
+    backwards = (by_number[n].backwards(tuple(sorted(above[n]))) for n in sorted(undoable, reverse=True))
+    return tuple(step for step in backwards if step is not None)
+
+
+def refuse_if_moved(reviewed: Plan, current: Plan) -> None:
+    """Say what moved between the plan that was reviewed and the one that would run now."""
+    if reviewed.digest == current.digest:
+        return
+    moved = moved_inputs(reviewed.inputs, current.inputs)
+    before = {step.n: canonical(asdict(step)) for step in reviewed.steps}
+    after = {step.n: canonical(asdict(step)) for step in current.steps}
+    steps = sorted(n for n in before.keys() | after.keys() if before.get(n) != after.get(n))
+    facts = [*moved, *([f"steps {steps} differ"] if steps else [])] or ["the request differs"]
+    raise PlanMoved(
+        f"plan {reviewed.digest} was reviewed, but the world moved: {'; '.join(facts)}. "
+        "Review the new plan with a dry run and execute that one",
+        reviewed=reviewed.digest,
+        current=current.digest,
+        moved=moved,
+        steps=steps,
+    )
+
+
+def moved_inputs(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
+    """One sentence for each input whose version is not what the plan was made from."""
+    return [
+        f"{name} went from version {before.get(name, 'none')} to {after.get(name, 'none')}"
+        for name in sorted(before.keys() | after.keys())
+        if before.get(name) != after.get(name)
+    ]
+
+
+def to_json(plan: Plan) -> JsonObject:
+    """The stored form; the names of the fields are the format, pinned by a test."""
+    return {"format": FORMAT, **asdict(plan)}
+
+
+def from_json(body: str) -> Plan:
+    """Read a stored plan; a format this code does not know is refused, never guessed."""
+    stored: dict[str, Any] = json.loads(body)
+    found = stored.pop("format", None)
+    if found != FORMAT:
+        raise InvalidPlan(
+            f"the stored plan has format {found}, this version reads format {FORMAT}; "
+            "run the version that wrote it until its operations have ended",
+            found=found,
+        )
+    return Plan(
+        **stored
+        | {
+            "nodes": tuple(stored["nodes"]),
+            "moves": tuple(_move_from_json(move) for move in stored["moves"]),
+            "steps": tuple(_step_from_json(step) for step in stored["steps"]),
+        }
+    )
+
+
+def _move_from_json(stored: dict[str, Any]) -> Move:
+    events = {at: NodeEvent(stored[at]) if stored[at] else None for at in ("start", "done", "undone")}
+    return Move(**stored | events)
+
+
+def _step_from_json(stored: dict[str, Any]) -> Step:
+    undo = Undo(**stored["undo"]) if stored["undo"] else None
+    return Step(**stored | {"needs": tuple(stored["needs"]), "undo": undo})

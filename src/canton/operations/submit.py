@@ -1,0 +1,165 @@
+"""From plan to operation: one transaction stores the operation, its steps, claims, audit row, event and key.
+
+Before the commit nothing exists; after it any worker can carry the operation out. A caller that lost the answer
+repeats the call with the same key and gets the same operation.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from dataclasses import dataclass
+
+from sqlalchemy.engine import Connection
+
+from canton.domain.data import Json, canonical, digest
+from canton.domain.errors import Conflict, IdempotencyKeyReused, NodesClaimed, PlanMoved, UnknownNodes
+from canton.operations.endings import Because, announce, start_moves
+from canton.operations.plan import Plan, check, from_json, moved_inputs, refuse_if_moved, to_json
+from canton.store import claims, doorbell, idempotency, journal, nodes, plans, versions
+from canton.store.database import Database
+from canton.store.journal import StepRow
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """Who wants a plan carried out, and why.
+
+    ``request`` is what the caller asked for, before planning: the same key with another request is a mistake.
+    ``reviewed`` binds the execution to the digest of a plan that somebody looked at.
+    """
+
+    actor: str
+    reason: str
+    request: Json
+    key: str | None = None
+    reviewed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    operation: str
+    created: bool
+    """False when the same request had been submitted before."""
+
+
+def dry_run(database: Database, plan: Plan) -> Plan:
+    """Keep the plan for review, so that an execution can be bound to its digest; nothing else happens."""
+    with database.write() as connection:
+        plans.put(connection, check(plan).digest, canonical(to_json(plan)))
+    return plan
+
+
+def submit(database: Database, plan: Plan, submission: Submission) -> Receipt:
+    """Make ``plan`` an operation, or raise and leave nothing behind."""
+    check(plan)
+    try:
+        with database.write() as connection:
+            return _repeated(connection, submission) or _store(connection, plan, submission)
+    except _KeyTakenMeanwhile:
+        with database.read() as connection:
+            receipt = _repeated(connection, submission)
+        if receipt is None:
+            raise
+        return receipt
+
+
+class _KeyTakenMeanwhile(Conflict):
+    """Another transaction stored the same key between our look and our write."""
+
+
+def _repeated(connection: Connection, submission: Submission) -> Receipt | None:
+    if submission.key is None:
+        return None
+    known = idempotency.find(connection, submission.actor, submission.key)
+    if known is None:
+        return None
+    if known.request != digest(submission.request):
+        raise IdempotencyKeyReused(
+            f'the idempotency key "{submission.key}" belongs to operation {known.operation}, which was asked for '
+            "with another request; use a fresh key for a new request",
+            key=submission.key,
+            operation=known.operation,
+        )
+    return Receipt(known.operation, created=False)
+
+
+def _store(connection: Connection, plan: Plan, submission: Submission) -> Receipt:
+    if submission.reviewed is not None:
+        refuse_if_moved(from_json(plans.find(connection, submission.reviewed)), plan)
+    _refuse_unknown_nodes(connection, plan)
+    operation_id = _fresh_id()
+    plans.put(connection, plan.digest, canonical(to_json(plan)))
+    journal.insert(
+        connection,
+        {
+            "id": operation_id,
+            "kind": plan.kind,
+            "tenant": plan.tenant,
+            "actor": submission.actor,
+            "reason": submission.reason,
+            "plan": plan.digest,
+            "step_kinds": plan.step_kinds,
+        },
+    )
+    _remember(connection, submission, operation_id)
+    _claim(connection, plan, operation_id)
+    _refuse_moved_inputs(connection, plan)
+    start_moves(connection, plan)
+    journal.insert_steps(connection, operation_id, (StepRow(s.n, s.kind, s.target) for s in plan.steps))
+    because = Because(submission.actor, submission.reason)
+    announce(connection, operation_id, plan.tenant, "operation.queued", because, {"plan": plan.digest})
+    doorbell.ring(connection)
+    return Receipt(operation_id, created=True)
+
+
+def _refuse_unknown_nodes(connection: Connection, plan: Plan) -> None:
+    unknown = sorted(set(plan.nodes) - {node.xname for node in nodes.find(connection, plan.nodes)})
+    if unknown:
+        raise UnknownNodes(f"there are no such nodes: {', '.join(unknown)}", nodes=unknown)
+
+
+def _refuse_moved_inputs(connection: Connection, plan: Plan) -> None:
+    """The rows the plan was made from are as they were, and stay so until this transaction ends.
+
+    After the claims: they let one of two rivals through, where both would lock these rows and block each other.
+    """
+    moved = moved_inputs(plan.inputs, versions.current(connection, plan.inputs))
+    if moved:
+        raise PlanMoved(
+            f"the world moved while the plan was made: {'; '.join(moved)}. Make the plan again",
+            current=plan.digest,
+            moved=moved,
+        )
+
+
+def _remember(connection: Connection, submission: Submission, operation_id: str) -> None:
+    """Before the claims: of two equal requests at once, the second must find its twin, not the twin's claims."""
+    if submission.key is None:
+        return
+    request = digest(submission.request)
+    if not idempotency.remember(connection, submission.actor, submission.key, request, operation_id):
+        raise _KeyTakenMeanwhile(f'the idempotency key "{submission.key}" was used at the same moment; try again')
+
+
+def _claim(connection: Connection, plan: Plan, operation_id: str) -> None:
+    in_the_way = claims.take(connection, operation_id, plan.summary, plan.nodes)
+    if in_the_way:
+        first = in_the_way[0]
+        others = f" and {len(in_the_way) - 1} more" if len(in_the_way) > 1 else ""
+        raise NodesClaimed(
+            f"{first.node}{others} held by operation {first.operation} ({first.purpose}) since {_clock(first.since)}; "
+            f"wait for it, or see: canton operation show {first.operation}",
+            claims=[
+                {"node": c.node, "operation": c.operation, "purpose": c.purpose, "since": c.since} for c in in_the_way
+            ],
+        )
+
+
+def _clock(instant: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(instant / 1_000_000))
+
+
+def _fresh_id() -> str:
+    """Sortable by time of creation, and not to be guessed."""
+    return f"op_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(8)}"

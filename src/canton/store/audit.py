@@ -1,0 +1,230 @@
+"""Who did what, when and why: append-only, every record sealed to the one before it.
+
+A record's hash covers its own fields and the hash of its predecessor; ``audit_head`` repeats the last one.
+Whoever changes, removes, inserts or reorders records breaks the chain at that place. Whoever can rewrite the
+whole chain and its head leaves no trace inside the database: only a head kept elsewhere (``anchor``) finds that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from canton.domain.data import JsonObject, canonical, digest
+from canton.domain.errors import AuditBroken
+from canton.store import schema
+from canton.store.database import now
+
+# What the first record names as its predecessor.
+GENESIS = "sha256:" + "0" * 64
+# Rows held in memory at a time while the chain is read.
+BATCH = 1_000
+
+Anchor: TypeAlias = tuple[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Where the chain ends. There are ``seq`` records: the first has number 1 and none is ever left out."""
+
+    seq: int
+    hash: str
+
+    def __str__(self) -> str:
+        return f"{self.seq}:{self.hash}"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    seq: int
+    at: int
+    actor: str
+    action: str
+    subject: str
+    reason: str
+    details: str
+    previous: str
+    hash: str
+
+    def seal(self) -> str:
+        """What the hash must be. ``details`` enters as the stored text: not even a space in it may change."""
+        return digest(
+            [
+                self.seq,
+                self.at,
+                self.actor,
+                self.action,
+                self.subject,
+                self.reason,
+                self.details,
+                self.previous,
+            ]
+        )
+
+    def is_sealed(self) -> bool:
+        try:
+            return self.seal() == self.hash
+        except (TypeError, ValueError):  # SQLite keeps what it is given: a blob cannot have been written by us
+            return False
+
+
+_head = sa.select(schema.audit_head.c.seq, schema.audit_head.c.hash).where(schema.audit_head.c.id == 1)
+_locked_head = _head.add_columns(now().label("at")).with_for_update()
+_insert = sa.insert(schema.audit)
+_move_head = sa.update(schema.audit_head).where(schema.audit_head.c.id == 1)
+_records = sa.select(*(schema.audit.c[name] for name in Record.__slots__)).order_by(schema.audit.c.seq)
+
+
+def append(connection: Connection, *, actor: str, action: str, subject: str, reason: str, details: JsonObject) -> int:
+    """Add a record inside the caller's transaction and return its number.
+
+    The head row stays locked until the caller commits, and every other appender waits for it: take this lock
+    late. The order of locks everywhere is operation → steps → claims → nodes → audit head → stream.
+    """
+    found = connection.execute(_locked_head).one_or_none()
+    if found is None:
+        raise _head_is_missing()
+    record = Record(found.seq + 1, found.at, actor, action, subject, reason, canonical(details), found.hash, hash="")
+    record = replace(record, hash=record.seal())
+    connection.execute(_insert, {name: getattr(record, name) for name in Record.__slots__})
+    connection.execute(_move_head, {"seq": record.seq, "hash": record.hash})
+    return record.seq
+
+
+def head(connection: Connection) -> Head:
+    """The end of the chain as the head row has it; ``verify`` says whether that is true."""
+    found = connection.execute(_head).one_or_none()
+    if found is None or type(found.seq) is not int:
+        raise _head_is_missing()
+    return Head(found.seq, found.hash)
+
+
+def verify(connection: Connection, anchor: Anchor | None = None) -> Head:
+    """Check every record, in one snapshot (``Database.read``), and name the first that is broken."""
+    end = head(connection)
+    good = Head(0, GENESIS)
+    _check(good, end, anchor)
+    for record in _stream(connection):
+        if record.seq != good.seq + 1 or record.previous != good.hash or not record.is_sealed():
+            raise _diagnose(connection, good, record, end)
+        good = Head(record.seq, record.hash)
+        _check(good, end, anchor)
+    _check_length(good, end, anchor)
+    return good
+
+
+def _stream(connection: Connection) -> Iterator[Record]:
+    for row in connection.execute(_records, execution_options={"yield_per": BATCH}):
+        yield Record(*row)
+
+
+def _check(good: Head, end: Head, anchor: Anchor | None) -> None:
+    """Compare a record that is whole with what the head row and the anchor say about it."""
+    if good.seq == end.seq and good.hash != end.hash:
+        raise _broken(
+            good.seq,
+            "head changed",
+            f"the head row seals record {good.seq} with {end.hash}, but it has {good.hash}: "
+            "either the head row was changed, or the record was changed and sealed again",
+        )
+    if good.seq > end.seq:
+        what = "inserted" if good.seq else "head changed"
+        finding = f"record {good.seq} comes after the end, which the head row puts at {end.seq}"
+        raise _broken(good.seq, what, finding)
+    if anchor is not None and anchor[0] == good.seq and anchor[1] != good.hash:
+        raise _broken(
+            good.seq,
+            "rewritten",
+            f"record {good.seq} is sealed with {good.hash}, but the anchor kept elsewhere says {anchor[1]}: "
+            f"the chain was rewritten at record {good.seq} or before",
+        )
+
+
+def _check_length(good: Head, end: Head, anchor: Anchor | None) -> None:
+    if good.seq < end.seq:
+        what = "head changed" if good.hash == end.hash else "cut off"
+        finding = f"the last record is {good.seq}, but the head row says {end.seq}"
+        raise _broken(good.seq + 1, what, finding)
+    if anchor is not None and good.seq < anchor[0]:
+        finding = f"the last record is {good.seq}, but the anchor kept elsewhere names record {anchor[0]}"
+        raise _broken(good.seq + 1, "cut off", finding)
+
+
+def _diagnose(connection: Connection, good: Head, found: Record, end: Head) -> AuditBroken:
+    """Say what happened to the record after ``good``, where ``found`` now stands."""
+    n = good.seq + 1
+    if type(found.seq) is not int or found.seq < n:
+        return _broken(found.seq, "inserted", f"record {found.seq} stands where no record can, before {n}")
+    sealed_as = _original_number(connection, found)
+    now_at = _find_successor(connection, good, found.seq)
+    if now_at is not None:
+        made_room = found.seq == n and sealed_as in (None, n)
+        return _inserted(n, now_at) if made_room else _reordered(n, now_at)
+    if found.seq > n:
+        return _broken(n, "removed", f"record {n} is missing: after {good.seq} comes {found.seq}")
+    if sealed_as == n:
+        return _wrong_link(connection, good, found, end)
+    return _wrong_contents(n, sealed_as)
+
+
+def _wrong_contents(n: int, sealed_as: int | None) -> AuditBroken:
+    if sealed_as is None:
+        return _broken(n, "changed", f"record {n} is not what was sealed with its hash")
+    if sealed_as < n:
+        return _inserted(sealed_as, n)
+    return _broken(n, "removed", f"record {n} is missing: in its place stands what was sealed as {sealed_as}")
+
+
+def _inserted(n: int, now_at: int) -> AuditBroken:
+    return _broken(n, "inserted", f"record {n} was put in: what was sealed as {n} now stands at {now_at}")
+
+
+def _reordered(n: int, now_at: int) -> AuditBroken:
+    return _broken(n, "reordered", f"record {n} was moved: it now stands at {now_at}")
+
+
+def _wrong_link(connection: Connection, good: Head, found: Record, end: Head) -> AuditBroken:
+    """``found`` is whole but names another predecessor. If its own successor vouches for it, that one is forged."""
+    n = found.seq
+    follower = connection.scalar(sa.select(schema.audit.c.previous).where(schema.audit.c.seq == n + 1))
+    if found.hash in (follower, end.hash) and good.seq > 0:
+        finding = f"record {good.seq} was changed and sealed again: record {n} still names the old hash"
+        return _broken(good.seq, "changed", finding)
+    if n > end.seq:
+        return _broken(n, "inserted", f"record {n} was put in at the end: it names another predecessor")
+    return _broken(n, "changed", f"record {n} was changed and sealed again: it names another predecessor")
+
+
+def _find_successor(connection: Connection, good: Head, elsewhere_than: int) -> int | None:
+    """Where the genuine successor of ``good`` stands, when that is not where it should."""
+    candidates = _records.where(schema.audit.c.previous == good.hash, schema.audit.c.seq != elsewhere_than)
+    for row in connection.execute(candidates):
+        record = Record(*row)
+        if replace(record, seq=good.seq + 1).is_sealed():
+            return record.seq
+    return None
+
+
+def _original_number(connection: Connection, record: Record) -> int | None:
+    """The number with which a record is whole. Numbers in the table may be forged, so the rows are counted."""
+    if record.is_sealed():
+        return record.seq
+    count = connection.scalar(sa.select(sa.func.count()).select_from(schema.audit)) or 0
+    return next((n for n in range(1, 2 * count + 2) if replace(record, seq=n).is_sealed()), None)
+
+
+def _head_is_missing() -> AuditBroken:
+    return _broken(0, "head changed", "the head row is gone or holds no number")
+
+
+def _broken(seq: int, what: str, finding: str) -> AuditBroken:
+    return AuditBroken(
+        f"the audit chain is broken: {finding}; keep this database as evidence, "
+        "compare it with the last good backup and ask who had write access",
+        seq=seq,
+        what=what,
+    )

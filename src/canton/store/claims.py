@@ -1,0 +1,48 @@
+"""Claims: at most one open operation holds a node, and says what for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from canton.store.database import insert_new, now
+from canton.store.schema import claim
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    node: str
+    operation: str
+    purpose: str
+    since: int
+
+
+def take(connection: Connection, operation_id: str, purpose: str, nodes: Sequence[str]) -> list[Claim]:
+    """Claim all nodes, or answer with the claims in the way (the caller then rolls back).
+
+    Nodes are claimed in one order everywhere, so that two takers wait for each other and never in a circle.
+    """
+    if not nodes:
+        return []
+    wanted = [{"node": node, "operation": operation_id, "purpose": purpose} for node in sorted(nodes)]
+    taken = insert_new(connection, claim, wanted, since=now())
+    return [] if taken == len(wanted) else held(connection, nodes, except_by=operation_id)
+
+
+def held(connection: Connection, nodes: Sequence[str], except_by: str = "") -> list[Claim]:
+    """Who holds these nodes."""
+    rows = connection.execute(
+        sa.select(claim.c.node, claim.c.operation, claim.c.purpose, claim.c.since)
+        .where(claim.c.node.in_(nodes), claim.c.operation != except_by)
+        .order_by(claim.c.node)
+    )
+    return [Claim(*row) for row in rows]
+
+
+def release(connection: Connection, operation_id: str) -> list[str]:
+    """Let go of everything an operation holds; answers with the nodes."""
+    nodes = connection.scalars(sa.delete(claim).where(claim.c.operation == operation_id).returning(claim.c.node))
+    return sorted(nodes)

@@ -1,0 +1,82 @@
+"""The doorbell: how a waiting worker learns that there is new work, without asking the database over and over."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+import psycopg
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from canton.domain.errors import DatabaseUnavailable
+from canton.store.database import Database
+
+CHANNEL = "canton_work"
+# SQLite has no notifications; reading the change counter of the open file costs microseconds and no query.
+SQLITE_GLANCE = 0.05
+
+
+def ring(connection: Connection) -> None:
+    """Wake the workers when, and only if, this transaction commits."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.pg_notify(CHANNEL, "")))
+
+
+class Doorbell(Protocol):
+    """Blocking; made, used and closed in one thread at a time."""
+
+    def wait(self, seconds: float) -> bool:
+        """True as soon as the bell rings, False after this time."""
+
+    def close(self) -> None: ...
+
+
+def listen(database: Database) -> Doorbell:
+    return PostgresqlDoorbell(database) if database.is_postgresql else SqliteDoorbell(database)
+
+
+class PostgresqlDoorbell:
+    """One listening connection of its own."""
+
+    def __init__(self, database: Database) -> None:
+        url = database.engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
+        try:
+            self.connection = psycopg.connect(url, autocommit=True, connect_timeout=5, application_name="canton")
+            self.connection.execute(f"LISTEN {CHANNEL}")
+        except psycopg.OperationalError as error:
+            raise DatabaseUnavailable(f"cannot listen for work: {error}") from error
+
+    def wait(self, seconds: float) -> bool:
+        try:
+            return any(True for _ in self.connection.notifies(timeout=seconds, stop_after=1))
+        except psycopg.OperationalError as error:
+            raise DatabaseUnavailable(f"the connection that listens for work was cut: {error}") from error
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+class SqliteDoorbell:
+    """``PRAGMA data_version`` changes when another connection has committed."""
+
+    def __init__(self, database: Database) -> None:
+        self.connection = database.engine.raw_connection()
+        self.seen = self._version()
+
+    def wait(self, seconds: float) -> bool:
+        until = time.monotonic() + seconds
+        while (version := self._version()) == self.seen and (left := until - time.monotonic()) > 0:
+            time.sleep(min(SQLITE_GLANCE, left))
+        rang, self.seen = version != self.seen, version
+        return rang
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def _version(self) -> int:
+        cursor = self.connection.cursor()
+        cursor.execute("PRAGMA data_version")
+        row = cursor.fetchone()
+        cursor.close()
+        return int(row[0]) if row else 0

@@ -1,0 +1,162 @@
+"""Operations and their steps: what was decided, tried and seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from canton.domain.data import JsonObject
+from canton.domain.errors import UnknownOperation
+from canton.domain.operation import DRIVEN, ENDED, OperationState, StepState
+from canton.store.database import now
+from canton.store.schema import operation, step
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    id: str
+    kind: str
+    tenant: str | None
+    actor: str
+    reason: str
+    plan: str
+    state: OperationState
+    attention: JsonObject | None
+    cancel_by: str | None
+    worker: str | None
+    fence: int
+    due_at: int | None
+    created_at: int
+    ended_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """A step's place in the journal. ``acts`` counts device calls ever; ``tries`` what a retry starts afresh."""
+
+    n: int
+    kind: str
+    target: str
+    state: StepState = StepState.PENDING
+    acts: int = 0
+    tries: int = 0
+    begun_at: int | None = None
+    acted_at: int | None = None
+    held_at: int | None = None
+    not_before: int | None = None
+    changed_at: int = 0
+    evidence: JsonObject | None = None
+    error: JsonObject | None = None
+
+
+_OPERATION = sa.select(*(operation.c[name] for name in Operation.__slots__))
+_STEP = sa.select(*(step.c[name] for name in StepRow.__slots__)).order_by(step.c.n)
+_WRITTEN = ("state", "acts", "tries", "begun_at", "acted_at", "held_at", "not_before", "evidence", "error")
+_SAVE = (
+    sa.update(step)
+    .where(step.c.operation == sa.bindparam("of"), step.c.n == sa.bindparam("at"))
+    .values({name: sa.bindparam(f"new_{name}") for name in _WRITTEN} | {"changed_at": now()})
+)
+
+
+def insert(connection: Connection, values: dict[str, Any]) -> None:
+    """A new operation, due at once."""
+    fresh = {"state": OperationState.QUEUED, "due_at": now(), "touched_at": now(), "created_at": now()}
+    connection.execute(sa.insert(operation).values(values | fresh))
+
+
+def insert_steps(connection: Connection, operation_id: str, rows: Iterable[StepRow]) -> None:
+    values = [
+        {"operation": operation_id, "n": row.n, "kind": row.kind, "target": row.target, "state": row.state}
+        for row in rows
+    ]
+    if values:
+        connection.execute(sa.insert(step).values(changed_at=now()), values)
+
+
+def find(connection: Connection, operation_id: str, *, lock: bool = False) -> Operation:
+    """One operation; with ``lock`` nobody else can change it before this transaction ends."""
+    query = _OPERATION.where(operation.c.id == operation_id)
+    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
+    if row is None:
+        raise UnknownOperation(f"there is no operation {operation_id}", operation=operation_id)
+    return _operation(row)
+
+
+def steps(connection: Connection, operation_id: str) -> list[StepRow]:
+    rows = connection.execute(_STEP.where(step.c.operation == operation_id))
+    return [_step(row) for row in rows]
+
+
+def save(connection: Connection, operation_id: str, rows: Sequence[StepRow]) -> None:
+    """Write steps under way; the caller holds the operation's fence."""
+    connection.execute(
+        _SAVE,
+        [{"of": operation_id, "at": row.n} | {f"new_{name}": getattr(row, name) for name in _WRITTEN} for row in rows],
+    )
+
+
+def skip_pending(connection: Connection, operation_id: str) -> None:
+    """Close the steps that will never run, so that an ended operation has no open rows."""
+    connection.execute(
+        sa.update(step)
+        .where(step.c.operation == operation_id, step.c.state == StepState.PENDING)
+        .values(state=StepState.SKIPPED, changed_at=now())
+    )
+
+
+def revive_failed(connection: Connection, operation_id: str) -> int:
+    """Give failed steps a fresh deadline and fresh tries; what they may have done is kept in ``acts``."""
+    return connection.execute(
+        sa.update(step)
+        .where(step.c.operation == operation_id, step.c.state == StepState.FAILED)
+        .values(state=StepState.WAITING, tries=0, begun_at=None, not_before=None, changed_at=now())
+    ).rowcount
+
+
+def set_state(
+    connection: Connection, operation_id: str, state: OperationState, attention: JsonObject | None = None
+) -> None:
+    """Bring an operation to a state, driven by nobody; a worker that still believes in its lease is fenced out."""
+    connection.execute(
+        sa.update(operation)
+        .where(operation.c.id == operation_id)
+        .values(
+            state=state,
+            attention=attention,
+            worker=None,
+            fence=operation.c.fence + 1,
+            due_at=now() if state in DRIVEN else None,
+            touched_at=now(),
+            ended_at=now() if state in ENDED else None,
+        )
+    )
+
+
+def set_cancel(connection: Connection, operation_id: str, actor: str | None) -> None:
+    """Leave word for whoever drives the operation, or take it back; one that waits for a timer becomes due."""
+    waiting = operation.c.worker.is_(None)
+    connection.execute(
+        sa.update(operation)
+        .where(operation.c.id == operation_id)
+        .values(cancel_by=actor, due_at=sa.case((waiting, now()), else_=operation.c.due_at), touched_at=now())
+    )
+
+
+def open_step_kinds(connection: Connection) -> frozenset[str]:
+    """Every step kind that an operation which has not ended may still need."""
+    open_states = [*DRIVEN, OperationState.NEEDS_ATTENTION]
+    rows = connection.scalars(sa.select(operation.c.step_kinds).where(operation.c.state.in_(open_states)).distinct())
+    return frozenset(kind for kinds in rows for kind in kinds.split())
+
+
+def _operation(row: Any) -> Operation:
+    return Operation(**row._asdict() | {"state": OperationState(row.state)})
+
+
+def _step(row: Any) -> StepRow:
+    return StepRow(**row._asdict() | {"state": StepState(row.state)})

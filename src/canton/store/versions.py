@@ -1,0 +1,32 @@
+"""Versions of the rows a plan was made from, by names such as ``node:x1000c0s0b0n0``."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from canton.store.schema import node, tenant
+
+_KEYS = {"node": node.c.xname, "tenant": tenant.c.name}
+
+
+def current(connection: Connection, names: Iterable[str]) -> dict[str, int]:
+    """The versions now; these rows cannot move before the transaction ends. A row that is gone is left out."""
+    wanted: dict[str, list[str]] = defaultdict(list)
+    for name in names:
+        table, _, key = name.partition(":")
+        wanted[table].append(key)
+    found: dict[str, int] = {}
+    for table, keys in sorted(wanted.items()):
+        column = _KEYS[table]
+        rows = connection.execute(
+            sa.select(column, column.table.c.version)
+            .where(column.in_(keys))
+            .order_by(column)
+            .with_for_update(read=True)
+        )
+        found |= {f"{table}:{key}": version for key, version in rows}
+    return found

@@ -1,0 +1,109 @@
+"""Fixtures of the whole suite: databases of both kinds, and a loud word about what was left out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from canton.store.database import Database, open_database
+from databases import SERVER, Databases, databases, migrated
+
+LEFT_OUT = pytest.StashKey[int]()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def backend(request: pytest.FixtureRequest) -> str:
+    """Which database; a test for one of them says ``@pytest.mark.parametrize("backend", [...], indirect=True)``."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def templates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Address of a migrated database of each kind that can run here; made when first asked for."""
+    with ExitStack() as stack:
+        yield Templates(stack, tmp_path_factory.mktemp("templates"))
+
+
+class Templates(dict[str, str]):
+    def __init__(self, stack: ExitStack, folder: Path) -> None:
+        super().__init__()
+        self.stack = stack
+        self.folder = folder
+
+    def __missing__(self, backend: str) -> str:
+        self[backend] = url = self.stack.enter_context(migrated(databases(backend, self.folder)))
+        return url
+
+
+@pytest.fixture
+def fresh_databases(backend: str, tmp_path: Path) -> Databases:
+    return databases(backend, tmp_path)
+
+
+@pytest.fixture
+def database_url(fresh_databases: Databases, templates: dict[str, str], backend: str) -> Iterator[str]:
+    """A migrated database, for tests that start other processes; ``database`` opens the same one."""
+    with fresh_databases.copy(templates[backend]) as url:
+        yield url
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    """A migrated database."""
+    opened = open_database(database_url)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def empty_database_url(fresh_databases: Databases) -> Iterator[str]:
+    """A database without tables; on SQLite, not even a file."""
+    with fresh_databases.empty() as url:
+        yield url
+
+
+@pytest.fixture
+def empty_database(empty_database_url: str) -> Iterator[Database]:
+    opened = open_database(empty_database_url)
+    yield opened
+    opened.close()
+
+
+# After -k and -m, so that the number is that of the tests which would have run.
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if os.environ.get(SERVER):
+        return
+    kept = [item for item in items if not _needs_postgresql(item)]
+    config.stash[LEFT_OUT] = len(items) - len(kept)
+    items[:] = kept
+
+
+def _needs_postgresql(item: pytest.Item) -> bool:
+    callspec = getattr(item, "callspec", None)
+    return callspec is not None and callspec.params.get("backend") == "postgresql"
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["left_out"] = session.config.stash.get(LEFT_OUT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: object) -> None:
+    """Every worker of pytest-xdist collects the same tests; only they know the number."""
+    config = getattr(node, "config")  # noqa: B009  # pytest-xdist has no types for its nodes
+    config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    count = config.stash.get(LEFT_OUT, 0)
+    if count:
+        terminalreporter.write_line(
+            f"LEFT OUT: PostgreSQL variants of {count} tests (set {SERVER} or run .ci/run)", red=True, bold=True
+        )

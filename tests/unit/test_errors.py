@@ -1,0 +1,74 @@
+"""The error tree: what is drawn is what is there, and every leaf is complete."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from canton.domain import errors
+from canton.domain.errors import CantonError, Remedy
+
+CLASSES = [each for each in vars(errors).values() if inspect.isclass(each) and issubclass(each, CantonError)]
+BRANCHES = [each for each in CLASSES if each.__base__ is CantonError]
+LEAVES = [each for each in CLASSES if each is not CantonError and each not in BRANCHES]
+
+
+def drawn() -> list[str]:
+    """The lines of the tree in the module's docstring."""
+    lines = (inspect.getdoc(errors) or "").splitlines()
+    return [line.rstrip() for line in lines if re.match(r"    [ │├└─]*[A-Z]", line)]
+
+
+def draw(cls: type[CantonError], indent: str = "") -> Iterator[str]:
+    """The tree as it follows from the classes below one."""
+    below = [each for each in CLASSES if each.__base__ is cls]
+    for each in below:
+        last = each is below[-1]
+        yield f"{indent}{'└' if last else '├'}── {each.__name__}"
+        yield from draw(each, indent + ("    " if last else "│   "))
+
+
+def test_the_drawn_tree_is_the_tree() -> None:
+    names = [re.sub(r"(\w) .*", r"\1", line.removeprefix("    ")) for line in drawn()]
+    assert names == ["CantonError", *draw(CantonError)]
+
+
+@pytest.mark.parametrize("branch", BRANCHES)
+def test_the_drawn_words_and_status_are_the_branchs(branch: type[CantonError]) -> None:
+    (line,) = (line for line in drawn() if line.split()[1:2] == [branch.__name__])
+    words, status = re.split(r"\s{2,}", line.split(branch.__name__)[1].strip())
+    assert (branch.__doc__ or "").lower().startswith(words.lower())
+    assert branch.status == int(status)
+
+
+def test_a_leaf_hangs_on_a_branch() -> None:
+    assert {each.__base__ for each in LEAVES} == set(BRANCHES)
+
+
+def test_codes_are_unique() -> None:
+    codes = [each.code for each in CLASSES if each is not CantonError]
+    assert len(codes) == len(set(codes))
+
+
+@pytest.mark.parametrize("cls", [*BRANCHES, *LEAVES])
+def test_a_code_spells_its_class(cls: type[CantonError]) -> None:
+    assert vars(cls)["code"] == re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
+
+
+@pytest.mark.parametrize("leaf", LEAVES)
+def test_a_leaf_is_complete(leaf: type[CantonError]) -> None:
+    (branch,) = (branch for branch in BRANCHES if issubclass(leaf, branch))
+    assert leaf.status == branch.status, "a status belongs to a branch, so that the drawn tree tells it"
+    assert 400 <= leaf.status < 600
+    assert 1 <= leaf.exit_code < 126, "0 is success and a shell keeps 126 and more for itself"
+    assert isinstance(leaf.remedy, Remedy)
+    assert vars(leaf)["__doc__"], "docs/reference/errors.md shows it as the meaning"
+
+
+def test_an_error_carries_its_message_and_its_facts() -> None:
+    error = errors.NodesClaimed("x1000c0s0b0n0 is claimed by op_7 for 'reboot'", operation="op_7")
+    assert str(error) == error.message == "x1000c0s0b0n0 is claimed by op_7 for 'reboot'"
+    assert error.details == {"operation": "op_7"}
