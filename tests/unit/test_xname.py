@@ -331,6 +331,7 @@ def test_within_a_type_the_order_is_that_of_the_ordinals(pair: tuple[Xname, Xnam
 
 @given(st.one_of(st.text(max_size=200), nearly, mutated(f"xcsbnj.09q {FOREIGN}")))
 @example("x1000c0s0b0n[0-3]")
+@example(" x1000 \n")
 def test_any_text_is_an_xname_or_says_why_not(text: str) -> None:
     if is_xname(text):
         assert text.isascii()

@@ -69,10 +69,7 @@ def tenant_matches_state(world: World) -> Findings:
     """A tenant's name on a node that is nobody's would let policy and planners take it for that tenant's."""
     for node in world.nodes:
         if must_have_tenant(node.state) != (node.tenant is not None):
-            yield (
-                node.xname,
-                f"is {node.state} and {f'names {node.tenant}' if node.tenant else 'names no tenant'}",
-            )
+            yield node.xname, f"is {node.state} and names {node.tenant or 'no tenant'}"
 
 
 def transient_node_is_claimed(world: World) -> Findings:

@@ -64,7 +64,7 @@ def parse(text: str, resolve: Resolve | None = None, limit: int = LIMIT) -> Node
 
 
 def fold(names: Iterable[str]) -> str:
-    """The shortest usual way to write the names: ``x1000c0s[0-3]b0n[0-1]``."""
+    """The names as one nodeset, folded and canonical."""
     return str(NodeSet(frozenset(names)))
 
 

@@ -8,7 +8,7 @@ pattern, the numbers its row. Only rows of one pattern fold together. Zeros in f
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from operator import itemgetter
 from typing import TypeAlias
@@ -21,30 +21,38 @@ _NUMBER = re.compile("[0-9]+")
 _SHAPE = str.maketrans("123456789", "000000000")
 
 
-def natural(names: Collection[str]) -> list[str]:
+def natural(names: Iterable[str]) -> list[str]:
     """The names in natural order: ``n2`` before ``n10``, and ``n1`` before ``n01``."""
-    return ["".join(parts) for parts in _arrange(names)]
+    shapes = _by_shape(names)
+    if len(shapes) == 1:
+        return next(iter(shapes.values()))
+    return ["".join(parts) for parts in _arrange(shapes)]
 
 
-def fold(names: Collection[str]) -> str:
+def fold(names: Iterable[str]) -> str:
     """The canonical text of a set of names; equal sets give equal text."""
     patterns: dict[Parts, list[Row]] = {}
-    for parts in _arrange(names):
+    for parts in _arrange(_by_shape(names)):
         patterns.setdefault(parts[0::2], []).append(parts[1::2])
     return ",".join(text for pattern, rows in patterns.items() for text in _texts(pattern, rows))
 
 
-def _arrange(names: Collection[str]) -> list[Parts]:
-    """Cut every name into its parts, in natural order.
+def _by_shape(names: Iterable[str]) -> dict[str, list[str]]:
+    """Names of one shape are equal but for the values of their digits: ``x1000c0`` and ``x1003c7``.
 
-    Names of one shape (equal but for the value of a digit) have their numbers at the same places, so a shape is
-    analysed once; and within a shape natural order is the order of the text.
+    Within a shape natural order is the order of the text, and the numbers stand at the same places.
     """
     shapes: dict[str, list[str]] = {}
     ordered = sorted(names)
+    # One translation of all names together is ten times as fast as one for each.
     for name, shape in zip(ordered, "\n".join(ordered).translate(_SHAPE).split("\n"), strict=False):
         shapes.setdefault(shape, []).append(name)
-    arranged = [parts for shape, same in shapes.items() for parts in map(_cutter(shape), same)]
+    return shapes
+
+
+def _arrange(shapes: dict[str, list[str]]) -> list[Parts]:
+    """Cut every name into its parts, in natural order."""
+    arranged = [parts for shape, names in shapes.items() for parts in map(_cutter(shape), names)]
     if len(shapes) > 1:
         rank = _Ranks().__getitem__
         arranged.sort(key=lambda parts: tuple(map(rank, parts)))

@@ -15,10 +15,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from math import prod
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from canton.domain.errors import InvalidNodeset, NodesetTooLarge
 
@@ -38,10 +37,7 @@ _NUMBER = f"{_BLANKS}([0-9]++){_BLANKS}"
 is_name = re.compile(f"[A-Za-z0-9][A-Za-z0-9_.:-]{{0,{LONGEST_NAME - 1}}}").fullmatch
 _match_term = re.compile(rf"{_BLANKS}([,!&^]?+){_BLANKS}({_NAMES}|{_GROUP})(?=[ \t\r\n,!&^]|\Z)").match
 _match_range = re.compile(f"{_NUMBER}(?:-{_NUMBER}(?:/{_NUMBER})?+)?+").fullmatch
-_match_blanks = re.compile(_BLANKS).match
-_match_operand = re.compile(f"{_NAMES}|{_GROUP}").match
 _split_brackets = re.compile(r"\[([^]]*)\]").split
-_find_bracket = re.compile("[][]").search
 
 _OPERATORS: dict[str, Callable[[set[str], Iterable[str]], None]] = {
     ",": set.update,
@@ -50,16 +46,14 @@ _OPERATORS: dict[str, Callable[[set[str], Iterable[str]], None]] = {
     "^": set.symmetric_difference_update,
 }
 _FILL = "write a name or a group there, or remove the operator"
+_FEWER = "name fewer at a time, or raise the limit"
 _MISPLACED = {
     "]": ("this bracket closes nothing", 'write "[" before the first number, or remove it'),
-    "@": ("a group cannot stand here", "write @tenant or @tenant/cluster, with a comma or a blank before it"),
-    "/": ("a group has at most two parts", "write @tenant/cluster"),
     **dict.fromkeys("-_.:", ("a name cannot start like this", "start it with a letter or a digit")),
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """Numbers from first to last; ``digits`` is the width of the last, ``padded`` whether all have that width."""
 
     first: int
@@ -68,7 +62,7 @@ class Span:
     digits: int
     padded: bool
 
-    def count(self) -> int:
+    def size(self) -> int:
         return (self.last - self.first) // self.step + 1
 
     def numbers(self) -> Iterator[str]:
@@ -76,8 +70,7 @@ class Span:
         return (f"{number:0{width}}" for number in range(self.first, self.last + 1, self.step))
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """A group or a pattern of names, and the operator that joins it to what stands before it."""
 
     operator: str
@@ -85,11 +78,11 @@ class Term:
     group: str
     pattern: Pattern
 
-    def count(self) -> int:
+    def size(self) -> int:
         """How many names it writes; a group's are counted when it is resolved."""
         if self.group:
             return 0
-        return prod(1 if isinstance(piece, str) else sum(map(Span.count, piece)) for piece in self.pattern)
+        return prod(1 if isinstance(piece, str) else sum(map(Span.size, piece)) for piece in self.pattern)
 
     def names(self) -> list[str]:
         names = [""]
@@ -104,8 +97,7 @@ def names_in(text: str, resolve: Resolve | None, limit: int) -> set[str]:
 
     The limit counts each name as it is written, before set operations: it bounds the work, not only the result.
     """
-    terms = _counted_terms(text, limit)
-    total = sum(map(Term.count, terms))
+    terms, total = _counted_terms(text, limit)
     names: set[str] = set()
     for term in terms:
         if term.group:
@@ -120,29 +112,30 @@ def names_in(text: str, resolve: Resolve | None, limit: int) -> set[str]:
 
 def _members(text: str, term: Term, resolve: Resolve | None) -> Iterable[str]:
     if resolve is None:
-        raise _mistake(text, term.at, f"the group @{term.group} cannot be looked up here", "name its nodes")
+        raise _mistake(text, term.at, f"the group @{term.group} cannot be looked up here", "name its nodes instead")
     return resolve(term.group)
 
 
-def _counted_terms(text: str, limit: int) -> list[Term]:
-    """All terms, none of them unfolded yet."""
+def _counted_terms(text: str, limit: int) -> tuple[list[Term], int]:
+    """All terms, none of them unfolded yet, and how many names they write."""
     if len(text) > LONGEST_TEXT:
-        raise _too_large(text, 0, f"it has {len(text):,} characters", LONGEST_TEXT)
-    if text.count(",") >= limit:  # a comma adds at least one name or group: a long list is refused unread
-        raise _too_large(text, 0, f"it lists {text.count(',') + 1:,} names", limit)
+        raise _too_large(text, 0, f"it has {len(text):,} characters", LONGEST_TEXT, "give it in parts")
+    entries = text.count(",") + 1
+    if entries > limit:  # each entry is at least one name or group: a long list is refused unread
+        raise _too_large(text, 0, f"it lists {entries:,} names", limit, _FEWER)
     terms = []
     total = 0
     for term in _terms(text):
-        total += term.count()
+        total += term.size()
         _check_total(text, term, total, limit)
         terms.append(term)
-    return terms
+    return terms, total
 
 
 def _check_total(text: str, term: Term, total: int, limit: int) -> None:
     if total > limit:
         size = f"{total:,}" if total < 10**15 else "10^15"
-        raise _too_large(text, term.at, f"up to here it names at least {size} nodes", limit)
+        raise _too_large(text, term.at, f"up to here it names at least {size} nodes", limit, _FEWER)
 
 
 def _terms(text: str) -> Iterator[Term]:
@@ -153,33 +146,31 @@ def _terms(text: str) -> Iterator[Term]:
             raise _mistake(text, match.start(1), f"nothing stands before {operator!r}", _FILL)
         yield _term(text, operator or ",", match.start(2), operand)
         at = match.end()
-    at = _past(_match_blanks, text, at)
-    if at < len(text):
+    if text[at:].strip(" \t\r\n"):
         raise _mistake(text, *_explain(text, at))
 
 
 def _term(text: str, operator: str, at: int, operand: str) -> Term:
     if operand[0] == "@":
         return Term(operator, at, operand[1:], ())
-    pattern = _pattern(text, at, operand)
+    pattern = _pattern(text, at, operand) if "[" in operand else (operand,)
     longest = sum(len(piece) if isinstance(piece, str) else max(span.digits for span in piece) for piece in pattern)
     if longest > LONGEST_NAME:
-        raise _too_large(text, at, f"a name has {longest:,} characters", LONGEST_NAME)
+        raise _too_large(text, at, f"a name has {longest:,} characters", LONGEST_NAME, "shorten it")
     return Term(operator, at, "", pattern)
 
 
-def _pattern(text: str, at: int, operand: str) -> Pattern:
+def _pattern(text: str, start: int, operand: str) -> Pattern:
     pieces: list[str | Sequence[Span]] = []
-    before = ""
+    at = start
     for index, piece in enumerate(_split_brackets(operand)):
-        if index % 2:
-            pieces.append(_spans(text, at + 1, piece, after_digit=before.isdigit()))
-            at += len(piece) + 2
-            before = "0"  # whatever the range ends in, it is a digit
-        else:
+        if index % 2 == 0:
             pieces.append(piece)
             at += len(piece)
-            before = piece[-1:] or before
+        else:
+            after_digit = at > start and text[at - 1] in "0123456789]"
+            pieces.append(_spans(text, at + 1, piece, after_digit=after_digit))
+            at += len(piece) + 2
     return pieces
 
 
@@ -199,7 +190,7 @@ def _span(text: str, at: int, item: str, *, after_digit: bool) -> Span:
     first, last, step = match[1], match[2] or match[1], match[3] or "1"
     digits = max(len(first), len(last), len(step))
     if digits > LONGEST_NAME:
-        raise _too_large(text, at, f"a number has {digits:,} digits", LONGEST_NAME)
+        raise _too_large(text, at, f"a number has {digits:,} digits", LONGEST_NAME, "shorten it")
     span = Span(int(first), int(last), int(step), len(last), padded=_padded(first) or _padded(last))
     if len(first) != len(last) and (span.padded or after_digit):
         advice = "pad both to the same width" if span.padded else "write a range for each width"
@@ -217,36 +208,36 @@ def _padded(number: str) -> bool:
 
 def _explain(text: str, at: int) -> tuple[int, str, str]:
     """Why no term could be read here: the place, the problem, what to do."""
+    at = _skip(_BLANKS, text, at)
     if text[at] in _OPERATORS:
-        after = _past(_match_blanks, text, at + 1)
+        after = _skip(_BLANKS, text, at + 1)
         if after == len(text) or text[after] in _OPERATORS:
             return at, f"nothing stands after {text[at]!r}", _FILL
         at = after
-    at = _past(_match_operand, text, at)
+    at = _skip(f"{_NAMES}|{_GROUP}|", text, at)
     if text[at] == "[":
-        return at, *_explain_bracket(text, at)
-    refused = f"the character {text[at]!a} cannot stand here", "names have letters, digits and -_.: only"
-    return at, *_MISPLACED.get(text[at], refused)
+        return at, *_explain_bracket(text[at + 1 :])
+    advice = "use letters, digits and -_.: in names, and @tenant or @tenant/cluster for groups"
+    return at, *_MISPLACED.get(text[at], (f"the character {text[at]!a} cannot stand here", advice))
 
 
-def _past(match: Callable[[str, int], re.Match[str] | None], text: str, at: int) -> int:
-    found = match(text, at)
+def _skip(pattern: str, text: str, at: int) -> int:
+    found = re.compile(pattern).match(text, at)
     return found.end() if found else at
 
 
-def _explain_bracket(text: str, at: int) -> tuple[str, str]:
-    following = _find_bracket(text, at + 1)
-    if following and following[0] == "]":
+def _explain_bracket(following: str) -> tuple[str, str]:
+    if re.match(r"[^][]*\]", following):
         return "a group has no ranges", "name each group, with a comma between"
     return "this bracket is not closed", 'write "]" after the last number'
 
 
 def _mistake(text: str, at: int, problem: str, advice: str) -> InvalidNodeset:
-    return InvalidNodeset(f"in the nodeset, {problem}; {advice}\n{_pointer(text, at)}", position=at)
+    return InvalidNodeset(f"invalid nodeset: {problem}; {advice}\n{_pointer(text, at)}", position=at)
 
 
-def _too_large(text: str, at: int, found: str, limit: int) -> NodesetTooLarge:
-    message = f"the nodeset is too large: {found}, and the limit is {limit:,}; give it in parts"
+def _too_large(text: str, at: int, found: str, limit: int, advice: str) -> NodesetTooLarge:
+    message = f"the nodeset is too large: {found}, and the limit is {limit:,}; {advice}"
     return NodesetTooLarge(f"{message}\n{_pointer(text, at)}", position=at, limit=limit)
 
 

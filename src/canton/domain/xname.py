@@ -47,6 +47,7 @@ class Xname:
     def __lt__(self, other: object) -> bool:
         if not isinstance(other, Xname):
             return NotImplemented
+        # Mostly nodes are sorted among nodes; this spares them the letters.
         if self.type is other.type:
             return self.ordinals < other.ordinals
         return self._order < other._order

@@ -36,7 +36,7 @@ def reached(goal: JsonObject, seen: JsonObject) -> bool:
 
 def judge(step: Step, row: StepRow, pace: Pace, sighting: Sighting, moment: Moment) -> StepRow:
     """What to write after a look: done, holding, waiting, failed, or acting."""
-    row = replace(row, begun_at=moment.now if row.begun_at is None else row.begun_at)
+    row = replace(row, begun_at=row.begun_at or moment.now, changed_at=moment.now)
     if isinstance(sighting, StepFailure):
         return _after_failure(step, replace(row, tries=row.tries + 1), pace, sighting, moment)
     row = replace(row, evidence=sighting)
@@ -64,6 +64,7 @@ def judge_act(
     step: Step, row: StepRow, pace: Pace, sighting: Sighting, answer: StepFailure | None, moment: Moment
 ) -> StepRow:
     """What to write after an act and its read-back. What is seen outranks what the device answered."""
+    row = replace(row, changed_at=moment.now)
     if isinstance(sighting, StepFailure):
         return _after_failure(step, row, pace, sighting, moment)
     row = replace(row, evidence=sighting)

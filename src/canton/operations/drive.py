@@ -10,11 +10,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from sqlalchemy.engine import Connection
 
-from canton.domain.data import JsonObject
 from canton.domain.errors import CantonError, PermanentFailure, StepFailure, TemporaryFailure
 from canton.domain.operation import StepState
 from canton.operations.attempt import Jitter, Moment, Sighting, judge, judge_act
@@ -22,18 +21,15 @@ from canton.operations.board import Board, Rest, lay_out
 from canton.operations.endings import Because, settle
 from canton.operations.kinds import Call, Kinds, StepKind
 from canton.operations.lease import Lease
+from canton.operations.pen import Pen, Writer
 from canton.operations.plan import Plan, Step, from_json
-from canton.store import journal, leases, outbox, plans
+from canton.store import journal, leases, plans
 from canton.store.database import SECOND
 from canton.store.journal import StepRow
 
 T = TypeVar("T")
-
-
-class Writer(Protocol):
-    """Runs a function in a write transaction, off the event loop."""
-
-    async def __call__(self, change: Callable[[Connection], T]) -> T: ...
+# An outcome waits this long, in seconds, for an intent to travel with; nobody watching can tell.
+GROUP_COMMIT = 0.003
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +68,7 @@ class Drive:
         self.board = board
         self.hands = hands
         self._batch_sizes = {name: kind.pace.batch for name, kind in hands.kinds.items()}
+        self._pen = Pen(lease, operation.tenant, hands.write)
         self._parallel = asyncio.Semaphore(hands.parallel)
         self._running: set[asyncio.Task[None]] = set()
 
@@ -96,12 +93,16 @@ class Drive:
             self._running.add(asyncio.create_task(self._attempt(batch)))
 
     async def _collect(self) -> None:
-        """Wait until a batch is over, or a step that waits is due."""
+        """Wait until a batch is over or a step that waits is due; write outcomes that nothing else takes along."""
         timer = None if self.hands.stopping() else self.board.next_timer()
         timeout = None if timer is None else max(0.0, (timer - self.lease.now()) / SECOND)
+        if not self._pen.dry:
+            timeout = GROUP_COMMIT if timeout is None else min(timeout, GROUP_COMMIT)
         done, self._running = await asyncio.wait(self._running, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             task.result()
+        if not done:
+            await self._pen.write()
 
     async def _attempt(self, batch: Sequence[Step]) -> None:
         try:
@@ -116,17 +117,18 @@ class Drive:
         seen = await _observe(kind, list(calls.values()))
         moment = self._moment()
         rows = [judge(step, self.board.rows[step.n], kind.pace, seen[step.n], moment) for step in batch]
-        await self._record(rows)
+        self._note(rows)
 
         acting = [row for row in rows if row.state is StepState.ACTING]
         if not acting:
             return
+        await self._pen.write()
         self.lease.require()
         acted_on = [calls[row.n] for row in acting]
         answers, certain = await _act(kind, acted_on)
         seen = await _observe(kind, acted_on)
         moment = self._moment()
-        await self._record(
+        self._note(
             [
                 judge_act(
                     calls[row.n].step,
@@ -143,51 +145,27 @@ class Drive:
     def _moment(self) -> Moment:
         return Moment(self.lease.now(), self.hands.jitter)
 
-    async def _record(self, rows: Sequence[StepRow]) -> None:
-        rows = [replace(row, changed_at=self.lease.now()) for row in rows]
-        events = [_step_event(self.operation.id, row) for row in rows if self._is_news(row)]
-
-        def change(connection: Connection) -> leases.Held:
-            held = leases.hold(connection, self.operation.id, self.lease.fence)
-            journal.save(connection, self.operation.id, rows)
-            outbox.append(connection, self.operation.tenant or outbox.PROVIDER, events)
-            return held
-
-        self._learn(await self.hands.write(change))
+    def _note(self, rows: Sequence[StepRow]) -> None:
         for row in rows:
+            self._pen.note(self.board.rows[row.n], row)
             self.board.update(row)
-
-    def _is_news(self, row: StepRow) -> bool:
-        return row.state is not StepState.ACTING and row.state is not self.board.rows[row.n].state
-
-    def _learn(self, held: leases.Held) -> None:
-        self.lease.cancel_by = held.cancel_by
-        self.lease.synchronise(held.at)
 
     async def _rest(self) -> bool:
         """Leave the operation where it can stay; False when there is a reason to go on."""
         heard = self.lease.cancel_by
         rest = Rest(due_at=self.lease.now()) if self.hands.stopping() else self.board.rest(heard)
 
-        def change(connection: Connection) -> leases.Held:
-            held = leases.hold(connection, self.operation.id, self.lease.fence)
-            if held.cancel_by != heard and not self.hands.stopping():
-                return held
+        def come_to_rest(connection: Connection, held: leases.Held) -> None:
+            if held.cancel_by != heard:
+                return
             if rest.state is None:
                 leases.release(connection, self.operation.id, rest.due_at)
             else:
                 because = Because("canton", self.operation.reason)
                 settle(connection, self.operation, self.plan, rest.state, because, rest.attention)
-            return held
 
-        held = await self.hands.write(change)
-        self._learn(held)
-        return held.cancel_by == heard or self.hands.stopping()
-
-
-def _step_event(operation_id: str, row: StepRow) -> outbox.Event:
-    body: JsonObject = {"step": row.n, "kind": row.kind, "target": row.target, "state": row.state, "error": row.error}
-    return outbox.Event(kind="step.changed", subject=operation_id, body=body)
+        await self._pen.write(come_to_rest)
+        return self.lease.cancel_by == heard
 
 
 async def _observe(kind: StepKind, calls: Sequence[Call]) -> Mapping[int, Sighting]:

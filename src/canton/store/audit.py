@@ -7,7 +7,6 @@ whole chain and its head leaves no trace inside the database: only a head kept e
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -108,18 +107,15 @@ def verify(connection: Connection, anchor: Anchor | None = None) -> Head:
     end = head(connection)
     good = Head(0, GENESIS)
     _check(good, end, anchor)
-    for record in _stream(connection):
-        if record.seq != good.seq + 1 or record.previous != good.hash or not record.is_sealed():
-            raise _diagnose(connection, good, record, end)
-        good = Head(record.seq, record.hash)
-        _check(good, end, anchor)
+    with connection.execute(_records, execution_options={"yield_per": BATCH}) as rows:
+        for row in rows:
+            record = Record(*row)
+            if record.seq != good.seq + 1 or record.previous != good.hash or not record.is_sealed():
+                raise _diagnose(connection, good, record, end)
+            good = Head(record.seq, record.hash)
+            _check(good, end, anchor)
     _check_length(good, end, anchor)
     return good
-
-
-def _stream(connection: Connection) -> Iterator[Record]:
-    for row in connection.execute(_records, execution_options={"yield_per": BATCH}):
-        yield Record(*row)
 
 
 def _check(good: Head, end: Head, anchor: Anchor | None) -> None:
@@ -145,13 +141,12 @@ def _check(good: Head, end: Head, anchor: Anchor | None) -> None:
 
 
 def _check_length(good: Head, end: Head, anchor: Anchor | None) -> None:
-    if good.seq < end.seq:
+    n = good.seq + 1
+    if n <= end.seq:
         what = "head changed" if good.hash == end.hash else "cut off"
-        finding = f"the last record is {good.seq}, but the head row says {end.seq}"
-        raise _broken(good.seq + 1, what, finding)
-    if anchor is not None and good.seq < anchor[0]:
-        finding = f"the last record is {good.seq}, but the anchor kept elsewhere names record {anchor[0]}"
-        raise _broken(good.seq + 1, "cut off", finding)
+        raise _broken(n, what, f"record {n} is missing: the head row says that there are {end.seq}")
+    if anchor is not None and n <= anchor[0]:
+        raise _broken(n, "cut off", f"record {n} is missing: the anchor kept elsewhere names record {anchor[0]}")
 
 
 def _diagnose(connection: Connection, good: Head, found: Record, end: Head) -> AuditBroken:
@@ -160,7 +155,7 @@ def _diagnose(connection: Connection, good: Head, found: Record, end: Head) -> A
     if type(found.seq) is not int or found.seq < n:
         return _broken(found.seq, "inserted", f"record {found.seq} stands where no record can, before {n}")
     sealed_as = _original_number(connection, found)
-    now_at = _find_successor(connection, good, found.seq)
+    now_at = _find_successor(connection, good)
     if now_at is not None:
         made_room = found.seq == n and sealed_as in (None, n)
         return _inserted(n, now_at) if made_room else _reordered(n, now_at)
@@ -199,9 +194,9 @@ def _wrong_link(connection: Connection, good: Head, found: Record, end: Head) ->
     return _broken(n, "changed", f"record {n} was changed and sealed again: it names another predecessor")
 
 
-def _find_successor(connection: Connection, good: Head, elsewhere_than: int) -> int | None:
+def _find_successor(connection: Connection, good: Head) -> int | None:
     """Where the genuine successor of ``good`` stands, when that is not where it should."""
-    candidates = _records.where(schema.audit.c.previous == good.hash, schema.audit.c.seq != elsewhere_than)
+    candidates = _records.where(schema.audit.c.previous == good.hash, schema.audit.c.seq != good.seq + 1)
     for row in connection.execute(candidates):
         record = Record(*row)
         if replace(record, seq=good.seq + 1).is_sealed():

@@ -65,11 +65,14 @@ class SqliteDoorbell:
         self.seen = self._version()
 
     def wait(self, seconds: float) -> bool:
+        # Sleep first: our own commits ring too, and a busy worker must not turn them into a storm of queries.
         until = time.monotonic() + seconds
-        while (version := self._version()) == self.seen and (left := until - time.monotonic()) > 0:
+        while (left := until - time.monotonic()) > 0:
             time.sleep(min(SQLITE_GLANCE, left))
-        rang, self.seen = version != self.seen, version
-        return rang
+            if self.seen != (version := self._version()):
+                self.seen = version
+                return True
+        return False
 
     def close(self) -> None:
         self.connection.close()

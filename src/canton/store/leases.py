@@ -80,17 +80,20 @@ def renew(connection: Connection, fences: Mapping[str, int], lease: float) -> di
     return held
 
 
+_HOLD = (
+    sa.select(operation.c.cancel_by, now())
+    .where(operation.c.id == sa.bindparam("id"), operation.c.fence == sa.bindparam("fence"))
+    .with_for_update()
+)
+
+
 def hold(connection: Connection, operation_id: str, fence: int) -> Held:
     """Make sure the fence is ours until this transaction ends. The first statement of every engine write.
 
     The row lock matters: without it a take-over could commit between this look and our commit, and our write
     would land behind the back of the new owner.
     """
-    row = connection.execute(
-        sa.select(operation.c.cancel_by, now())
-        .where(operation.c.id == operation_id, operation.c.fence == fence)
-        .with_for_update()
-    ).one_or_none()
+    row = connection.execute(_HOLD, {"id": operation_id, "fence": fence}).one_or_none()
     if row is None:
         raise LeaseLost(
             f"operation {operation_id} was taken over: fence {fence} is no longer valid; nothing was written",

@@ -1,0 +1,99 @@
+"""The pen of a drive: writes its rows in order, under its fence, as many as there are in one transaction.
+
+An *intent to act* must be in the journal before a device is called, so whoever notes one waits for ``write``. An
+*outcome* need not be: if it is lost, the next worker looks again and sees the same. Outcomes therefore travel
+with the next intent, and a chain of steps costs one transaction a step, not two.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
+
+from sqlalchemy.engine import Connection
+
+from canton.domain.data import JsonObject
+from canton.domain.errors import CantonError, LeaseLost
+from canton.domain.operation import StepState
+from canton.operations.lease import Lease
+from canton.store import journal, leases, outbox
+from canton.store.journal import StepRow
+
+T = TypeVar("T")
+
+
+class Writer(Protocol):
+    """Runs a function in a write transaction, off the event loop."""
+
+    async def __call__(self, change: Callable[[Connection], T]) -> T: ...
+
+
+class Pen:
+    def __init__(self, lease: Lease, tenant: str | None, write: Writer) -> None:
+        self._lease = lease
+        self._stream = tenant or outbox.PROVIDER
+        self._write = write
+        self._rows: dict[int, StepRow] = {}
+        self._events: list[outbox.Event] = []
+        self._one_at_a_time = asyncio.Lock()
+        self._broken: CantonError | None = None
+
+    @property
+    def dry(self) -> bool:
+        """Nothing is noted that is not written."""
+        return not self._rows
+
+    def note(self, before: StepRow, row: StepRow) -> None:
+        """Have a row written with the next transaction."""
+        self._rows[row.n] = row
+        if row.state is not StepState.ACTING and row.state is not before.state:
+            self._events.append(_step_event(self._lease.operation, row))
+
+    async def write(self, also: Callable[[Connection, leases.Held], None] | None = None) -> leases.Held | None:
+        """Return once everything noted so far is in the database, together with what ``also`` does.
+
+        Whoever waits for its turn finds its rows written by the one before. If that one failed, nobody may act on
+        rows that are not there: the pen stays broken, and the drive ends.
+        """
+        async with self._one_at_a_time:
+            if self._broken is not None:
+                raise LeaseLost(f"operation {self._lease.operation}: a write before this one failed") from self._broken
+            if self.dry and also is None:
+                return None
+            rows, events = list(self._rows.values()), self._events
+            self._rows, self._events = {}, []
+            try:
+                held = await self._write(lambda connection: self._transaction(connection, rows, events, also))
+            except CantonError as error:
+                self._broken = error
+                raise
+        self._lease.cancel_by = held.cancel_by
+        self._lease.synchronise(held.at)
+        return held
+
+    def _transaction(
+        self,
+        connection: Connection,
+        rows: Sequence[StepRow],
+        events: Sequence[outbox.Event],
+        also: Callable[[Connection, leases.Held], None] | None,
+    ) -> leases.Held:
+        held = leases.hold(connection, self._lease.operation, self._lease.fence)
+        if rows:
+            journal.save(connection, self._lease.operation, rows)
+        if also is not None:
+            also(connection, held)
+        outbox.append(connection, self._stream, events)
+        return held
+
+
+def _step_event(operation_id: str, row: StepRow) -> outbox.Event:
+    body: JsonObject = {
+        "step": row.n,
+        "kind": row.kind,
+        "target": row.target,
+        "state": row.state,
+        "error": row.error,
+    }
+    return outbox.Event(kind="step.changed", subject=operation_id, body=body)
