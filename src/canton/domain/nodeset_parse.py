@@ -153,24 +153,25 @@ def _terms(text: str) -> Iterator[Term]:
 def _term(text: str, operator: str, at: int, operand: str) -> Term:
     if operand[0] == "@":
         return Term(operator, at, operand[1:], ())
-    pattern = _pattern(text, at, operand) if "[" in operand else (operand,)
-    longest = sum(len(piece) if isinstance(piece, str) else max(span.digits for span in piece) for piece in pattern)
-    if longest > LONGEST_NAME:
-        raise _too_large(text, at, f"a name has {longest:,} characters", LONGEST_NAME, "shorten it")
-    return Term(operator, at, "", pattern)
+    return Term(operator, at, "", _pattern(text, at, operand))
 
 
 def _pattern(text: str, start: int, operand: str) -> Pattern:
     pieces: list[str | Sequence[Span]] = []
-    at = start
-    for index, piece in enumerate(_split_brackets(operand)):
+    at, length = start, 0
+    for index, piece in enumerate(_split_brackets(operand, maxsplit=LONGEST_NAME)):
         if index % 2 == 0:
             pieces.append(piece)
             at += len(piece)
+            length += len(piece)
         else:
             after_digit = at > start and text[at - 1] in "0123456789]"
-            pieces.append(_spans(text, at + 1, piece, after_digit=after_digit))
+            spans = _spans(text, at + 1, piece, after_digit=after_digit)
+            pieces.append(spans)
             at += len(piece) + 2
+            length += max(span.digits for span in spans)
+    if length > LONGEST_NAME:
+        raise _too_large(text, start, f"a name has {length:,} characters", LONGEST_NAME, "shorten it")
     return pieces
 
 

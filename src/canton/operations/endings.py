@@ -93,6 +93,6 @@ def _next_or_doubt(state: NodeState, event: NodeEvent) -> NodeState:
 
 
 def _put(connection: Connection, node: Node, state: NodeState, tenant: str | None) -> None:
-    owner = (tenant or node.tenant) if must_have_tenant(state) else None
+    owner = (node.tenant or tenant) if must_have_tenant(state) else None
     if (state, owner) != (node.state, node.tenant):
         nodes.put(connection, node.xname, state, owner)

@@ -1,0 +1,118 @@
+"""Copy the whole database into one file while it is being used.
+
+The copy is written beside its final name, checked, forced to disk and only then given that name: a file that has
+the name is a whole backup. A file that is already there is never replaced.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from psycopg.conninfo import make_conninfo
+
+from canton.domain.errors import NeedsHuman, Unavailable, WrongState
+from canton.store.database import Database, foreign_errors_stop_here
+
+Copy = Callable[[Database, Path], None]
+
+
+def write(database: Database, target: Path) -> None:
+    """Back up into ``target``. Restore: put the SQLite file in place, or ``pg_restore --dbname NEW target``."""
+    if target.exists():
+        raise _already_there(target)
+    if not target.parent.is_dir():
+        raise WrongState(f"there is no folder {target.parent} for the backup; create it first")
+    copy = _copy_postgresql if database.is_postgresql else _copy_sqlite
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        # Made first, so that nobody else can read it while it grows.
+        partial.touch(mode=0o600, exist_ok=False)
+        copy(database, partial)
+        _force_to_disk(partial)
+        _publish(partial, target)
+        _force_to_disk(target.parent)
+    except OSError as error:
+        raise Unavailable(f"cannot write the backup {target}: {error.strerror}; choose another place") from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _copy_sqlite(database: Database, partial: Path) -> None:
+    with (
+        foreign_errors_stop_here(database.engine),
+        closing(database.engine.raw_connection()) as source,
+        closing(sqlite3.connect(partial)) as copy,
+    ):
+        connection = source.driver_connection
+        assert isinstance(connection, sqlite3.Connection)  # noqa: S101  # for the type checker
+        # All pages in one step: in WAL mode that is one snapshot, and writers go on.
+        connection.backup(copy)
+        # One file, without the log beside it; Canton turns WAL on again when it opens the file.
+        copy.execute("PRAGMA journal_mode = DELETE")
+        found = copy.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    if found != "ok":
+        raise NeedsHuman(
+            f"the database {_where(database)} is damaged: {found}; no backup was written; "
+            "stop Canton, keep the file and restore the last good backup"
+        )
+
+
+def _copy_postgresql(database: Database, partial: Path) -> None:
+    program = shutil.which("pg_dump")
+    if program is None:
+        raise Unavailable(
+            "pg_dump is not on the PATH; install PostgreSQL's client programs, of the server's version or newer"
+        )
+    arguments, secrets = _connect(database)
+    done = subprocess.run(  # noqa: S603  # the program is pg_dump, and the address is the operator's own
+        [program, "--format=custom", "--no-password", f"--file={partial}", f"--dbname={arguments}"],
+        env=os.environ | secrets,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise Unavailable(f"pg_dump of {_where(database)} failed: {done.stderr.strip()}")
+
+
+def _connect(database: Database) -> tuple[str, dict[str, str]]:
+    """The address for the command line, which every user of the machine can read, and what must not be there."""
+    _, arguments = database.engine.dialect.create_connect_args(database.engine.url)
+    password = arguments.pop("password", None)
+    arguments["dbname"] = arguments.pop("dbname", None)
+    return make_conninfo("", **arguments), {"PGPASSWORD": str(password)} if password else {}
+
+
+def _publish(partial: Path, target: Path) -> None:
+    """Give the file its name; a rename would replace a file of that name that has appeared meanwhile."""
+    try:
+        os.link(partial, target)
+    except FileExistsError as error:
+        raise _already_there(target) from error
+    except OSError:  # a file system without hard links
+        if target.exists():
+            raise _already_there(target) from None
+        partial.rename(target)
+
+
+def _force_to_disk(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _already_there(target: Path) -> WrongState:
+    return WrongState(f"{target} exists and is not replaced; choose another name", path=str(target))
+
+
+def _where(database: Database) -> str:
+    return database.engine.url.render_as_string(hide_password=True)

@@ -1,0 +1,119 @@
+"""A device in a process of its own: it keeps its state and its log whatever happens to those who call it.
+
+It can lose an answer (act, then hang up), act late, refuse, deny for good, and take half of a batch. Its log is
+what the crash suite believes; the database is what it checks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, TypedDict
+
+from canton.domain.data import Json
+from canton.domain.errors import TemporaryFailure
+
+
+class Entry(TypedDict):
+    """One line of the device's log: a request to set a target, and what became of it."""
+
+    at: float
+    target: str
+    value: Json
+    was: Json
+    fence: int
+    effect: str
+
+
+class Device:
+    def __init__(self, log: Path, values: dict[str, Json], faults: dict[str, list[str]]) -> None:
+        self.values = values
+        self.faults = faults
+        self.log = log.open("a", buffering=1)
+
+    async def serve(self, ready: Connection) -> None:
+        server = await asyncio.start_server(self._answer, "127.0.0.1", 0)
+        ready.send(server.sockets[0].getsockname()[1])
+        await server.serve_forever()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        request = json.loads(await reader.readline())
+        answer = self._handle(request)
+        if answer is not None:
+            writer.write(json.dumps(answer).encode() + b"\n")
+        writer.close()
+
+    def _handle(self, request: dict[str, Any]) -> dict[str, Json] | None:
+        if request["verb"] == "read":
+            return {target: self.values.get(target) for target in request["targets"]}
+        if request["verb"] == "forgive":
+            self.faults.clear()
+            return {}
+        return self._set(request["items"], request["fence"])
+
+    def _set(self, items: dict[str, Json], fence: int) -> dict[str, Json] | None:
+        refused: dict[str, Json] = {}
+        answered = True
+        for position, (target, value) in enumerate(items.items()):
+            fault = self._next_fault(target)
+            if fault in ("refuse", "deny"):
+                refused[target] = fault
+                self._write(target, value, fence, fault)
+            elif fault == "half" and position * 2 >= len(items):
+                answered = False
+                self._write(target, value, fence, "ignored")
+            elif fault.startswith("late:"):
+                asyncio.get_running_loop().call_later(float(fault[5:]), self._apply, target, value, fence, "late")
+            else:
+                answered = answered and fault not in ("lose", "half")
+                self._apply(target, value, fence, "applied")
+        return refused if answered else None
+
+    def _next_fault(self, target: str) -> str:
+        waiting = self.faults.get(target, [])
+        if not waiting:
+            return ""
+        # A denial stays until it is forgiven; everything else happens once.
+        return waiting[0] if waiting[0] == "deny" else waiting.pop(0)
+
+    def _apply(self, target: str, value: Json, fence: int, effect: str) -> None:
+        self._write(target, value, fence, effect)
+        self.values[target] = value
+
+    def _write(self, target: str, value: Json, fence: int, effect: str) -> None:
+        entry = Entry(
+            at=time.time(), target=target, value=value, was=self.values.get(target), fence=fence, effect=effect
+        )
+        self.log.write(json.dumps(entry) + "\n")
+
+
+def run(log: str, values: dict[str, Json], faults: dict[str, list[str]], ready: Connection) -> None:
+    asyncio.run(Device(Path(log), values, faults).serve(ready))
+
+
+async def call(port: int, request: dict[str, Json]) -> dict[str, Any]:
+    """Ask the device; no answer is a temporary failure after which nobody knows what it did."""
+    try:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(json.dumps(request).encode() + b"\n")
+        answer = await reader.readline()
+        writer.close()
+    except OSError as error:
+        raise TemporaryFailure(f"the device does not answer: {error}") from error
+    if not answer:
+        raise TemporaryFailure("the device hung up")
+    answered: dict[str, Any] = json.loads(answer)
+    return answered
+
+
+def read_log(log: Path) -> list[Entry]:
+    return [json.loads(line) for line in log.read_text().splitlines()]
+
+
+def effective(entries: Sequence[Entry]) -> list[Entry]:
+    """The requests that the device carried out."""
+    return [entry for entry in entries if entry["effect"] in ("applied", "late")]

@@ -1,0 +1,212 @@
+"""A worker in a process of its own, made to die at a given point, and made worse on request.
+
+A *point* is the instant before a journal write, before its commit and after it, and before and after a device
+call. Points are counted as they are reached; the process kills itself with SIGKILL at the one it was given.
+
+A *mutation* takes one protection out of the engine, from outside: the suite must turn red with each of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from unittest import mock
+
+from sqlalchemy.engine import Connection
+
+from canton.contracts.power import PowerState
+from canton.domain.data import Json, JsonObject
+from canton.domain.errors import PermanentFailure, StepFailure, TemporaryFailure
+from canton.operations import drive
+from canton.operations.attempt import Sighting
+from canton.operations.kinds import Call, Kinds, Pace, StepKind, register
+from canton.operations.steps.set_power import SetPower
+from canton.operations.worker import Settings, Worker
+from canton.store import leases
+from canton.store.database import SECOND, Clock, Database, open_database, system_clock
+from crash import device
+
+# The device of this suite acts at most 0.15 s late.
+PACE = Pace(timeout=5.0, settle=0.25, poll=0.03, tries=4, backoff=0.02, backoff_limit=0.1)
+
+
+@dataclass(frozen=True)
+class Orders:
+    """How a worker process is to run."""
+
+    url: str
+    port: int
+    log: str
+    lease: float = 0.4
+    sweep: float = 0.5
+    kill_at: int = 0
+    mutation: str = ""
+    clock: str = ""
+    """A file with the seconds by which this process's clock is off."""
+    crawl: float = 0.0
+    """Seconds that every device call takes longer."""
+
+
+class Points:
+    """Counts what is reached, and dies at one."""
+
+    def __init__(self, kill_at: int) -> None:
+        self.kill_at = kill_at
+        self.reached = 0
+        self.lock = threading.Lock()
+
+    def reach(self) -> None:
+        with self.lock:
+            self.reached += 1
+            if self.reached == self.kill_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Wire:
+    """The device as step kinds see it."""
+
+    def __init__(self, port: int, points: Points, crawl: float) -> None:
+        self.port = port
+        self.points = points
+        self.crawl = crawl
+
+    async def read(self, targets: Sequence[str]) -> dict[str, Json]:
+        return await self._call({"verb": "read", "targets": list(targets)})
+
+    async def set(self, items: Mapping[str, Json], fence: int) -> dict[str, StepFailure]:
+        answer = await self._call({"verb": "set", "items": items, "fence": fence})
+        return {target: _failure(target, str(word)) for target, word in answer.items()}
+
+    async def _call(self, request: dict[str, Json]) -> dict[str, Json]:
+        self.points.reach()
+        if self.crawl:
+            await asyncio.sleep(self.crawl)
+        answer = await device.call(self.port, request)
+        self.points.reach()
+        return answer
+
+
+def _failure(target: str, word: str) -> StepFailure:
+    if word == "deny":
+        return PermanentFailure(f"{target}: the device denies it")
+    return TemporaryFailure(f"{target}: the device is busy")
+
+
+class WirePower:
+    """The product's power contract on this suite's device."""
+
+    def __init__(self, wire: Wire) -> None:
+        self.wire = wire
+
+    async def states(self, nodes: Sequence[str]) -> Mapping[str, PowerState | StepFailure]:
+        seen = await self.wire.read([f"{node}:power" for node in nodes])
+        return {node: PowerState(str(seen[f"{node}:power"])) for node in nodes}
+
+    async def switch(self, nodes: Sequence[str], to: PowerState) -> Mapping[str, StepFailure]:
+        # The contract carries no fence: a power service has no use for one.
+        refused = await self.wire.set({f"{node}:power": str(to) for node in nodes}, fence=0)
+        return {target.removesuffix(":power"): failure for target, failure in refused.items()}
+
+
+class SetFact:
+    """One fact of a node (its disk, its port) on this suite's device."""
+
+    def __init__(self, wire: Wire, fact: str, pace: Pace) -> None:
+        self.name = f"set_{fact}/1"
+        self.wire = wire
+        self.fact = fact
+        self.pace = pace
+
+    async def observe(self, calls: Sequence[Call]) -> Mapping[int, JsonObject | StepFailure]:
+        seen = await self.wire.read([f"{call.step.target}:{self.fact}" for call in calls])
+        return {call.step.n: {self.fact: seen[f"{call.step.target}:{self.fact}"]} for call in calls}
+
+    async def act(self, calls: Sequence[Call]) -> Mapping[int, StepFailure]:
+        wanted = {f"{call.step.target}:{self.fact}": call.step.goal[self.fact] for call in calls}
+        refused = await self.wire.set(wanted, calls[0].fence)
+        targets = {call.step.n: f"{call.step.target}:{self.fact}" for call in calls}
+        return {n: refused[target] for n, target in targets.items() if target in refused}
+
+
+def kinds(wire: Wire) -> Kinds:
+    return register(
+        SetPower(WirePower(wire), replace(PACE, batch=10)),
+        SetFact(wire, "disk", PACE),
+        SetFact(wire, "port", replace(PACE, batch=2)),
+    )
+
+
+class CountedDatabase(Database):
+    """A database whose writes are points."""
+
+    points: Points
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        self.points.reach()
+        with super().write() as connection:
+            yield connection
+            self.points.reach()
+        self.points.reach()
+
+
+def run(orders: Orders) -> None:
+    logging.basicConfig(filename=orders.log, level=logging.INFO, format="%(asctime)s %(process)d %(message)s")
+    MUTATIONS[orders.mutation]()
+    points = Points(orders.kill_at)
+    clock = _shifted_clock(Path(orders.clock)) if orders.clock else system_clock
+    opened = open_database(orders.url, clock, idle_in_transaction=orders.lease)
+    database = CountedDatabase(opened.engine)
+    database.points = points
+    settings = Settings(lease=orders.lease, sweep=orders.sweep, grace=2.0)
+    worker = Worker(database, kinds(Wire(orders.port, points, orders.crawl)), settings)
+    asyncio.run(_work(worker))
+    database.close()
+
+
+async def _work(worker: Worker) -> None:
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    await worker.run(stop)
+
+
+def _shifted_clock(file: Path) -> Clock:
+    return lambda: system_clock() + round(float(file.read_text()) * SECOND)
+
+
+def _no_fence_check() -> None:
+    """A worker that was replaced goes on writing."""
+
+    def hold(connection: Connection, operation_id: str, fence: int) -> leases.Held:
+        return leases.Held(None, system_clock())
+
+    mock.patch.object(leases, "hold", hold).start()
+
+
+def _act_without_looking() -> None:
+    """A step acts because the journal does not say that it is done, whatever the device shows."""
+    observe = drive._observe
+    looked: set[object] = set()
+
+    async def blind(kind: StepKind, calls: Sequence[Call]) -> Mapping[int, Sighting]:
+        task = asyncio.current_task()
+        if task in looked:
+            return await observe(kind, calls)
+        looked.add(task)
+        return {call.step.n: {} for call in calls}
+
+    mock.patch.object(drive, "_observe", blind).start()
+
+
+MUTATIONS: dict[str, Callable[[], None]] = {
+    "": lambda: None,
+    "no-fence-check": _no_fence_check,
+    "act-without-looking": _act_without_looking,
+}
