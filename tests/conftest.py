@@ -101,6 +101,7 @@ def pytest_testnodedown(node: object) -> None:
     config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     count = config.stash.get(LEFT_OUT, 0)
     if count:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+
+import sqlalchemy as sa
 
 from canton.domain.data import Json, JsonObject
 from canton.domain.errors import PermanentFailure, StepFailure, TemporaryFailure
-from canton.domain.lifecycle import NodeState
+from canton.domain.lifecycle import NodeState, must_have_tenant
 from canton.domain.node import Node
 from canton.operations.kinds import Call, Pace
 from canton.operations.plan import Plan, Step, Undo
-from canton.store import nodes
+from canton.operations.submit import Submission, submit
+from canton.store import claims, journal, nodes, schema
 from canton.store.database import Database
+from canton.store.journal import Operation, StepRow
 
 QUICK = Pace(timeout=2.0, settle=0.0, poll=0.02, tries=4, backoff=0.01, backoff_limit=0.05)
+TENANT = "psi"
 
 
 @dataclass
@@ -24,32 +32,70 @@ class Machine:
 
     values: dict[str, Json] = field(default_factory=dict)
     acts: list[tuple[str, Json]] = field(default_factory=list)
+    batches: list[tuple[str, ...]] = field(default_factory=list)
+    """The targets of each act, as they came."""
     calls: Counter[str] = field(default_factory=Counter)
     refuse: dict[str, list[StepFailure]] = field(default_factory=lambda: defaultdict(list))
     blind: list[StepFailure] = field(default_factory=list)
     deaf: set[str] = field(default_factory=set)
+    """Targets that take an act and never show it."""
+    late: dict[str, float] = field(default_factory=dict)
+    """Targets that show an act only so many seconds later."""
     lose_answers: int = 0
+    latency: float = 0.0
+    gates: dict[str, asyncio.Event] = field(default_factory=dict)
+    """An act on such a target waits at its gate, before anything is changed."""
+    at_gate: set[str] = field(default_factory=set)
+    under_way: Counter[str] = field(default_factory=Counter)
+    """Calls now, by device and by operation; and below, the most there ever were."""
+    most: Counter[str] = field(default_factory=Counter)
+    clock: Callable[[], float] = time.monotonic
+    shows_later: list[tuple[float, str, Json]] = field(default_factory=list)
 
     def read(self, targets: Sequence[str]) -> dict[str, Json]:
         self.calls["observe"] += 1
+        self._catch_up()
         if self.blind:
             raise self.blind.pop(0)
         return {target: self.values.get(target) for target in targets}
 
     def write(self, wanted: Mapping[str, Json]) -> dict[str, StepFailure]:
         self.calls["act"] += 1
+        self._catch_up()
+        self.batches.append(tuple(wanted))
         refused: dict[str, StepFailure] = {}
         for target, value in wanted.items():
             if self.refuse[target]:
                 refused[target] = self.refuse[target].pop(0)
                 continue
             self.acts.append((target, value))
-            if target not in self.deaf:
+            if target in self.late:
+                self.shows_later.append((self.clock() + self.late[target], target, value))
+            elif target not in self.deaf:
                 self.values[target] = value
         if self.lose_answers:
             self.lose_answers -= 1
             raise TemporaryFailure("connection lost")
         return refused
+
+    def _catch_up(self) -> None:
+        now = self.clock()
+        for when, target, value in [each for each in self.shows_later if each[0] <= now]:
+            self.values[target] = value
+            self.shows_later.remove((when, target, value))
+
+    @asynccontextmanager
+    async def call(self, calls: Sequence[Call]) -> AsyncIterator[None]:
+        """One call on the wire: counted while it lasts."""
+        busy = (calls[0].step.device, calls[0].operation)
+        for name in busy:
+            self.under_way[name] += 1
+            self.most[name] = max(self.most[name], self.under_way[name])
+        try:
+            await asyncio.sleep(self.latency)
+            yield
+        finally:
+            self.under_way.subtract(busy)
 
 
 class SetValue:
@@ -61,11 +107,18 @@ class SetValue:
         self.name = name
 
     async def observe(self, calls: Sequence[Call]) -> Mapping[int, JsonObject | StepFailure]:
-        seen = self.machine.read([call.step.target for call in calls])
+        async with self.machine.call(calls):
+            seen = self.machine.read([call.step.target for call in calls])
         return {call.step.n: {"value": seen[call.step.target]} for call in calls}
 
     async def act(self, calls: Sequence[Call]) -> Mapping[int, StepFailure]:
-        refused = self.machine.write({call.step.target: call.step.goal["value"] for call in calls})
+        async with self.machine.call(calls):
+            for call in calls:
+                if gate := self.machine.gates.get(call.step.target):
+                    self.machine.at_gate.add(call.step.target)
+                    await gate.wait()
+            calls[0].guard()
+            refused = self.machine.write({call.step.target: call.step.goal["value"] for call in calls})
         return {call.step.n: refused[call.step.target] for call in calls if call.step.target in refused}
 
 
@@ -83,10 +136,46 @@ def xname(n: int) -> str:
 
 
 def add_nodes(database: Database, count: int, state: NodeState = NodeState.FREE) -> list[str]:
+    """Nodes in a state; a tenant's are ``TENANT``'s."""
     names = [xname(n) for n in range(count)]
+    owner = TENANT if must_have_tenant(state) else None
     with database.write() as connection:
-        nodes.add(connection, [Node(name, n, state, None, 1) for n, name in enumerate(names)])
+        if owner is not None:
+            add_tenant(connection)
+        nodes.add(connection, [Node(name, n, state, owner, 1) for n, name in enumerate(names)])
     return names
+
+
+def add_tenant(connection: sa.Connection, name: str = TENANT) -> None:
+    connection.execute(sa.insert(schema.tenant).values(name=name, created_at=0))
+
+
+def order(database: Database, plan: Plan, **fields: str) -> str:
+    """Submit a plan and answer with the operation."""
+    wanted = {"actor": "alice", "reason": "ticket 17", "request": plan.summary} | fields
+    return submit(database, plan, Submission(**wanted)).operation
+
+
+def operation(database: Database, identity: str) -> Operation:
+    with database.read() as connection:
+        return journal.find(connection, identity)
+
+
+def rows(database: Database, identity: str) -> dict[int, StepRow]:
+    with database.read() as connection:
+        return {row.n: row for row in journal.steps(connection, identity)}
+
+
+def node_states(database: Database) -> dict[str, NodeState]:
+    with database.read() as connection:
+        return {node.xname: node.state for node in nodes.every(connection)}
+
+
+def claimed(database: Database) -> dict[str, str]:
+    """Which operation holds which node."""
+    with database.read() as connection:
+        everything = [node.xname for node in nodes.every(connection)]
+        return {claim.node: claim.operation for claim in claims.held(connection, everything)}
 
 
 def permanent(message: str = "refused") -> StepFailure:

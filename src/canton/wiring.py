@@ -24,6 +24,7 @@ def _find_file(name: str | None, *, create: bool) -> None:
     path = Path(str(name))
     if create:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.touch(mode=0o600)
+        if not path.exists():
+            path.touch(mode=0o600)
     elif not path.exists():
         raise SchemaMismatch(f"there is no database {path}; create it with: canton db upgrade", path=str(path))

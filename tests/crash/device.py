@@ -1,7 +1,8 @@
 """A device in a process of its own: it keeps its state and its log whatever happens to those who call it.
 
-It can lose an answer (act, then hang up), act late, refuse, deny for good, and take half of a batch. Its log is
-what the crash suite believes; the database is what it checks.
+It can lose an answer (act, then hang up), act late, refuse, deny for good, and take half of a batch. Where a
+request carries a fence, it refuses one that is older than the newest it saw. Its log is what the crash suite
+believes; the database is what it checks.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypedDict
 
+from canton.contracts.guard import Guard
 from canton.domain.data import Json
 from canton.domain.errors import TemporaryFailure
 
@@ -33,6 +35,7 @@ class Device:
     def __init__(self, log: Path, values: dict[str, Json], faults: dict[str, list[str]]) -> None:
         self.values = values
         self.faults = faults
+        self.highest_fence = 0
         self.log = log.open("a", buffering=1)
 
     async def serve(self, ready: Connection) -> None:
@@ -41,8 +44,8 @@ class Device:
         await server.serve_forever()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        request = json.loads(await reader.readline())
-        answer = self._handle(request)
+        line = await reader.readline()
+        answer = self._handle(json.loads(line)) if line else None
         if answer is not None:
             writer.write(json.dumps(answer).encode() + b"\n")
         writer.close()
@@ -56,6 +59,11 @@ class Device:
         return self._set(request["items"], request["fence"])
 
     def _set(self, items: dict[str, Json], fence: int) -> dict[str, Json] | None:
+        if 0 < fence < self.highest_fence:
+            for target, value in items.items():
+                self._write(target, value, fence, "stale")
+            return dict.fromkeys(items, "stale")
+        self.highest_fence = max(fence, self.highest_fence)
         refused: dict[str, Json] = {}
         answered = True
         for position, (target, value) in enumerate(items.items()):
@@ -95,10 +103,11 @@ def run(log: str, values: dict[str, Json], faults: dict[str, list[str]], ready: 
     asyncio.run(Device(Path(log), values, faults).serve(ready))
 
 
-async def call(port: int, request: dict[str, Json]) -> dict[str, Any]:
+async def call(port: int, request: dict[str, Json], guard: Guard = lambda: None) -> dict[str, Any]:
     """Ask the device; no answer is a temporary failure after which nobody knows what it did."""
     try:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        guard()
         writer.write(json.dumps(request).encode() + b"\n")
         answer = await reader.readline()
         writer.close()

@@ -30,8 +30,12 @@ def dies_at(case: Case, point: int, successor: str, **orders: object) -> bool:
 
 
 def frozen_worker(case: Case) -> int:
-    """A worker that is there, idle, and stopped until it is woken."""
-    worker = case.start_worker(sweep=60.0)
+    """A worker that is there, idle, and stopped until it is woken.
+
+    Its lease is long, so that it does not happen to be renewing when it is stopped: on SQLite a process that is
+    frozen while it writes keeps everybody else from writing.
+    """
+    worker = case.start_worker(lease=10.0, sweep=60.0)
     assert worker.pid is not None
     wait_until_idle(case, worker.pid)
     os.kill(worker.pid, signal.SIGSTOP)

@@ -8,6 +8,7 @@ one node denies for good. A person undoes the operation: ports and power go back
 from __future__ import annotations
 
 import asyncio
+import math
 import multiprocessing
 import os
 import signal
@@ -129,9 +130,10 @@ class Case:
             values[entry["target"]] = entry["value"]
         return values
 
-    def run_to_the_end(self, *, until_dead: BaseProcess | None = None) -> OperationState:
-        """Play the person at the keyboard until the operation has ended, or the given worker has."""
-        deadline = time.monotonic() + PATIENCE
+    def run_to_the_end(self, *, until_dead: BaseProcess | None = None, for_seconds: float = math.inf) -> OperationState:
+        """Play the person at the keyboard until the operation has ended, the given worker has, or time is up."""
+        started = time.monotonic()
+        deadline = started + PATIENCE
         while time.monotonic() < deadline:
             if until_dead is not None and not until_dead.is_alive():
                 break
@@ -139,7 +141,7 @@ class Case:
             if state is OperationState.NEEDS_ATTENTION:
                 self._repair_device()
                 undo(self.database, self.operation, PERSON)
-            elif state in ENDED:
+            elif state in ENDED or time.monotonic() > started + for_seconds:
                 break
             time.sleep(0.01)
         else:

@@ -21,6 +21,7 @@ from unittest import mock
 
 from sqlalchemy.engine import Connection
 
+from canton.contracts.guard import Guard
 from canton.contracts.power import PowerState
 from canton.domain.data import Json, JsonObject
 from canton.domain.errors import PermanentFailure, StepFailure, TemporaryFailure
@@ -47,6 +48,10 @@ class Orders:
     lease: float = 0.4
     sweep: float = 0.5
     kill_at: int = 0
+    freeze_in_call: int = 0
+    """Stop (SIGSTOP) before or after this device call."""
+    freeze_in_write: int = 0
+    """Stop before the commit of this write."""
     mutation: str = ""
     clock: str = ""
     """A file with the seconds by which this process's clock is off."""
@@ -55,41 +60,58 @@ class Orders:
 
 
 class Points:
-    """Counts what is reached, and dies at one."""
+    """Counts what is reached, and dies or freezes at one."""
 
-    def __init__(self, kill_at: int) -> None:
-        self.kill_at = kill_at
+    def __init__(self, orders: Orders) -> None:
+        self.orders = orders
         self.reached = 0
+        self.calls = 0
+        self.writes = 0
         self.lock = threading.Lock()
+        self.writing = threading.Lock()
 
     def reach(self) -> None:
         with self.lock:
             self.reached += 1
-            if self.reached == self.kill_at:
+            if self.reached == self.orders.kill_at:
                 os.kill(os.getpid(), signal.SIGKILL)
+
+    def at_device(self) -> None:
+        """Before or after a device call."""
+        self.reach()
+        self.calls += 1
+        if self.calls == self.orders.freeze_in_call:
+            # Not while a thread of ours writes: frozen inside an SQLite write, we would stop everybody.
+            with self.writing:
+                os.kill(os.getpid(), signal.SIGSTOP)
+
+    def at_commit(self) -> None:
+        self.writes += 1
+        if self.writes == self.orders.freeze_in_write:
+            os.kill(os.getpid(), signal.SIGSTOP)
+        self.reach()
 
 
 class Wire:
     """The device as step kinds see it."""
 
-    def __init__(self, port: int, points: Points, crawl: float) -> None:
-        self.port = port
+    def __init__(self, points: Points) -> None:
         self.points = points
-        self.crawl = crawl
+        self.orders = points.orders
 
     async def read(self, targets: Sequence[str]) -> dict[str, Json]:
         return await self._call({"verb": "read", "targets": list(targets)})
 
-    async def set(self, items: Mapping[str, Json], fence: int) -> dict[str, StepFailure]:
-        answer = await self._call({"verb": "set", "items": items, "fence": fence})
+    async def set(self, items: Mapping[str, Json], fence: int, guard: Guard) -> dict[str, StepFailure]:
+        answer = await self._call({"verb": "set", "items": items, "fence": fence}, guard)
         return {target: _failure(target, str(word)) for target, word in answer.items()}
 
-    async def _call(self, request: dict[str, Json]) -> dict[str, Json]:
-        self.points.reach()
-        if self.crawl:
-            await asyncio.sleep(self.crawl)
-        answer = await device.call(self.port, request)
-        self.points.reach()
+    async def _call(self, request: dict[str, Json], guard: Guard = lambda: None) -> dict[str, Json]:
+        self.points.at_device()
+        if self.orders.crawl:
+            await asyncio.sleep(self.orders.crawl)
+        answer = await device.call(self.orders.port, request, guard)
+        self.points.at_device()
         return answer
 
 
@@ -109,9 +131,9 @@ class WirePower:
         seen = await self.wire.read([f"{node}:power" for node in nodes])
         return {node: PowerState(str(seen[f"{node}:power"])) for node in nodes}
 
-    async def switch(self, nodes: Sequence[str], to: PowerState) -> Mapping[str, StepFailure]:
+    async def switch(self, nodes: Sequence[str], to: PowerState, guard: Guard) -> Mapping[str, StepFailure]:
         # The contract carries no fence: a power service has no use for one.
-        refused = await self.wire.set({f"{node}:power": str(to) for node in nodes}, fence=0)
+        refused = await self.wire.set({f"{node}:power": str(to) for node in nodes}, 0, guard)
         return {target.removesuffix(":power"): failure for target, failure in refused.items()}
 
 
@@ -130,7 +152,7 @@ class SetFact:
 
     async def act(self, calls: Sequence[Call]) -> Mapping[int, StepFailure]:
         wanted = {f"{call.step.target}:{self.fact}": call.step.goal[self.fact] for call in calls}
-        refused = await self.wire.set(wanted, calls[0].fence)
+        refused = await self.wire.set(wanted, calls[0].fence, calls[0].guard)
         targets = {call.step.n: f"{call.step.target}:{self.fact}" for call in calls}
         return {n: refused[target] for n, target in targets.items() if target in refused}
 
@@ -151,22 +173,22 @@ class CountedDatabase(Database):
     @contextmanager
     def write(self) -> Iterator[Connection]:
         self.points.reach()
-        with super().write() as connection:
+        with self.points.writing, super().write() as connection:
             yield connection
-            self.points.reach()
+            self.points.at_commit()
         self.points.reach()
 
 
 def run(orders: Orders) -> None:
     logging.basicConfig(filename=orders.log, level=logging.INFO, format="%(asctime)s %(process)d %(message)s")
     MUTATIONS[orders.mutation]()
-    points = Points(orders.kill_at)
+    points = Points(orders)
     clock = _shifted_clock(Path(orders.clock)) if orders.clock else system_clock
     opened = open_database(orders.url, clock, idle_in_transaction=orders.lease)
     database = CountedDatabase(opened.engine)
     database.points = points
     settings = Settings(lease=orders.lease, sweep=orders.sweep, grace=2.0)
-    worker = Worker(database, kinds(Wire(orders.port, points, orders.crawl)), settings)
+    worker = Worker(database, kinds(Wire(points)), settings)
     asyncio.run(_work(worker))
     database.close()
 

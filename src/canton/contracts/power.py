@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Protocol
 
+from canton.contracts.guard import Guard
 from canton.domain.errors import StepFailure
 
 
@@ -22,7 +23,7 @@ class Power(Protocol):
     async def states(self, nodes: Sequence[str]) -> Mapping[str, PowerState | StepFailure]:
         """The power of each node now; raises ``TemporaryFailure`` when none could be seen."""
 
-    async def switch(self, nodes: Sequence[str], to: PowerState) -> Mapping[str, StepFailure]:
+    async def switch(self, nodes: Sequence[str], to: PowerState, guard: Guard) -> Mapping[str, StepFailure]:
         """Ask for a power state; answers with the nodes that were refused, of which nothing was changed.
 
         Raises ``TemporaryFailure`` when it is not known what the backend did with the request.

@@ -36,16 +36,20 @@ def reached(goal: JsonObject, seen: JsonObject) -> bool:
 
 def judge(step: Step, row: StepRow, pace: Pace, sighting: Sighting, moment: Moment) -> StepRow:
     """What to write after a look: done, holding, waiting, failed, or acting."""
-    row = replace(row, begun_at=row.begun_at or moment.now, changed_at=moment.now)
+    row = _begun_by(moment.now, row)
     if isinstance(sighting, StepFailure):
-        return _after_failure(step, replace(row, tries=row.tries + 1), pace, sighting, moment)
+        # What cannot be seen is not in sight: a hold-down starts afresh.
+        row = replace(row, tries=row.tries + 1, held_at=None)
+        return _after_failure(step, row, pace, sighting, moment)
     row = replace(row, evidence=sighting)
-    if reached(step.goal, sighting):
-        return _at_goal(step, row, moment)
+    settling = row.acted_at is not None and moment.now < row.acted_at + _microseconds(pace.settle)
+    # An undo step that never acted has the last act of what it undoes: that may still show and take the goal away.
+    if reached(step.goal, sighting) and not (settling and row.acts == 0):
+        return _at_goal(step, row, pace, moment)
     row = replace(row, held_at=None)
     if moment.now >= _deadline(step, row):
         return _failed(row, _deadline_passed(step))
-    if row.acted_at is not None and moment.now < row.acted_at + _microseconds(pace.settle):
+    if settling:
         return _wait(step, row, pace.poll, moment)
     if row.tries >= pace.tries:
         return _failed(row, _tries_spent(step, row))
@@ -64,12 +68,13 @@ def judge_act(
     step: Step, row: StepRow, pace: Pace, sighting: Sighting, answer: StepFailure | None, moment: Moment
 ) -> StepRow:
     """What to write after an act and its read-back. What is seen outranks what the device answered."""
-    row = replace(row, changed_at=moment.now)
+    # The device may have acted as late as now, at the end of a long call: from here it has its time to show.
+    row = replace(row, changed_at=moment.now, acted_at=None if row.acted_at is None else moment.now)
     if isinstance(sighting, StepFailure):
         return _after_failure(step, row, pace, sighting, moment)
     row = replace(row, evidence=sighting)
     if reached(step.goal, sighting):
-        return _at_goal(step, row, moment)
+        return _at_goal(step, row, pace, moment)
     if answer is not None:
         return _after_failure(step, row, pace, answer, moment)
     if moment.now >= _deadline(step, row):
@@ -77,12 +82,23 @@ def judge_act(
     return _wait(step, row, pace.poll, moment)
 
 
-def _at_goal(step: Step, row: StepRow, moment: Moment) -> StepRow:
+def _begun_by(now: int, row: StepRow) -> StepRow:
+    """Nothing was begun, done or seen later than now, whatever a clock said that was set back since."""
+    return replace(
+        row,
+        begun_at=min(row.begun_at or now, now),
+        acted_at=None if row.acted_at is None else min(row.acted_at, now),
+        held_at=None if row.held_at is None else min(row.held_at, now),
+        changed_at=now,
+    )
+
+
+def _at_goal(step: Step, row: StepRow, pace: Pace, moment: Moment) -> StepRow:
     row = replace(row, held_at=moment.now if row.held_at is None else row.held_at, error=None)
     until = (row.held_at or 0) + _microseconds(step.hold_down)
     if moment.now >= until:
         return replace(row, state=StepState.DONE, not_before=None)
-    return replace(row, state=StepState.HOLDING, not_before=until)
+    return replace(row, state=StepState.HOLDING, not_before=min(until, moment.now + _microseconds(pace.poll)))
 
 
 def _after_failure(step: Step, row: StepRow, pace: Pace, failure: StepFailure, moment: Moment) -> StepRow:
@@ -92,7 +108,8 @@ def _after_failure(step: Step, row: StepRow, pace: Pace, failure: StepFailure, m
         return _failed(row, _deadline_passed(step, failure))
     if row.tries >= pace.tries:
         return _failed(row, _tries_spent(step, row, failure))
-    pause = min(pace.backoff_limit, pace.backoff * 2 ** (row.tries - 1)) * (0.5 + moment.jitter() / 2)
+    # Beyond 2 ** 60 a float has no use for the power, and beyond 2 ** 1023 no room.
+    pause = min(pace.backoff_limit, pace.backoff * 2 ** min(row.tries - 1, 60)) * (0.5 + moment.jitter() / 2)
     return replace(_wait(step, row, pause, moment), error=describe(failure))
 
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from sqlalchemy.engine import Connection
 
-from canton.domain.errors import CantonError, PermanentFailure, StepFailure, TemporaryFailure
+from canton.domain.errors import CantonError, LeaseLost, PermanentFailure, StepFailure, TemporaryFailure
 from canton.domain.operation import StepState
 from canton.operations.attempt import Jitter, Moment, Sighting, judge, judge_act
 from canton.operations.board import Board, Rest, lay_out
@@ -113,7 +113,7 @@ class Drive:
             self.board.finish(step.n for step in batch)
 
     async def _look_and_act(self, kind: StepKind, batch: Sequence[Step]) -> None:
-        calls = {step.n: Call(self.operation.id, self.lease.fence, step) for step in batch}
+        calls = {step.n: Call(self.operation.id, self.lease.fence, step, self.lease.require) for step in batch}
         seen = await _observe(kind, list(calls.values()))
         moment = self._moment()
         rows = [judge(step, self.board.rows[step.n], kind.pace, seen[step.n], moment) for step in batch]
@@ -195,6 +195,8 @@ async def _call(
         return TemporaryFailure(f"{kind.name}: {calls[0].step.device} gave no answer within {kind.pace.timeout:g} s")
     except StepFailure as failure:
         return failure
+    except LeaseLost:
+        raise
     except CantonError as error:
         return TemporaryFailure(f"{kind.name}: {error.message}")
     except Exception as error:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from canton.contracts.guard import Guard
 from canton.domain.data import JsonObject
 from canton.domain.errors import StepFailure
 from canton.operations.plan import Step
@@ -21,12 +22,15 @@ class Call:
     """A step as a device call sees it.
 
     ``fence`` grows with every take-over: a device that can compare it refuses a worker that was replaced. ``key``
-    is the same however often the step is tried: a device that remembers it does nothing twice.
+    is the same however often the step is tried: a device that remembers it does nothing twice. ``guard`` raises
+    when another worker may have taken over; a driver calls it last, right before a request that changes something
+    leaves, because connecting and logging in may have taken longer than the lease.
     """
 
     operation: str
     fence: int
     step: Step
+    guard: Guard
 
     @property
     def key(self) -> str:

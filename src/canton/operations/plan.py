@@ -8,9 +8,11 @@ the same work on the same world.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from graphlib import CycleError, TopologicalSorter
+from math import isfinite
 from typing import Any
 
 from canton.domain.data import JsonObject, canonical, digest
@@ -18,6 +20,8 @@ from canton.domain.errors import InvalidPlan, PlanMoved
 from canton.domain.lifecycle import NodeEvent
 
 FORMAT = 1
+# Without spaces: an operation keeps its kinds as one text, separated by them.
+_KIND = re.compile(r"\w+/[0-9]+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +117,8 @@ def check(plan: Plan) -> Plan:
     moved = {move.node for move in plan.moves} - set(plan.nodes)
     if moved:
         raise InvalidPlan(f"plan {plan.kind}: moves nodes that it does not claim: {sorted(moved)}")
+    if len({move.node for move in plan.moves}) < len(plan.moves):
+        raise InvalidPlan(f"plan {plan.kind}: moves a node twice")
     for move in plan.moves:
         if move.start and not (move.done and move.undone):
             raise InvalidPlan(f"plan {plan.kind}: {move.node} starts with {move.start} and must say how it ends")
@@ -122,16 +128,15 @@ def check(plan: Plan) -> Plan:
 def _check_step(plan: Plan, step: Step, count: int) -> None:
     where = f"plan {plan.kind}, step {step.n} ({step.kind} {step.target})"
     for kind in (step.kind, step.undo.kind if step.undo else step.kind):
-        name, _, version = kind.partition("/")
-        if not name or not version.isdecimal():
-            raise InvalidPlan(f'{where}: kind "{kind}" has no version; write it as {name or "name"}/1')
+        if not _KIND.fullmatch(kind):
+            raise InvalidPlan(f'{where}: kind "{kind}" is not a name and a version, such as set_power/1')
     unknown = [n for n in step.needs if not 1 <= n <= count]
     if unknown:
         raise InvalidPlan(f"{where}: needs steps {unknown}, which the plan does not have")
     if not step.goal or (step.undo and not step.undo.goal):
         raise InvalidPlan(f"{where}: has no goal, so nothing could ever show that it is done")
-    if not step.deadline > 0 or step.hold_down < 0:
-        raise InvalidPlan(f"{where}: deadline must be positive and hold_down not negative")
+    if not (step.deadline > 0 and step.hold_down >= 0 and isfinite(step.deadline + step.hold_down)):
+        raise InvalidPlan(f"{where}: deadline must be positive, hold_down not negative, and both finite")
 
 
 def undo_steps(plan: Plan, acted: frozenset[int]) -> tuple[Step, ...]:

@@ -7,19 +7,17 @@ the name is a whole backup. A file that is already there is never replaced.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 from psycopg.conninfo import make_conninfo
 
 from canton.domain.errors import NeedsHuman, Unavailable, WrongState
-from canton.store.database import Database, foreign_errors_stop_here
-
-Copy = Callable[[Database, Path], None]
+from canton.store.database import Database, foreign_errors_stop_here, libpq_arguments
 
 
 def write(database: Database, target: Path) -> None:
@@ -29,7 +27,7 @@ def write(database: Database, target: Path) -> None:
     if not target.parent.is_dir():
         raise WrongState(f"there is no folder {target.parent} for the backup; create it first")
     copy = _copy_postgresql if database.is_postgresql else _copy_sqlite
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
     try:
         # Made first, so that nobody else can read it while it grows.
         partial.touch(mode=0o600, exist_ok=False)
@@ -44,23 +42,28 @@ def write(database: Database, target: Path) -> None:
 
 
 def _copy_sqlite(database: Database, partial: Path) -> None:
+    try:
+        found = _copy_pages(database, partial)
+    except sqlite3.OperationalError as error:
+        raise Unavailable(f"cannot copy {_where(database)}: {error}; make room, then try again") from error
+    except sqlite3.DatabaseError as error:
+        raise _damaged(database, str(error)) from error
+    if found != "ok":
+        raise _damaged(database, found)
+
+
+def _copy_pages(database: Database, partial: Path) -> str:
+    """Copy, and answer what SQLite says about the copy."""
     with (
         foreign_errors_stop_here(database.engine),
         closing(database.engine.raw_connection()) as source,
         closing(sqlite3.connect(partial)) as copy,
     ):
-        connection = source.driver_connection
-        assert isinstance(connection, sqlite3.Connection)  # noqa: S101  # for the type checker
         # All pages in one step: in WAL mode that is one snapshot, and writers go on.
-        connection.backup(copy)
+        source.backup(copy)
         # One file, without the log beside it; Canton turns WAL on again when it opens the file.
         copy.execute("PRAGMA journal_mode = DELETE")
-        found = copy.execute("PRAGMA integrity_check(1)").fetchone()[0]
-    if found != "ok":
-        raise NeedsHuman(
-            f"the database {_where(database)} is damaged: {found}; no backup was written; "
-            "stop Canton, keep the file and restore the last good backup"
-        )
+        return str(copy.execute("PRAGMA integrity_check(1)").fetchone()[0])
 
 
 def _copy_postgresql(database: Database, partial: Path) -> None:
@@ -69,10 +72,10 @@ def _copy_postgresql(database: Database, partial: Path) -> None:
         raise Unavailable(
             "pg_dump is not on the PATH; install PostgreSQL's client programs, of the server's version or newer"
         )
-    arguments, secrets = _connect(database)
+    address, hidden = _connect(database)
     done = subprocess.run(  # noqa: S603  # the program is pg_dump, and the address is the operator's own
-        [program, "--format=custom", "--no-password", f"--file={partial}", f"--dbname={arguments}"],
-        env=os.environ | secrets,
+        [program, "--format=custom", "--no-password", f"--file={partial}", f"--dbname={address}"],
+        env=os.environ | hidden,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -84,9 +87,8 @@ def _copy_postgresql(database: Database, partial: Path) -> None:
 
 def _connect(database: Database) -> tuple[str, dict[str, str]]:
     """The address for the command line, which every user of the machine can read, and what must not be there."""
-    _, arguments = database.engine.dialect.create_connect_args(database.engine.url)
+    arguments = libpq_arguments(database)
     password = arguments.pop("password", None)
-    arguments["dbname"] = arguments.pop("dbname", None)
     return make_conninfo("", **arguments), {"PGPASSWORD": str(password)} if password else {}
 
 
@@ -112,6 +114,13 @@ def _force_to_disk(path: Path) -> None:
 
 def _already_there(target: Path) -> WrongState:
     return WrongState(f"{target} exists and is not replaced; choose another name", path=str(target))
+
+
+def _damaged(database: Database, found: str) -> NeedsHuman:
+    return NeedsHuman(
+        f"the database {_where(database)} is damaged: {found}; no backup was written; "
+        "stop Canton, keep the file and restore the last good backup"
+    )
 
 
 def _where(database: Database) -> str:

@@ -19,7 +19,7 @@ from sqlalchemy.engine import URL, Connection, Engine, make_url
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
-from canton.domain.errors import DatabaseUnavailable, InvalidSetting
+from canton.domain.errors import DatabaseUnavailable, InvalidSetting, NeedsHuman
 
 Clock = Callable[[], int]
 SECOND = 1_000_000
@@ -148,6 +148,12 @@ def insert_new(connection: Connection, table: sa.Table, rows: list[dict[str, Any
     return len(connection.execute(insert).all())
 
 
+def libpq_arguments(database: Database) -> dict[str, Any]:
+    """The PostgreSQL address for a connection outside the pool; as a URL, libpq refuses a space in a password."""
+    _, arguments = database.engine.dialect.create_connect_args(database.engine.url)
+    return {name: value for name, value in arguments.items() if name != "context"}
+
+
 @contextmanager
 def foreign_errors_stop_here(engine: Engine) -> Iterator[None]:
     try:
@@ -158,5 +164,11 @@ def foreign_errors_stop_here(engine: Engine) -> Iterator[None]:
             f"the database {where} did not carry out a statement: {error.orig}; "
             "check that it runs and has space, then try again",
         ) from error
+    except sa.exc.DatabaseError as error:
+        # Of the branches of this class, only SQLite's "malformed" and "not a database" have none of their own.
+        if type(error) is not sa.exc.DatabaseError:
+            raise
+        where = engine.url.render_as_string(hide_password=True)
+        raise NeedsHuman(f"{where} cannot be read: {error.orig}; keep the file and restore the last backup") from error
     except sa.exc.TimeoutError as error:
         raise DatabaseUnavailable("no database connection became free in time; try again") from error

@@ -79,19 +79,25 @@ def phase_of(revision: str) -> str:
     return match["phase"]
 
 
-def require_current(database: Database, directory: Path = MIGRATIONS) -> list[str]:
-    """Refuse a database this code cannot work with; answers the *post* revisions that are still to come."""
+def require_known(database: Database, directory: Path = MIGRATIONS) -> list[str]:
+    """Refuse a database that is not Canton's or newer than this code; answers the revisions still to come."""
     with database.read() as connection:
         at = _current(connection)
         pending = _pending(connection, at, revisions(directory))
-    where = _where(connection)
-    if at is None:
-        raise SchemaMismatch(f"the database {where} is empty; create the tables with: canton db upgrade", found=None)
+        if at is None:
+            where = _where(connection)
+            raise SchemaMismatch(f"the database {where} is empty; create the tables with: canton db upgrade")
+    return pending
+
+
+def require_current(database: Database, directory: Path = MIGRATIONS) -> list[str]:
+    """Refuse a database this code cannot work with; answers the *post* revisions still to come."""
+    pending = require_known(database, directory)
     if any(phase_of(revision) == "pre" for revision in pending):
+        where = database.engine.url.render_as_string(hide_password=True)
         raise SchemaMismatch(
-            f"the database {where} is at {at}, this Canton needs {pending[-1]}; run: canton db upgrade",
-            found=at,
-            wanted=pending[-1],
+            f"the database {where} lacks {', '.join(pending)}, which this Canton needs; run: canton db upgrade",
+            wanted=pending,
         )
     return pending
 

@@ -32,7 +32,7 @@ class SetPower:
             wanted[PowerState(str(call.step.goal["power"]))].append(call.step.target)
         refused: dict[str, StepFailure] = {}
         for state, nodes in wanted.items():
-            refused |= await self.power.switch(nodes, state)
+            refused |= await self.power.switch(nodes, state, calls[0].guard)
         return {call.step.n: refused[call.step.target] for call in calls if call.step.target in refused}
 
 

@@ -1,0 +1,54 @@
+"""``canton audit``: is the chain of audit records whole?"""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+from canton.admin.options import database_option, opened
+from canton.store import audit as chain
+from canton.store import migrate
+
+ANCHOR = re.compile(r"(\d{1,18}):(sha256:[0-9a-f]{64})")
+
+
+@click.group(epilog="\b\nExample:\n  canton audit verify")
+def audit() -> None:
+    """Verify the chain of audit records."""
+
+
+class AnchorType(click.ParamType[chain.Anchor]):
+    name = "SEQ:HASH"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> chain.Anchor:
+        match = ANCHOR.fullmatch(str(value).strip())
+        if match is None:
+            self.fail("write it as `canton audit head` printed it: 17:sha256:…", param, ctx)
+        return int(match[1]), match[2]
+
+
+@audit.command(epilog='\b\nExample:\n  canton audit verify --anchor "$(cat /safe/place/audit-head)"')
+@click.option("--anchor", type=AnchorType(), help="A head printed earlier, by `canton audit head`, and kept elsewhere.")
+@database_option
+def verify(anchor: chain.Anchor | None, address: str | None) -> None:
+    """Check every audit record and name the first that was changed, removed, put in or moved.
+
+    Somebody who may write to the whole database could seal the whole chain anew. Only an anchor finds that: a head
+    that was kept where they could not reach it. It proves everything up to its own record.
+    """
+    with opened(address) as database:
+        migrate.require_known(database)
+        with database.read() as connection:
+            head = chain.verify(connection, anchor)
+    click.echo(f"audit chain intact: {head.seq} records, head {head}")
+
+
+@audit.command(epilog="\b\nExample, once a day:\n  canton audit head | ssh evidence.example.org 'cat >> canton-heads'")
+@database_option
+def head(address: str | None) -> None:
+    """Print the number and hash of the last audit record, to be kept elsewhere as an anchor for `verify`."""
+    with opened(address) as database:
+        migrate.require_known(database)
+        with database.read() as connection:
+            click.echo(str(chain.head(connection)))

@@ -1,0 +1,71 @@
+"""``canton db``: create, upgrade, check and back up the database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from canton.admin.options import database_option, opened
+from canton.store import backup as copies
+from canton.store import checkup, migrate
+
+
+@click.group(epilog="\b\nExample:\n  canton db upgrade && canton db check")
+def db() -> None:
+    """Create, upgrade, check and back up the database."""
+
+
+@db.command(
+    epilog="\b\nExample, a new release without downtime:\n"
+    "  canton db upgrade --phase pre   # the new release; the old one still runs\n"
+    "  systemctl restart 'canton-*'    # or however they are replaced\n"
+    "  canton db upgrade"
+)
+@click.option(
+    "--phase",
+    type=click.Choice(["all", "pre"]),
+    default="all",
+    show_default=True,
+    help="pre: only what the release before this one can run with.",
+)
+@database_option
+def upgrade(phase: migrate.Phase, address: str | None) -> None:
+    """Create the tables, or bring them to what this release needs. All of it happens, or nothing."""
+    with opened(address, create=True) as database:
+        done = migrate.upgrade(database, phase)
+    if done.before == done.after:
+        click.echo(f"already at {done.after or 'empty'}, nothing to do")
+    else:
+        click.echo(f"{done.before or 'empty'} → {done.after}")
+    if done.held_back:
+        click.echo(f"{done.held_back} waits for the new release: replace what runs, then: canton db upgrade")
+
+
+@db.command(epilog="\b\nExample:\n  canton db check --database postgresql://canton@db.example.org/canton")
+@database_option
+@click.pass_context
+def check(context: click.Context, address: str | None) -> None:
+    """Look for damage: revision, tables, guards, the file or server, the audit chain. Exit code 1 if there is any."""
+    failed = False
+    with opened(address) as database:
+        for finding in checkup.examine(database):
+            failed |= not finding.ok
+            found = " ".join(finding.found.split())
+            click.echo(f"{'ok' if finding.ok else 'FAILED':8}{finding.check:14}{found}")
+    if failed:
+        context.exit(1)
+
+
+@db.command(epilog="\b\nExample:\n  canton db backup /backup/canton-$(date +%F).db")
+@click.argument("file", type=click.Path(path_type=Path))
+@database_option
+def backup(file: Path, address: str | None) -> None:
+    """Copy the database into FILE while Canton runs: one consistent moment, checked, complete or absent.
+
+    SQLite: FILE is a database; put it in place to restore. PostgreSQL: FILE is for pg_restore.
+    """
+    with opened(address) as database:
+        migrate.require_known(database)
+        copies.write(database, file)
+    click.echo(f"wrote {file} ({file.stat().st_size} bytes)")

@@ -1,0 +1,177 @@
+"""Workers that are frozen and wake up too late, and workers that race."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import pytest
+
+from canton.domain.errors import NodesClaimed
+from canton.domain.operation import ENDED, OperationState
+from canton.store import journal
+from crash import device
+from crash.conftest import NewCase
+from crash.scenario import Case, check, submit_plan
+
+SHARDS = 4
+
+
+@pytest.mark.parametrize("shard", range(1, SHARDS + 1))
+def test_a_worker_that_wakes_beside_its_successor_changes_nothing(
+    new_case: NewCase, shard: int, backend: str, record_property: Callable[[str, object], None]
+) -> None:
+    """Frozen before and after every device call, one after the other, as in ``test_kill_everywhere``."""
+    survived = 0
+    for call in range(shard, 10_000, SHARDS):
+        with new_case() as case:
+            if not freezes_in(case, call):
+                break
+            check(case)
+            survived += 1
+    assert survived > 5, "hardly a call was reached: the enumeration is broken"
+    record_property(f"freezes survived on {backend}", survived)
+
+
+def freezes_in(case: Case, call: int, **orders: object) -> bool:
+    """Freeze a worker in a device call, let another take over, wake it while that one works. False if it ended."""
+    frozen = case.start_worker(freeze_in_call=call, **orders)
+    while not is_stopped(frozen):
+        if case.run_to_the_end(for_seconds=0.02) in ENDED:
+            return False
+    fence = case.find().fence
+    case.start_worker(crawl=0.02, **orders)
+    wait_for_take_over(case, fence)
+    wake(frozen)
+    case.run_to_the_end()
+    assert frozen.is_alive(), "being replaced is no reason to die"
+    return True
+
+
+def test_take_over_of_a_frozen_worker_comes_within_lease_and_a_second(new_case: NewCase) -> None:
+    lease = 0.4
+    with new_case() as case:
+        frozen = case.start_worker(crawl=0.3)
+        wait_for_calls(case, frozen, 0)
+        case.start_worker(crawl=0.3)
+        time.sleep(0.2)
+        fence = case.find().fence
+        freeze(frozen)
+        started = time.monotonic()
+        wait_for_take_over(case, fence)
+        assert time.monotonic() - started < lease + 1.0
+
+
+@pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
+def test_a_worker_frozen_inside_a_transaction_is_cut_off(new_case: NewCase) -> None:
+    """It keeps the row lock that the successor needs; PostgreSQL ends its session, and the successor goes on."""
+    with new_case() as case:
+        frozen = case.start_worker(freeze_in_write=4)
+        wait_until_stopped(frozen)
+        case.start_worker()
+        case.run_to_the_end()
+        wake(frozen)
+        time.sleep(0.5)
+        check(case)
+
+
+def test_two_workers_race_for_every_operation(new_case: NewCase) -> None:
+    """Both wake for each submission; one drives it, and none is driven twice."""
+    with new_case(faulty=False) as case:
+        for _ in range(2):
+            case.start_worker()
+        case.run_to_the_end()
+        check(case, OperationState.DONE)
+        for _ in range(5):
+            case.operation = submit_plan(case.database)
+            case.run_to_the_end()
+            check_done_again(case)
+
+
+def test_two_submissions_race_for_the_same_nodes(new_case: NewCase) -> None:
+    with new_case(faulty=False, submitted=False) as case:
+        assert submit_at_once(case, 6) == 1
+        assert_one_holder(case)
+
+
+def submit_at_once(case: Case, many: int) -> int:
+    """Submit the same work from many threads; answers how many were let through."""
+    barrier = threading.Barrier(many)
+    won: list[str] = []
+    refusals: list[str] = []
+
+    def rival() -> None:
+        barrier.wait()
+        try:
+            won.append(submit_plan(case.database))
+        except NodesClaimed as refusal:
+            refusals.append(refusal.message)
+
+    rivals = [threading.Thread(target=rival) for _ in range(many)]
+    for thread in rivals:
+        thread.start()
+    for thread in rivals:
+        thread.join()
+    assert all("the crash suite" in refusal and " since 20" in refusal for refusal in refusals)
+    case.operation = won[0]
+    return len(won)
+
+
+def assert_one_holder(case: Case) -> None:
+    """One operation was let through, drives the nodes alone, and ends well."""
+    case.start_worker()
+    case.start_worker()
+    case.run_to_the_end()
+    check(case, OperationState.DONE)
+
+
+def check_done_again(case: Case) -> None:
+    """The second time everything but the power is where it should be."""
+    with case.database.read() as connection:
+        assert journal.find(connection, case.operation).state in ENDED
+    asked = device.effective(device.read_log(case.log))
+    assert [entry for entry in asked if entry["was"] == entry["value"]] == []
+
+
+def wait_for_calls(case: Case, worker: BaseProcess, requests: int) -> None:
+    """Until the device was asked to change something this often; then the worker is in the middle of its work."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        if len(device.read_log(case.log)) >= requests and case.find().fence:
+            return
+        time.sleep(0.005)
+    raise AssertionError(f"worker {worker.pid} asked the device for nothing")
+
+
+def wait_for_take_over(case: Case, fence: int) -> None:
+    deadline = time.monotonic() + 10
+    while case.find().fence == fence:
+        assert time.monotonic() < deadline, "nobody took over"
+        time.sleep(0.005)
+
+
+def is_stopped(worker: BaseProcess) -> bool:
+    stat = Path(f"/proc/{worker.pid}/stat").read_text()
+    return stat.rsplit(")", 1)[1].split()[0] == "T"
+
+
+def wait_until_stopped(worker: BaseProcess) -> None:
+    deadline = time.monotonic() + 10
+    while not is_stopped(worker):
+        assert time.monotonic() < deadline, "the worker did not stop"
+        time.sleep(0.01)
+
+
+def freeze(worker: BaseProcess) -> None:
+    assert worker.pid is not None
+    os.kill(worker.pid, signal.SIGSTOP)
+
+
+def wake(worker: BaseProcess) -> None:
+    assert worker.pid is not None
+    os.kill(worker.pid, signal.SIGCONT)

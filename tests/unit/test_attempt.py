@@ -1,0 +1,345 @@
+"""One step: what was seen decides. A table of every case, and what must hold in all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from canton.domain.data import JsonObject
+from canton.domain.errors import PermanentFailure, StepFailure, TemporaryFailure
+from canton.domain.operation import StepState
+from canton.operations.attempt import Moment, Sighting, describe, judge, judge_act, reached
+from canton.operations.kinds import Pace
+from canton.operations.plan import Step
+from canton.store.database import SECOND
+from canton.store.journal import StepRow
+
+S = StepState
+NOW = 1_700_000_000 * SECOND
+GOAL: JsonObject = {"power": "on"}
+OTHER: JsonObject = {"power": "off"}
+BUSY = TemporaryFailure("busy", retry_after=3)
+REFUSED = PermanentFailure("no such node")
+STEP = Step(1, "set_power/1", "x1000c0s0b0n0", "pcs", GOAL, deadline=100.0)
+PACE = Pace(settle=20.0, poll=2.0, tries=3, backoff=4.0, backoff_limit=10.0)
+
+
+def row(state: StepState = S.PENDING, **at: float | None) -> StepRow:
+    """A row whose instants are given in seconds from now."""
+    instants = ("begun_at", "acted_at", "held_at", "not_before")
+    fields: dict[str, int | None] = {
+        name: NOW + round(value * SECOND) if name in instants and value is not None else value  # type: ignore[misc]
+        for name, value in at.items()
+    }
+    return replace(StepRow(1, "set_power/1", "x1000c0s0b0n0", state), **fields)  # type: ignore[arg-type]
+
+
+def moment(jitter: float = 1.0) -> Moment:
+    return Moment(NOW, lambda: jitter)
+
+
+def seconds(instant: int | None) -> float | None:
+    return None if instant is None else (instant - NOW) / SECOND
+
+
+@dataclass(frozen=True)
+class Case:
+    """What was in the journal, what was seen now, and what is written."""
+
+    found: StepRow
+    seen: Sighting
+    state: StepState
+    not_before: float | None = None
+    says: str = ""
+    step: Step = STEP
+    answer: StepFailure | None = None
+
+
+HOLD = replace(STEP, hold_down=30.0)
+
+LOOKS = {
+    "never tried": Case(row(), OTHER, S.ACTING),
+    "already there": Case(row(), GOAL, S.DONE),
+    "more is seen than wanted": Case(row(), {**GOAL, "temperature": 41}, S.DONE),
+    "less is seen than wanted": Case(row(), {"temperature": 41}, S.ACTING),
+    "nothing is seen": Case(row(), {}, S.ACTING),
+    "a look fails for now": Case(row(), BUSY, S.WAITING, not_before=4.0, says="busy"),
+    "a second look fails": Case(row(S.WAITING, tries=1, begun_at=-9), BUSY, S.WAITING, not_before=8.0),
+    "looks fail too often": Case(row(S.WAITING, tries=2, begun_at=-9), BUSY, S.FAILED, says="in 3 tries; last: busy"),
+    "a look fails at the deadline": Case(
+        row(S.WAITING, tries=1, begun_at=-100), BUSY, S.FAILED, says="within 100 s; last: busy"
+    ),
+    "a look is refused": Case(row(), REFUSED, S.FAILED, says="no such node"),
+    "a pause ends at the deadline": Case(row(S.WAITING, tries=1, begun_at=-97), BUSY, S.WAITING, not_before=3.0),
+    "found acting, within its time to show": Case(
+        row(S.ACTING, acts=1, tries=1, begun_at=-5, acted_at=-5), OTHER, S.WAITING, not_before=2.0
+    ),
+    "found acting, past its time to show": Case(
+        row(S.ACTING, acts=1, tries=1, begun_at=-20, acted_at=-20), OTHER, S.ACTING
+    ),
+    "found acting, and it shows": Case(row(S.ACTING, acts=1, tries=1, begun_at=-5, acted_at=-5), GOAL, S.DONE),
+    "waiting, and it shows": Case(row(S.WAITING, acts=1, tries=1, begun_at=-5, acted_at=-5), GOAL, S.DONE),
+    "waiting ends at the deadline": Case(
+        row(S.WAITING, acts=1, tries=1, begun_at=-99, acted_at=-5), OTHER, S.WAITING, not_before=1.0
+    ),
+    "the deadline has come": Case(
+        row(S.WAITING, acts=1, tries=1, begun_at=-100, acted_at=-5), OTHER, S.FAILED, says="within 100 s"
+    ),
+    "the deadline has come, and it shows": Case(
+        row(S.WAITING, acts=1, tries=1, begun_at=-500, acted_at=-5), GOAL, S.DONE
+    ),
+    "the last act still has its time": Case(
+        row(S.WAITING, acts=3, tries=3, begun_at=-50, acted_at=-19), OTHER, S.WAITING, not_before=2.0
+    ),
+    "the last act did not show": Case(
+        row(S.WAITING, acts=3, tries=3, begun_at=-50, acted_at=-20), OTHER, S.FAILED, says="in 3 tries"
+    ),
+    "tries spent, and it shows": Case(row(S.WAITING, acts=3, tries=3, begun_at=-50, acted_at=-20), GOAL, S.DONE),
+    "refused before, so there is nothing to wait for": Case(
+        row(S.WAITING, acts=1, tries=1, begun_at=-1), OTHER, S.ACTING
+    ),
+    "in sight, to be held": Case(row(), GOAL, S.HOLDING, not_before=2.0, step=HOLD),
+    "in sight, nearly long enough": Case(
+        row(S.HOLDING, begun_at=-29, held_at=-29), GOAL, S.HOLDING, not_before=1.0, step=HOLD
+    ),
+    "in sight, long enough": Case(row(S.HOLDING, begun_at=-30, held_at=-30), GOAL, S.DONE, step=HOLD),
+    "in sight, past the deadline": Case(
+        row(S.HOLDING, begun_at=-110, held_at=-10), GOAL, S.HOLDING, not_before=2.0, step=HOLD
+    ),
+    "lost while held": Case(row(S.HOLDING, begun_at=-30, held_at=-30), OTHER, S.ACTING, step=HOLD),
+    "out of sight while held": Case(
+        row(S.HOLDING, begun_at=-30, held_at=-30), BUSY, S.WAITING, not_before=4.0, step=HOLD
+    ),
+    "what an undo step takes back may still show": Case(row(begun_at=-1, acted_at=-5), GOAL, S.WAITING, not_before=2.0),
+    "what an undo step takes back has had its time": Case(row(begun_at=-1, acted_at=-20), GOAL, S.DONE),
+}
+
+READ_BACKS = {
+    "it shows": Case(row(S.ACTING, acts=1, tries=1, begun_at=0, acted_at=0), GOAL, S.DONE),
+    "it shows, to be held": Case(
+        row(S.ACTING, acts=1, tries=1, begun_at=0, acted_at=0), GOAL, S.HOLDING, not_before=2.0, step=HOLD
+    ),
+    "it does not show yet": Case(
+        row(S.ACTING, acts=1, tries=1, begun_at=0, acted_at=0), OTHER, S.WAITING, not_before=2.0
+    ),
+    "refused for now": Case(
+        row(S.ACTING, acts=1, tries=1, begun_at=0), OTHER, S.WAITING, not_before=4.0, says="busy", answer=BUSY
+    ),
+    "refused for now, too often": Case(
+        row(S.ACTING, acts=3, tries=3, begun_at=-9), OTHER, S.FAILED, says="in 3 tries; last: busy", answer=BUSY
+    ),
+    "refused for good": Case(
+        row(S.ACTING, acts=1, tries=1, begun_at=0), OTHER, S.FAILED, says="no such node", answer=REFUSED
+    ),
+    "refused for good, and yet it shows": Case(
+        row(S.ACTING, acts=1, tries=1, begun_at=0), GOAL, S.DONE, answer=REFUSED
+    ),
+    "no answer, and it shows": Case(
+        row(S.ACTING, acts=3, tries=3, begun_at=-999, acted_at=0), GOAL, S.DONE, answer=BUSY
+    ),
+    "it cannot be read back for now": Case(
+        row(S.ACTING, acts=1, tries=1, begun_at=0, acted_at=0), BUSY, S.WAITING, not_before=4.0, says="busy"
+    ),
+    "it cannot be read back at all": Case(
+        row(S.ACTING, acts=1, tries=1, begun_at=0, acted_at=0), REFUSED, S.FAILED, says="no such node"
+    ),
+    "what was seen outranks the answer": Case(
+        row(S.ACTING, acts=1, tries=1, begun_at=0), BUSY, S.WAITING, not_before=4.0, says="busy", answer=REFUSED
+    ),
+    "the deadline came during the call": Case(
+        row(S.ACTING, acts=1, tries=1, begun_at=-100, acted_at=-30), OTHER, S.FAILED, says="within 100 s"
+    ),
+}
+
+
+def compare(case: Case, written: StepRow) -> None:
+    assert (written.state, seconds(written.not_before)) == (case.state, case.not_before)
+    assert case.says in str((written.error or {}).get("message", ""))
+    assert (written.error is None) == (case.says == "" and case.state is not S.FAILED and case.seen is not BUSY)
+    if not isinstance(case.seen, StepFailure):
+        assert written.evidence == case.seen
+
+
+@pytest.mark.parametrize("case", LOOKS.values(), ids=LOOKS.keys())
+def test_a_look_decides(case: Case) -> None:
+    compare(case, judge(case.step, case.found, PACE, case.seen, moment()))
+
+
+@pytest.mark.parametrize("case", READ_BACKS.values(), ids=READ_BACKS.keys())
+def test_a_read_back_decides(case: Case) -> None:
+    compare(case, judge_act(case.step, case.found, PACE, case.seen, case.answer, moment()))
+
+
+def test_an_act_is_counted_before_it_is_done() -> None:
+    first = judge(STEP, row(), PACE, OTHER, moment())
+    assert (first.acts, first.tries, seconds(first.begun_at), seconds(first.acted_at)) == (1, 1, 0, 0)
+    again = judge(STEP, row(S.WAITING, acts=4, tries=1, begun_at=-40, acted_at=-30), PACE, OTHER, moment())
+    assert (again.acts, again.tries, seconds(again.begun_at), seconds(again.acted_at)) == (5, 2, -40, 0)
+
+
+def test_the_time_to_show_counts_from_the_end_of_a_long_call() -> None:
+    before = row(S.ACTING, acts=1, tries=1, begun_at=-25, acted_at=-25)
+    assert seconds(judge_act(STEP, before, PACE, OTHER, None, moment()).acted_at) == 0
+    assert judge_act(STEP, row(S.ACTING, acts=1, tries=1, begun_at=0), PACE, OTHER, BUSY, moment()).acted_at is None
+
+
+def test_a_failure_is_kept_whole() -> None:
+    written = judge(STEP, row(), PACE, BUSY, moment())
+    assert written.error == {"code": "temporary-failure", "message": "busy", "details": {"retry_after": 3}}
+
+
+def test_a_goal_is_what_it_names_and_nothing_else() -> None:
+    assert reached({"a": None}, {"a": None, "b": 1})
+    assert not reached({"a": None}, {"b": 1})
+    assert not reached({"a": 1, "b": 2}, {"a": 1})
+    assert reached({"vlans": [1, 2]}, {"vlans": [1, 2]})
+
+
+@pytest.mark.parametrize("back", [0.5, 3600.0, 10**9])
+def test_a_clock_that_was_set_back_stops_nothing(back: float) -> None:
+    """Instants in the future count from now, so that every wait ends within its own length."""
+    acted = judge(STEP, row(S.ACTING, acts=1, tries=1, begun_at=back, acted_at=back), PACE, OTHER, moment())
+    assert (acted.state, seconds(acted.begun_at), seconds(acted.acted_at)) == (S.WAITING, 0, 0)
+    held = judge(HOLD, row(S.HOLDING, begun_at=back, held_at=back), PACE, GOAL, moment())
+    assert (held.state, seconds(held.held_at)) == (S.HOLDING, 0)
+
+
+tries = st.integers(0, 5000)
+ages = st.integers(-(10**9), 10**9)
+lengths = st.floats(0.001, 2000.0)
+failures = st.sampled_from([BUSY, REFUSED, StepFailure("odd")])
+sightings: st.SearchStrategy[Sighting] = st.sampled_from([GOAL, OTHER, {}, {**GOAL, "more": 1}]) | failures
+steps = st.builds(
+    lambda deadline, hold: replace(STEP, deadline=deadline, hold_down=hold), lengths, st.just(0.0) | lengths
+)
+paces = st.builds(
+    Pace,
+    settle=st.just(0.0) | lengths,
+    poll=lengths,
+    tries=st.integers(1, 10) | st.just(4000),
+    backoff=lengths,
+    backoff_limit=lengths,
+)
+rows = st.builds(
+    lambda state, tries, acts, begun, acted, held: StepRow(
+        1,
+        "set_power/1",
+        "x1000c0s0b0n0",
+        state,
+        acts=acts,
+        tries=tries,
+        begun_at=None if begun is None else NOW + begun,
+        acted_at=None if acted is None or acts == 0 else NOW + acted,
+        held_at=None if held is None else NOW + held,
+    ),
+    st.sampled_from([S.PENDING, S.ACTING, S.WAITING, S.HOLDING]),
+    tries,
+    st.integers(0, 3),
+    st.none() | ages,
+    st.none() | ages,
+    st.none() | ages,
+)
+moments = st.builds(lambda jitter: Moment(NOW, lambda: jitter), st.floats(0, 1))
+
+
+def sees_goal(sighting: Sighting) -> bool:
+    return not isinstance(sighting, StepFailure) and reached(GOAL, sighting)
+
+
+def deadline(step: Step, found: StepRow) -> int:
+    """As the promise says it: so long after the first look, and a first look in the future was now."""
+    return min(found.begun_at or NOW, NOW) + round(step.deadline * SECOND)
+
+
+@given(steps, rows, paces, sightings, moments)
+def test_a_look_never_decides_too_much(
+    step: Step, found: StepRow, pace: Pace, sighting: Sighting, moment: Moment
+) -> None:
+    written = judge(step, found, pace, sighting, moment)
+    if written.state in (S.DONE, S.HOLDING):
+        assert sees_goal(sighting)
+    if written.state is S.DONE:
+        assert step.hold_down == 0 or (found.held_at is not None and found.held_at + step.hold_down * SECOND <= NOW + 1)
+    if written.state is S.ACTING:
+        assert not isinstance(sighting, StepFailure)
+        assert not sees_goal(sighting)
+        assert deadline(step, found) > NOW
+        assert found.tries < pace.tries
+        assert found.acted_at is None or min(found.acted_at, NOW) + pace.settle * SECOND <= NOW + 1
+        assert (written.acts, written.tries) == (found.acts + 1, found.tries + 1)
+    else:
+        assert written.acts == found.acts
+    if sees_goal(sighting):
+        assert written.state in (S.DONE, S.HOLDING)
+
+
+@given(steps, rows, paces, sightings, st.none() | failures, moments)
+def test_a_read_back_never_acts_and_believes_only_what_it_sees(
+    step: Step, found: StepRow, pace: Pace, sighting: Sighting, answer: StepFailure | None, moment: Moment
+) -> None:
+    found = replace(
+        found, state=S.ACTING, begun_at=min(found.begun_at or NOW, NOW), tries=max(found.tries, 1), held_at=None
+    )
+    written = judge_act(step, found, pace, sighting, answer, moment)
+    assert written.state is not S.ACTING
+    assert (written.acts, written.tries) == (found.acts, found.tries)
+    assert (written.state in (S.DONE, S.HOLDING)) == sees_goal(sighting)
+    if not isinstance(sighting, StepFailure) and not sees_goal(sighting) and answer is not None and answer is not BUSY:
+        assert written.state is S.FAILED
+        assert written.error == describe(answer)
+
+
+@given(steps, rows, paces, sightings, moments)
+def test_whatever_is_not_over_is_looked_at_again(
+    step: Step, found: StepRow, pace: Pace, sighting: Sighting, moment: Moment
+) -> None:
+    written = judge(step, found, pace, sighting, moment)
+    if written.state in (S.WAITING, S.HOLDING):
+        assert written.not_before is not None
+        assert written.not_before >= NOW
+    else:
+        assert written.not_before is None
+    if written.state is S.WAITING:
+        assert (written.not_before or 0) <= deadline(step, found)
+    if written.state is S.HOLDING:
+        assert (written.not_before or 0) <= NOW + round(pace.poll * SECOND)
+
+
+@given(steps, rows, paces, moments)
+@example(STEP, row(tries=3000), Pace(tries=4000), Moment(NOW, lambda: 0.0))
+def test_temporary_failures_back_off(step: Step, found: StepRow, pace: Pace, moment: Moment) -> None:
+    written = judge(step, found, pace, BUSY, moment)
+    over = deadline(step, found) <= NOW or found.tries + 1 >= pace.tries
+    assert written.state is (S.FAILED if over else S.WAITING)
+    assume(not over)
+    longest = min(pace.backoff_limit, pace.backoff * 2.0 ** min(found.tries, 1000))
+    pause = ((written.not_before or 0) - NOW) / SECOND
+    left = (deadline(step, found) - NOW) / SECOND
+    assert pause <= longest + 1e-5
+    assert pause >= min(longest / 2, left) - 1e-5
+    assert pause <= left
+
+
+def test_jitter_spreads_the_pause_over_its_second_half() -> None:
+    pauses = {jitter: seconds(judge(STEP, row(), PACE, BUSY, moment(jitter)).not_before) for jitter in (0.0, 0.5, 1.0)}
+    assert pauses == {0.0: 2.0, 0.5: 3.0, 1.0: 4.0}
+
+
+@given(paces, st.lists(st.tuples(st.integers(1, 40), st.booleans()), min_size=1, max_size=12))
+def test_a_hold_down_is_an_unbroken_sight(pace: Pace, looks: list[tuple[int, bool]]) -> None:
+    """Whatever the looks, done means: seen at every look for the last 30 s."""
+    step = replace(HOLD, deadline=10_000.0)
+    pace = replace(pace, tries=4000, settle=0.0)
+    found, now = row(), NOW
+    seen_since: int | None = None
+    for pause, there in looks:
+        now += pause * SECOND
+        found = judge(step, found, pace, GOAL if there else BUSY, Moment(now, lambda: 0.5))
+        seen_since = (seen_since or now) if there else None
+        held = seen_since is not None and now - seen_since >= 30 * SECOND
+        assert (found.state is S.DONE) == held
+        if held:
+            return

@@ -1,0 +1,113 @@
+"""``set_power/1`` asks the power service once for many nodes, and tells its answers apart."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from canton.contracts.guard import Guard
+from canton.contracts.power import PowerState
+from canton.domain.errors import LeaseLost, PermanentFailure, StepFailure, TemporaryFailure
+from canton.operations.catalog.power_nodes import SET_POWER
+from canton.operations.kinds import Call, StepKind, register
+from canton.operations.plan import Step
+from canton.operations.steps.set_power import PACE, SetPower
+
+
+class Service:
+    """A power service in memory that remembers how it was called."""
+
+    def __init__(self, **power: str) -> None:
+        self.power: dict[str, PowerState | StepFailure] = {name: PowerState(state) for name, state in power.items()}
+        self.refuses: dict[str, StepFailure] = {}
+        self.asked: list[list[str]] = []
+        self.switched: list[tuple[PowerState, list[str]]] = []
+        self.away = False
+
+    async def states(self, nodes: Sequence[str]) -> Mapping[str, PowerState | StepFailure]:
+        self.asked.append(list(nodes))
+        if self.away:
+            raise TemporaryFailure("no answer")
+        return {node: self.power[node] for node in nodes if node in self.power}
+
+    async def switch(self, nodes: Sequence[str], to: PowerState, guard: Guard) -> Mapping[str, StepFailure]:
+        guard()
+        self.switched.append((to, list(nodes)))
+        if self.away:
+            raise TemporaryFailure("no answer")
+        refused = {node: self.refuses[node] for node in nodes if node in self.refuses}
+        self.power |= dict.fromkeys(set(nodes) - refused.keys(), to)
+        return refused
+
+
+def leased() -> None:
+    """Nobody else may act."""
+
+
+def taken_over() -> None:
+    raise LeaseLost("taken over")
+
+
+def call(n: int, target: str, power: str = "on", guard: Guard = leased) -> Call:
+    return Call("op_1", 1, Step(n, SET_POWER, target, "pcs", {"power": power}), guard)
+
+
+def test_it_is_the_kind_that_planners_name() -> None:
+    kind: StepKind = SetPower(Service())
+    assert register(kind) == {SET_POWER: kind}
+    assert kind.pace is PACE
+    assert PACE.batch >= 1000
+
+
+def test_one_question_for_a_batch() -> None:
+    service = Service(a="on", b="off", c="unknown")
+    service.power["d"] = failure = PermanentFailure("no such node")
+    calls = [call(n, target) for n, target in enumerate("abcde", 1)]
+    seen = asyncio.run(SetPower(service).observe(calls))
+    assert seen == {
+        1: {"power": "on"},
+        2: {"power": "off"},
+        3: {"power": "unknown"},
+        4: failure,
+        5: {"power": "unknown"},
+    }
+    assert service.asked == [list("abcde")]
+
+
+def test_a_batch_is_switched_in_one_request_for_each_goal() -> None:
+    service = Service(a="off", b="on", c="off")
+    calls = [call(1, "a", "on"), call(2, "b", "off"), call(3, "c", "on")]
+    assert asyncio.run(SetPower(service).act(calls)) == {}
+    assert service.switched == [(PowerState.ON, ["a", "c"]), (PowerState.OFF, ["b"])]
+    assert service.power == {"a": "on", "b": "off", "c": "on"}
+
+
+def test_refusals_are_told_by_step() -> None:
+    service = Service(a="off", b="off", c="on")
+    service.refuses = {"b": (no := PermanentFailure("locked")), "c": (later := TemporaryFailure("busy"))}
+    calls = [call(7, "a"), call(8, "b"), call(9, "c", "off")]
+    assert asyncio.run(SetPower(service).act(calls)) == {8: no, 9: later}
+    assert service.power == {"a": "on", "b": "off", "c": "on"}
+
+
+def test_two_steps_on_one_node_are_both_answered() -> None:
+    service = Service(a="off")
+    service.refuses = {"a": (no := PermanentFailure("locked"))}
+    assert asyncio.run(SetPower(service).act([call(1, "a"), call(-1, "a")])) == {1: no, -1: no}
+
+
+@pytest.mark.parametrize("method", ["observe", "act"])
+def test_a_service_that_is_away_is_nobodys_answer(method: str) -> None:
+    service = Service(a="off")
+    service.away = True
+    with pytest.raises(TemporaryFailure):
+        asyncio.run(getattr(SetPower(service), method)([call(1, "a")]))
+
+
+def test_a_worker_that_was_replaced_switches_nothing() -> None:
+    service = Service(a="off")
+    with pytest.raises(LeaseLost):
+        asyncio.run(SetPower(service).act([call(1, "a", guard=taken_over)]))
+    assert service.switched == []
