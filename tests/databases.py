@@ -16,7 +16,7 @@ from uuid import uuid4
 
 import psycopg
 from psycopg import sql
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 
 from canton.store import migrate
 from canton.store.database import open_database
@@ -67,8 +67,7 @@ class PostgresqlDatabases:
             self._execute("DROP DATABASE {} WITH (FORCE)", name)
 
     def _execute(self, statement: str, *names: str) -> None:
-        address = self.server.set(drivername="postgresql").render_as_string(hide_password=False)
-        with psycopg.connect(address, autocommit=True) as connection:
+        with psycopg.connect(postgresql_address(self.server), autocommit=True) as connection:
             connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
 
 
@@ -89,6 +88,11 @@ def migrated(source: Databases) -> Iterator[str]:
         finally:
             database.close()
         yield url
+
+
+def postgresql_address(url: str | URL) -> str:
+    """The address as psycopg itself reads it."""
+    return make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
 
 
 def _file(url: str) -> Path:

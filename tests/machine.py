@@ -6,22 +6,29 @@ import asyncio
 import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection
 
 from canton.domain.data import Json, JsonObject
 from canton.domain.errors import PermanentFailure, StepFailure, TemporaryFailure
 from canton.domain.lifecycle import NodeState, must_have_tenant
 from canton.domain.node import Node
-from canton.operations.kinds import Call, Pace
+from canton.domain.operation import DRIVEN
+from canton.operations.drive import Hands
+from canton.operations.kinds import Call, Pace, StepKind, register
+from canton.operations.pen import Writer
 from canton.operations.plan import Plan, Step, Undo
 from canton.operations.submit import Submission, submit
+from canton.operations.worker import Settings, Worker
 from canton.store import claims, journal, nodes, schema
 from canton.store.database import Database
 from canton.store.journal import Operation, StepRow
 
+T = TypeVar("T")
 QUICK = Pace(timeout=2.0, settle=0.0, poll=0.02, tries=4, backoff=0.01, backoff_limit=0.05)
 TENANT = "psi"
 
@@ -146,7 +153,7 @@ def add_nodes(database: Database, count: int, state: NodeState = NodeState.FREE)
     return names
 
 
-def add_tenant(connection: sa.Connection, name: str = TENANT) -> None:
+def add_tenant(connection: Connection, name: str = TENANT) -> None:
     connection.execute(sa.insert(schema.tenant).values(name=name, created_at=0))
 
 
@@ -176,6 +183,57 @@ def claimed(database: Database) -> dict[str, str]:
     with database.read() as connection:
         everything = [node.xname for node in nodes.every(connection)]
         return {claim.node: claim.operation for claim in claims.held(connection, everything)}
+
+
+def writer(database: Database) -> Writer:
+    """Transactions without a thread: one after the other, in the order in which they were asked for."""
+
+    async def write(change: Callable[[Connection], T]) -> T:
+        await asyncio.sleep(0)
+        with database.write() as connection:
+            return change(connection)
+
+    return write
+
+
+def hands(*kinds: StepKind, write: Writer) -> Hands:
+    """What a drive works with, where there is no worker."""
+    return Hands(register(*kinds), write, lambda _: nullcontext(), lambda: 0.5, parallel=16, stopping=lambda: False)
+
+
+@asynccontextmanager
+async def working(database: Database, *kinds: StepKind, **settings: Any) -> AsyncIterator[Worker]:
+    """A worker in this process, stopped as a service manager would."""
+    worker = Worker(database, register(*kinds), Settings(**settings))
+    stop = asyncio.Event()
+    running = asyncio.create_task(worker.run(stop))
+    try:
+        yield worker
+    finally:
+        stop.set()
+        await running
+
+
+async def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+    async with asyncio.timeout(seconds):
+        while True:
+            if condition():
+                return
+            await asyncio.sleep(0.005)
+
+
+async def rested(database: Database, *identities: str) -> None:
+    """Until nobody drives these operations any more: they ended or ask for a person."""
+    await until(lambda: all(operation(database, each).state not in DRIVEN for each in identities))
+
+
+def contents(database: Database) -> dict[str, list[tuple[Any, ...]]]:
+    """Everything that is stored."""
+    with database.read() as connection:
+        return {
+            table.name: sorted(map(tuple, connection.execute(sa.select(table))), key=repr)
+            for table in schema.metadata.sorted_tables
+        }
 
 
 def permanent(message: str = "refused") -> StepFailure:

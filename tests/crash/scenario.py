@@ -24,11 +24,12 @@ import sqlalchemy as sa
 
 from canton.domain import invariants
 from canton.domain.data import Json
+from canton.domain.errors import DatabaseUnavailable, WrongState
 from canton.domain.lifecycle import NodeState
 from canton.domain.node import Node
 from canton.domain.operation import DRIVEN, ENDED, OperationState, StepState
 from canton.operations.endings import Because
-from canton.operations.interventions import undo
+from canton.operations.interventions import retry, undo
 from canton.operations.plan import Plan, Step, Undo
 from canton.operations.submit import Submission, submit
 from canton.store import audit, journal, nodes, outbox, schema
@@ -37,6 +38,7 @@ from crash import device, victim
 
 NODES = tuple(f"x1000c0s{n}b0n0" for n in range(4))
 PERSON = Because("operator", "because the device denied it")
+CHOICES = {"undo": undo, "retry": retry}
 PATIENCE = 20.0
 
 processes = multiprocessing.get_context("forkserver")
@@ -115,6 +117,9 @@ class Case:
         self.workers.append(worker)
         return worker
 
+    def submit(self) -> None:
+        self.operation = submit_plan(self.database)
+
     def find(self) -> journal.Operation:
         with self.database.read() as connection:
             return journal.find(connection, self.operation)
@@ -130,19 +135,27 @@ class Case:
             values[entry["target"]] = entry["value"]
         return values
 
-    def run_to_the_end(self, *, until_dead: BaseProcess | None = None, for_seconds: float = math.inf) -> OperationState:
-        """Play the person at the keyboard until the operation has ended, the given worker has, or time is up."""
+    def run_to_the_end(
+        self, *, until_dead: BaseProcess | None = None, for_seconds: float = math.inf, choose: str = "undo"
+    ) -> OperationState:
+        """Play the person at the keyboard until the operation has ended, the given worker has, or time is up.
+
+        A person whose connection is cut tries again.
+        """
         started = time.monotonic()
         deadline = started + PATIENCE
         while time.monotonic() < deadline:
             if until_dead is not None and not until_dead.is_alive():
                 break
-            state = self.find().state
-            if state is OperationState.NEEDS_ATTENTION:
-                self._repair_device()
-                undo(self.database, self.operation, PERSON)
-            elif state in ENDED or time.monotonic() > started + for_seconds:
-                break
+            try:
+                state = self.find().state
+                if state is OperationState.NEEDS_ATTENTION:
+                    self._repair_device()
+                    CHOICES[choose](self.database, self.operation, PERSON)
+            except (DatabaseUnavailable, WrongState):
+                continue
+            if state in ENDED or time.monotonic() > started + for_seconds:
+                return state
             time.sleep(0.01)
         else:
             raise AssertionError(f"not ended after {PATIENCE} s: {self.find()}; {self.steps()}; {self._worker_log()}")

@@ -33,18 +33,10 @@ from canton.operations.submit import Receipt, Submission, dry_run, submit
 from canton.store import audit, journal, nodes, outbox, schema
 from canton.store.database import SECOND, Database
 from canton.store.database import now as database_now
-from machine import TENANT, add_nodes, add_tenant, claimed, operation, order, plan_of, rows, set_value, xname
+from machine import TENANT, add_nodes, add_tenant, claimed, contents, operation, order, plan_of, rows, set_value, xname
 
 T = TypeVar("T")
 ALICE = Submission(actor="alice", reason="ticket 17", request={"power": "on"})
-
-
-def contents(database: Database) -> dict[str, list[tuple[Any, ...]]]:
-    with database.read() as connection:
-        return {
-            table.name: sorted(map(tuple, connection.execute(sa.select(table))), key=repr)
-            for table in schema.metadata.sorted_tables
-        }
 
 
 @contextmanager
@@ -313,8 +305,6 @@ def test_of_two_rivals_one_wins(database: Database) -> None:
 def test_many_rivals_over_random_nodes_neither_share_nor_block_each_other(database: Database) -> None:
     """Overlapping sets in any order, claimed and let go at once: one that waits in a circle would be an error."""
     names = add_nodes(database, 8)
-    holders: dict[str, str] = {}
-    guard = threading.Lock()
 
     def compete(seed: int) -> int:
         choose, won = random.Random(seed), 0
@@ -328,12 +318,7 @@ def test_many_rivals_over_random_nodes_neither_share_nor_block_each_other(databa
             except NodesClaimed:
                 continue
             won += 1
-            with guard:
-                assert not holders.keys() & set(wanted)
-                holders.update(dict.fromkeys(wanted, identity))
-            with guard:
-                for name in wanted:
-                    del holders[name]
+            assert {holder for name, holder in claimed(database).items() if name in wanted} == {identity}
             finish(database, identity)
         return won
 

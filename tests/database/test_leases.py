@@ -1,0 +1,371 @@
+"""Which worker may drive which operation: taken once, kept by renewing, and useless to whoever lost it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from canton.domain.errors import LeaseLost
+from canton.domain.operation import OperationState, StepState
+from canton.operations.drive import Drive, hand_back, load
+from canton.operations.endings import Because, settle
+from canton.operations.interventions import abandon, cancel, retry
+from canton.operations.lease import Lease, uptime
+from canton.operations.pen import Pen
+from canton.store import journal, leases, schema
+from canton.store.database import SECOND, Database
+from canton.store.database import now as database_now
+from canton.store.leases import Held, Taken
+from machine import (
+    Machine,
+    SetValue,
+    contents,
+    hands,
+    operation,
+    order,
+    permanent,
+    plan_of,
+    rows,
+    set_value,
+    until,
+    writer,
+)
+
+MINUTE = 60.0
+
+
+def clock(database: Database) -> int:
+    with database.read() as connection:
+        return int(connection.execute(sa.select(database_now())).scalar_one())
+
+
+def take(database: Database, worker: str = "w", limit: int = 9, except_kinds: tuple[str, ...] = ()) -> list[Taken]:
+    with database.write() as connection:
+        return leases.take(connection, worker, MINUTE, limit, except_kinds)
+
+
+def change(database: Database, identity: str, **values: Any) -> None:
+    with database.write() as connection:
+        connection.execute(sa.update(schema.operation).where(schema.operation.c.id == identity).values(**values))
+
+
+def expire(database: Database, identity: str) -> None:
+    """The lease ran out and was not renewed."""
+    change(database, identity, due_at=database_now() - 1)
+
+
+@pytest.fixture
+def queued(database: Database) -> str:
+    return order(database, plan_of(set_value(1, "t", back="off"), set_value(2, "u", needs=(1,))))
+
+
+def test_a_due_operation_is_taken_once(database: Database, queued: str) -> None:
+    (taken,) = take(database, "w1")
+    assert (taken.operation, taken.fence, taken.step_kinds) == (queued, 1, "set_value/1")
+    assert abs(taken.at - clock(database)) < 5 * SECOND
+    found = operation(database, queued)
+    assert (found.state, found.worker, found.fence) == (OperationState.RUNNING, "w1", 1)
+    assert abs((found.due_at or 0) - taken.at - MINUTE * SECOND) < 1000
+    assert take(database, "w2") == []
+
+
+def test_what_is_not_due_is_left(database: Database, queued: str) -> None:
+    change(database, queued, due_at=database_now() + SECOND)
+    assert take(database) == []
+    change(database, queued, due_at=None)
+    assert take(database) == []
+
+
+def test_the_longest_due_come_first_and_no_more_than_there_is_room_for(database: Database) -> None:
+    names = [order(database, plan_of(set_value(1, "t"))) for _ in range(4)]
+    for age, name in enumerate(names):
+        change(database, name, due_at=database_now() - age * SECOND)
+    assert {taken.operation for taken in take(database, limit=2)} == {names[3], names[2]}
+    assert {taken.operation for taken in take(database, limit=2)} == {names[1], names[0]}
+
+
+def test_a_lease_that_ran_out_is_taken_over_with_a_higher_fence(database: Database, queued: str) -> None:
+    (first,) = take(database, "w1")
+    expire(database, queued)
+    (second,) = take(database, "w2")
+    assert second.fence == first.fence + 1
+    assert operation(database, queued).worker == "w2"
+
+
+def test_taking_keeps_the_direction(database: Database, queued: str) -> None:
+    change(database, queued, state=OperationState.UNDOING)
+    take(database)
+    assert operation(database, queued).state is OperationState.UNDOING
+
+
+def test_kinds_that_a_worker_lacks_are_left_to_others(database: Database, queued: str) -> None:
+    assert take(database, except_kinds=("set_port/1 set_value/1", "set_port/1")) != []
+    expire(database, queued)
+    assert take(database, except_kinds=("set_value/1", "set_port/1")) == []
+    with database.read() as connection:
+        assert leases.seconds_until_due(connection, ("set_value/1",)) is None
+        assert (leases.seconds_until_due(connection) or 1) < 0
+
+
+def test_how_long_until_something_is_due(database: Database, queued: str) -> None:
+    def wait() -> float | None:
+        with database.read() as connection:
+            return leases.seconds_until_due(connection)
+
+    assert (wait() or 1) <= 0
+    take(database)
+    assert MINUTE - 5 < (wait() or 0) <= MINUTE
+    change(database, queued, due_at=None)
+    assert wait() is None
+
+
+def test_renewing_extends_what_is_ours(database: Database, queued: str) -> None:
+    other = order(database, plan_of(set_value(1, "v")))
+    fences = {taken.operation: taken.fence for taken in take(database)}
+    expire(database, other)
+    (successor,) = take(database, "w2")
+    expire(database, queued)  # late, but nobody came
+    with database.write() as connection:
+        held = leases.renew(connection, fences, MINUTE)
+    assert held.keys() == {queued}
+    assert abs((operation(database, queued).due_at or 0) - held[queued].at - MINUTE * SECOND) < 1000
+    assert operation(database, other).fence == successor.fence
+
+
+def test_renewing_brings_word_of_a_cancel(database: Database, queued: str) -> None:
+    (taken,) = take(database)
+    cancel(database, queued, Because("bob", "changed my mind"))
+    with database.write() as connection:
+        assert leases.renew(connection, {queued: taken.fence}, MINUTE)[queued].cancel_by == "bob"
+        assert leases.hold(connection, queued, taken.fence).cancel_by == "bob"
+
+
+def test_what_was_let_go_is_not_renewed(database: Database, queued: str) -> None:
+    (taken,) = take(database)
+    with database.write() as connection:
+        leases.release(connection, queued, 7)
+    with database.write() as connection:
+        assert leases.renew(connection, {queued: taken.fence}, MINUTE) == {}
+    assert operation(database, queued).due_at == 7
+
+
+def test_letting_go_makes_due_at_once_or_when_told(database: Database, queued: str) -> None:
+    take(database)
+    with database.write() as connection:
+        leases.release(connection, queued, None)
+    found = operation(database, queued)
+    assert found.worker is None
+    assert abs((found.due_at or 0) - clock(database)) < 5 * SECOND
+    assert [taken.fence for taken in take(database)] == [2]
+
+
+def test_holding_shows_the_databases_time(database: Database, queued: str) -> None:
+    (taken,) = take(database)
+    with database.write() as connection:
+        held = leases.hold(connection, queued, taken.fence)
+    assert held == Held(None, held.at)
+    assert abs(held.at - clock(database)) < 5 * SECOND
+
+
+@pytest.mark.parametrize("fence", [0, 2, 99])
+def test_another_fence_holds_nothing(database: Database, queued: str, fence: int) -> None:
+    take(database)
+    with database.write() as connection, pytest.raises(LeaseLost, match=f"fence {fence} is no longer valid"):
+        leases.hold(connection, queued, fence)
+
+
+def test_a_clock_that_was_set_back_does_not_delay_what_is_open(database: Database, queued: str) -> None:
+    ended = order(database, plan_of(set_value(1, "v")))
+    near = order(database, plan_of(set_value(1, "w")))
+    hour = 3600 * SECOND
+    change(database, queued, due_at=database_now() + hour, touched_at=database_now() + hour)
+    change(database, ended, due_at=None, touched_at=database_now() + hour)
+    change(database, near, due_at=database_now() + hour, touched_at=database_now() + SECOND // 2)
+    with database.write() as connection:
+        assert leases.forgive_the_future(connection) == 1
+    assert [taken.operation for taken in take(database)] == [queued]
+    with database.write() as connection:
+        assert leases.forgive_the_future(connection) == 0
+
+
+def test_no_operation_is_taken_twice(database: Database) -> None:
+    names = {order(database, plan_of(set_value(1, "t"))) for _ in range(30)}
+    workers = 6
+    together = threading.Barrier(workers)
+
+    def work(n: int) -> list[Taken]:
+        mine: list[Taken] = []
+        together.wait()
+        while True:
+            mine += (taken := take(database, f"w{n}", limit=2))
+            with database.read() as connection:
+                if not taken and (leases.seconds_until_due(connection) or 0) > 0:
+                    return mine
+
+    with ThreadPoolExecutor(workers) as pool:
+        taken = [each for mine in pool.map(work, range(workers)) for each in mine]
+    assert len(taken) == len(names)
+    assert {each.operation for each in taken} == names
+    assert {each.fence for each in taken} == {1}
+
+
+@pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
+def test_takers_do_not_wait_for_one_another(database: Database) -> None:
+    for _ in range(3):
+        order(database, plan_of(set_value(1, "t")))
+    with database.write() as one:
+        first = leases.take(one, "w1", MINUTE, 2)
+        with database.write() as two:
+            second = leases.take(two, "w2", MINUTE, 2)
+    assert (len(first), len(second)) == (2, 1)
+
+
+@pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
+def test_a_write_under_way_keeps_a_successor_out_until_it_commits(database: Database, queued: str) -> None:
+    (taken,) = take(database, "w1")
+    expire(database, queued)
+    with database.write() as connection:
+        leases.hold(connection, queued, taken.fence)
+        assert take(database, "w2") == []
+    assert [each.fence for each in take(database, "w2")] == [2]
+
+
+def test_a_take_over_under_way_is_waited_for_and_then_refuses(database: Database, queued: str) -> None:
+    (taken,) = take(database, "w1")
+    expire(database, queued)
+
+    def write_late() -> None:
+        with database.write() as connection:
+            leases.hold(connection, queued, taken.fence)
+
+    with ThreadPoolExecutor(1) as pool:
+        with database.write() as connection:
+            assert len(leases.take(connection, "w2", MINUTE, 1)) == 1
+            late = pool.submit(write_late)
+            with pytest.raises(TimeoutError):
+                late.result(timeout=0.2)
+        with pytest.raises(LeaseLost):
+            late.result(timeout=10)
+
+
+def leased(database: Database) -> Lease:
+    (taken,) = take(database, "w1")
+    lease = Lease(taken.operation, taken.fence, uptime() + MINUTE)
+    lease.synchronise(taken.at)
+    return lease
+
+
+def loaded(database: Database, lease: Lease, machine: Machine) -> Drive:
+    with database.write() as connection:
+        return load(connection, lease, hands(SetValue(machine), write=writer(database)))
+
+
+def taken_over(database: Database, lease: Lease) -> None:
+    expire(database, lease.operation)
+    assert [taken.fence for taken in take(database, "w2")] == [lease.fence + 1]
+
+
+def ended(connection: Connection, lease: Lease) -> None:
+    found = journal.find(connection, lease.operation)
+    settle(connection, found, plan_of(), OperationState.DONE, Because("canton", "late"))
+
+
+async def write_rows(database: Database, lease: Lease) -> None:
+    before = rows(database, lease.operation)[1]
+    pen = Pen(lease, None, writer(database))
+    pen.note(before, journal.StepRow(1, before.kind, before.target, StepState.DONE, acts=7))
+    await pen.write()
+
+
+async def write_an_end(database: Database, lease: Lease) -> None:
+    await Pen(lease, None, writer(database)).write(lambda connection, _: ended(connection, lease))
+
+
+async def give_back(database: Database, lease: Lease) -> None:
+    await writer(database)(lambda connection: hand_back(connection, lease))
+
+
+async def load_again(database: Database, lease: Lease) -> None:
+    loaded(database, lease, Machine())
+
+
+@pytest.mark.parametrize("write", [write_rows, write_an_end, give_back, load_again])
+def test_a_stale_fence_writes_nothing(database: Database, queued: str, write: Callable[..., Any]) -> None:
+    lease = leased(database)
+    taken_over(database, lease)
+    before = contents(database)
+    with pytest.raises(LeaseLost):
+        asyncio.run(write(database, lease))
+    assert contents(database) == before
+
+
+@pytest.mark.parametrize("write", [write_rows, write_an_end, give_back, load_again])
+def test_the_same_writes_work_with_a_good_fence(database: Database, queued: str, write: Callable[..., Any]) -> None:
+    asyncio.run(write(database, leased(database)))
+
+
+def test_a_drive_that_was_replaced_touches_no_device(database: Database, queued: str) -> None:
+    machine, lease = Machine(), leased(database)
+    drive = loaded(database, lease, machine)
+    taken_over(database, lease)
+    before = contents(database)
+    with pytest.raises(LeaseLost):
+        asyncio.run(drive.run())
+    assert machine.acts == []
+    assert contents(database) == before
+
+
+def test_a_drive_that_was_replaced_while_it_acted_writes_nothing_more(database: Database, queued: str) -> None:
+    async def scenario() -> Machine:
+        machine, lease = Machine(gates={"t": asyncio.Event()}), leased(database)
+        driving = asyncio.create_task(loaded(database, lease, machine).run())
+        await until(lambda: bool(machine.at_gate))
+        taken_over(database, lease)
+        before = contents(database)
+        machine.gates["t"].set()
+        with pytest.raises(LeaseLost):
+            await driving
+        assert contents(database) == before
+        return machine
+
+    assert asyncio.run(scenario()).acts == [("t", "on")]
+    assert rows(database, queued)[1].state is StepState.ACTING
+
+
+def test_a_drive_at_whose_end_it_was_replaced_does_not_end_the_operation(database: Database) -> None:
+    identity = order(database, plan_of(set_value(1, "t")))
+    lease = leased(database)
+    drive = loaded(database, lease, Machine(values={"t": "on"}))
+    taken_over(database, lease)
+    with pytest.raises(LeaseLost):
+        asyncio.run(drive.run())
+    assert operation(database, identity).state is OperationState.RUNNING
+
+
+def test_a_lease_that_may_have_ended_touches_no_device(database: Database, queued: str) -> None:
+    """Nobody has taken over yet, but somebody may at any moment: writing is still safe, acting is not."""
+    machine, lease = Machine(), leased(database)
+    drive = loaded(database, lease, machine)
+    lease.valid_until = uptime() - 0.001
+    with pytest.raises(LeaseLost, match="ran out before it was renewed"):
+        asyncio.run(drive.run())
+    assert machine.acts == []
+
+
+@pytest.mark.parametrize("intervene", [retry, abandon])
+def test_an_intervention_fences_out_whoever_still_believes_in_a_lease(
+    database: Database, queued: str, intervene: Callable[..., None]
+) -> None:
+    lease = leased(database)
+    asyncio.run(loaded(database, lease, Machine(refuse={"t": [permanent()]})).run())
+    assert operation(database, queued).state is OperationState.NEEDS_ATTENTION
+    intervene(database, queued, Because("alice", "try again"))
+    with database.write() as connection, pytest.raises(LeaseLost):
+        leases.hold(connection, queued, lease.fence)
