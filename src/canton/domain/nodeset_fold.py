@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 from operator import itemgetter
 from typing import TypeAlias
 
 Parts: TypeAlias = tuple[str, ...]
 Row: TypeAlias = tuple[str, ...]
 Rank: TypeAlias = "str | tuple[int, int]"
+
+# More numbers than any real name has, and as many as a product within the usual limit of 100,000 nodes can vary in.
+# What follows them in a name counts as text: a hostile name has 126 numbers and would make folding take minutes.
+DIMENSIONS = 16
 
 _NUMBER = re.compile("[0-9]+")
 _SHAPE = str.maketrans("123456789", "000000000")
@@ -60,7 +64,8 @@ def _arrange(shapes: dict[str, list[str]]) -> list[Parts]:
 
 
 def _cutter(shape: str) -> Callable[[str], Parts]:
-    edges = [0, *(edge for number in _NUMBER.finditer(shape) for edge in number.span()), len(shape)]
+    numbers = islice(_NUMBER.finditer(shape), DIMENSIONS)
+    edges = [0, *(edge for number in numbers for edge in number.span()), len(shape)]
     places = [slice(start, stop) for start, stop in pairwise(edges)]
     return itemgetter(*places) if len(places) > 1 else lambda name: (name,)
 

@@ -1,0 +1,582 @@
+"""The whole worker, in this process, on both databases, over a machine that misbehaves."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import event
+
+from canton.domain.data import JsonObject
+from canton.domain.errors import StepFailure, UnknownStepKind
+from canton.domain.lifecycle import NodeEvent, NodeState
+from canton.domain.operation import OperationState, StepState
+from canton.operations.kinds import Call, Pace, register
+from canton.operations.plan import Move, Step
+from canton.operations.worker import Worker
+from canton.store import audit, outbox, schema
+from canton.store.database import Database
+from canton.store.database import now as database_now
+from machine import (
+    QUICK,
+    Machine,
+    SetValue,
+    add_nodes,
+    claimed,
+    node_states,
+    operation,
+    order,
+    permanent,
+    plan_of,
+    rested,
+    rows,
+    set_value,
+    temporary,
+    until,
+    working,
+)
+
+Op, S = OperationState, StepState
+
+
+def states(database: Database, identity: str) -> dict[int, StepState]:
+    return {n: row.state for n, row in rows(database, identity).items()}
+
+
+def attention(database: Database, identity: str) -> JsonObject:
+    found = operation(database, identity)
+    assert found.state is Op.NEEDS_ATTENTION
+    assert found.attention is not None
+    return found.attention
+
+
+def carry_out(database: Database, machine: Machine, *steps: Step, pace: Pace = QUICK, **settings: Any) -> str:
+    """Submit a plan and have one worker bring it to rest."""
+
+    async def scenario() -> str:
+        identity = order(database, plan_of(*steps))
+        async with working(database, SetValue(machine, pace), **settings):
+            await rested(database, identity)
+        return identity
+
+    return asyncio.run(scenario())
+
+
+def on(device: str, *numbers: int) -> list[Step]:
+    """Steps that wait for nothing."""
+    return [replace(set_value(n, f"t{n}"), device=device) for n in numbers]
+
+
+def test_a_plan_is_carried_out_in_order_and_lets_go(database: Database) -> None:
+    one, two, three = add_nodes(database, 3)
+    machine = Machine(values={three: "on"})
+    steps = (
+        set_value(1, one),
+        set_value(2, two, needs=(1,)),
+        set_value(3, three, needs=(1,)),
+        set_value(4, one, "off", needs=(2, 3)),
+    )
+    plan = replace(plan_of(*steps, nodes=(one, two, three)), moves=(Move(three, done=NodeEvent.SET_ASIDE),))
+
+    async def scenario() -> str:
+        async with working(database, SetValue(machine)):
+            identity = order(database, plan)
+            await rested(database, identity)
+        return identity
+
+    identity = asyncio.run(scenario())
+    found = operation(database, identity)
+    assert (found.state, found.worker, found.due_at, found.attention) == (Op.DONE, None, None, None)
+    assert (found.ended_at or 0) >= found.created_at
+    assert machine.acts == [(one, "on"), (two, "on"), (one, "off")]
+    assert {n: (row.state, row.acts, row.evidence, row.error) for n, row in rows(database, identity).items()} == {
+        1: (S.DONE, 1, {"value": "on"}, None),
+        2: (S.DONE, 1, {"value": "on"}, None),
+        3: (S.DONE, 0, {"value": "on"}, None),
+        4: (S.DONE, 1, {"value": "off"}, None),
+    }
+    assert claimed(database) == {}
+    assert node_states(database) == {one: NodeState.FREE, two: NodeState.FREE, three: NodeState.MAINTENANCE}
+    with database.read() as connection:
+        audit.verify(connection)
+        actions = connection.execute(
+            sa.select(schema.audit.c.actor, schema.audit.c.action).order_by(schema.audit.c.seq)
+        )
+        assert [tuple(row) for row in actions] == [("alice", "operation.queued"), ("canton", "operation.done")]
+        told = outbox.read(connection, outbox.PROVIDER, 0, 99)
+        assert connection.scalar(sa.select(sa.func.count()).select_from(schema.worker)) == 0
+    assert [event.seq for event in told] == list(range(1, len(told) + 1))
+    assert [event.kind for event in told if event.kind != "step.changed"] == ["operation.queued", "operation.done"]
+    assert told[-1].kind == "operation.done"
+    assert Counter(event.body["step"] for event in told if event.kind == "step.changed") == {1: 1, 2: 1, 3: 1, 4: 1}
+
+
+def test_an_operation_without_steps_is_done(database: Database) -> None:
+    assert operation(database, carry_out(database, Machine())).state is Op.DONE
+
+
+def test_a_device_takes_only_so_many_calls_at_a_time(database: Database) -> None:
+    machine = Machine(latency=0.005)
+    steps = [*on("slow", 1, 2, 3, 4, 5, 6), *on("fast", 7, 8, 9, 10, 11, 12)]
+    identity = carry_out(database, machine, *steps, per_device=2, device_limits={"fast": 5})
+    assert operation(database, identity).state is Op.DONE
+    assert (machine.most["slow"], machine.most["fast"]) == (2, 5)
+
+
+def test_the_limit_of_a_device_holds_across_operations(database: Database) -> None:
+    machine = Machine(latency=0.005)
+
+    async def scenario() -> None:
+        made = [order(database, plan_of(*on("device", 1, 2, 3, 4))) for _ in range(3)]
+        machine.values.clear()
+        async with working(database, SetValue(machine), per_device=3):
+            await rested(database, *made)
+
+    asyncio.run(scenario())
+    assert machine.most["device"] == 3
+
+
+def test_an_operation_makes_only_so_many_calls_at_a_time(database: Database) -> None:
+    machine = Machine(latency=0.005)
+    steps = [step for n in range(1, 9) for step in on(f"device{n}", n)]
+    identity = carry_out(database, machine, *steps, parallel=3)
+    assert machine.most[identity] == 3
+    assert all(machine.most[f"device{n}"] == 1 for n in range(1, 9))
+
+
+def test_steps_that_a_device_takes_together_are_one_call(database: Database) -> None:
+    machine = Machine(values={"t2": "on"})
+    steps = [*on("a", 1, 2, 3, 4, 5, 6, 7), *on("b", 8, 9)]
+    identity = carry_out(database, machine, *steps, pace=replace(QUICK, batch=4))
+    assert operation(database, identity).state is Op.DONE
+    assert sorted(machine.batches) == [("t1", "t3", "t4"), ("t5", "t6", "t7"), ("t8", "t9")]
+    assert machine.calls["observe"] == 6  # before and after each act
+
+
+def test_a_batch_that_half_fails_is_recorded_per_target(database: Database) -> None:
+    machine = Machine(refuse={"t2": [permanent("no such port")], "t3": [temporary("locked")]})
+    identity = carry_out(
+        database, machine, *on("a", 1, 2, 3), set_value(4, "t4", needs=(2,)), pace=replace(QUICK, batch=9)
+    )
+    found = rows(database, identity)
+    assert states(database, identity) == {1: S.DONE, 2: S.FAILED, 3: S.DONE, 4: S.PENDING}
+    assert found[2].error == {"code": "permanent-failure", "message": "no such port", "details": {}}
+    assert machine.batches == [("t1", "t2", "t3"), ("t3",)]
+    assert machine.acts == [("t1", "on"), ("t3", "on")]
+    assert attention(database, identity)["failed"] == [
+        {"n": 2, "kind": "set_value/1", "target": "t2", "error": found[2].error}
+    ]
+
+
+def test_what_was_done_in_a_batch_is_not_held_up_by_the_rest_of_it(database: Database) -> None:
+    """Step 3 needs only step 1, which is there already while step 2 of the same batch still acts."""
+
+    async def scenario() -> None:
+        machine = Machine(values={"t1": "on"}, gates={"t2": asyncio.Event()})
+        identity = order(database, plan_of(*on("a", 1, 2), set_value(3, "t3", needs=(1,))))
+        async with working(database, SetValue(machine, replace(QUICK, batch=2))):
+            await until(lambda: "t2" in machine.at_gate)
+            await until(lambda: machine.values.get("t3") == "on", seconds=1)
+            machine.gates["t2"].set()
+            await rested(database, identity)
+
+    asyncio.run(scenario())
+
+
+def test_a_lost_answer_is_not_a_reason_to_act_again(database: Database) -> None:
+    machine = Machine(lose_answers=1)
+    identity = carry_out(database, machine, set_value(1, "t"))
+    assert operation(database, identity).state is Op.DONE
+    assert machine.acts == [("t", "on")]
+
+
+def test_an_act_that_shows_late_is_waited_for(database: Database) -> None:
+    machine = Machine(late={"t": 0.15}, lose_answers=1)
+    identity = carry_out(database, machine, set_value(1, "t"), pace=replace(QUICK, settle=5.0, tries=99))
+    assert operation(database, identity).state is Op.DONE
+    assert machine.acts == [("t", "on")]
+    assert machine.calls["observe"] > 2
+
+
+def test_temporary_failures_pass(database: Database) -> None:
+    machine = Machine(blind=[temporary("no route")], refuse={"t": [temporary(), temporary()]})
+    identity = carry_out(database, machine, set_value(1, "t"))
+    (row,) = rows(database, identity).values()
+    assert (row.state, row.tries, row.acts, row.error) == (S.DONE, 4, 3, None)
+
+
+def test_spent_tries_ask_a_person(database: Database) -> None:
+    (name,) = add_nodes(database, 1)
+    machine = Machine(deaf={name})
+
+    async def scenario() -> str:
+        identity = order(database, plan_of(set_value(1, name), nodes=(name,)))
+        async with working(database, SetValue(machine)):
+            await rested(database, identity)
+        return identity
+
+    identity = asyncio.run(scenario())
+    assert machine.acts == [(name, "on")] * QUICK.tries
+    said = attention(database, identity)
+    assert (said["reason"], said["choices"]) == ("1 of 1 steps failed", ["retry", "undo", "abandon"])
+    assert f"{name} did not reach {{'value': 'on'}} in 4 tries" in str(said["failed"])
+    assert claimed(database) == {name: identity}, "others stay out until a person has decided"
+    with database.read() as connection:
+        last = connection.execute(sa.select(schema.audit).order_by(schema.audit.c.seq.desc()).limit(1)).one()
+    assert (last.action, last.subject) == ("operation.needs_attention", identity)
+
+
+def test_a_passed_deadline_asks_a_person(database: Database) -> None:
+    machine = Machine(deaf={"t"})
+    step = replace(set_value(1, "t"), deadline=0.08)
+    started = time.monotonic()
+    identity = carry_out(database, machine, step, pace=replace(QUICK, settle=60.0))
+    assert time.monotonic() - started < 5
+    assert "did not reach {'value': 'on'} within 0.08 s" in str(attention(database, identity)["failed"])
+    assert len(machine.acts) == 1
+
+
+def test_a_call_that_takes_too_long_is_given_up_and_tried_again(database: Database) -> None:
+    async def scenario() -> None:
+        machine = Machine(gates={"t": asyncio.Event()})
+        identity = order(database, plan_of(set_value(1, "t")))
+        async with working(database, SetValue(machine, replace(QUICK, timeout=0.05, tries=99))):
+            await until(lambda: rows(database, identity)[1].error is not None)
+            assert "device gave no answer within 0.05 s" in str(rows(database, identity)[1].error)
+            machine.gates["t"].set()
+            await rested(database, identity)
+        assert operation(database, identity).state is Op.DONE
+
+    asyncio.run(scenario())
+
+
+def test_a_goal_must_stay_in_sight(database: Database) -> None:
+    async def scenario() -> None:
+        machine = Machine()
+        step = replace(set_value(1, "t"), hold_down=0.25)
+        identity = order(database, plan_of(step, set_value(2, "u", needs=(1,))))
+        async with working(database, SetValue(machine)):
+            await until(lambda: states(database, identity)[1] is S.HOLDING)
+            first_seen = rows(database, identity)[1].held_at or 0
+            machine.values["t"] = "off"  # it falls back, and a look in between sees that
+            await until(lambda: len(machine.acts) == 2)
+            await rested(database, identity)
+        row = rows(database, identity)[1]
+        assert (row.state, row.acts) == (S.DONE, 2)
+        assert (row.held_at or 0) > first_seen
+        assert row.changed_at - (row.held_at or 0) >= 250_000
+        assert machine.acts == [("t", "on"), ("t", "on"), ("u", "on")]
+
+    asyncio.run(scenario())
+
+
+class Odd(SetValue):
+    """A step kind with a defect in one of its calls."""
+
+    def __init__(self, machine: Machine, defect: str) -> None:
+        super().__init__(machine, name="odd/1")
+        self.defect = defect
+
+    async def observe(self, calls: Sequence[Call]) -> Mapping[int, JsonObject | StepFailure]:
+        match self.defect:
+            case "observe raises":
+                raise TypeError("unsupported operand")
+            case "observe answers nothing":
+                return None  # type: ignore[return-value]
+            case "observe forgets a step":
+                return {}
+            case "observe answers for others":
+                return {**await super().observe(calls), 99: {"value": 1}}
+            case "observe answers oddly":
+                return dict.fromkeys((call.step.n for call in calls), "on")  # type: ignore[arg-type]
+            case "evidence cannot be stored":
+                return {call.step.n: {"value": {1, 2}} for call in calls}  # type: ignore[dict-item]
+            case "evidence is not a number":
+                return {call.step.n: {"value": float("nan")} for call in calls}
+            case "evidence holds a zero byte":
+                return {call.step.n: {"value": "\0"} for call in calls}
+        return await super().observe(calls)
+
+    async def act(self, calls: Sequence[Call]) -> Mapping[int, StepFailure]:
+        match self.defect:
+            case "act raises":
+                raise TypeError("unsupported operand")
+            case "act answers nothing":
+                return None  # type: ignore[return-value]
+            case "act answers oddly":
+                return dict.fromkeys((call.step.n for call in calls), "no")  # type: ignore[arg-type]
+        return await super().act(calls)
+
+
+class Plain(SetValue):
+    """A step kind whose call fails before there is anything to wait for."""
+
+    def observe(self, calls: Sequence[Call]) -> Any:
+        raise TypeError("unsupported operand")
+
+
+DEFECTS = (
+    "observe raises",
+    "observe answers nothing",
+    "observe forgets a step",
+    "observe answers oddly",
+    "evidence cannot be stored",
+    "evidence is not a number",
+    "evidence holds a zero byte",
+    "act raises",
+    "act answers nothing",
+    "act answers oddly",
+    "plain",
+)
+
+
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_a_step_kind_with_a_defect_asks_a_person(database: Database, defect: str) -> None:
+    """It must neither stop the worker nor be tried over and over behind everybody's back."""
+    machine = Machine(deaf={"t"})
+    odd = Plain(machine, name="odd/1") if defect == "plain" else Odd(machine, defect)
+
+    async def scenario() -> None:
+        identity = order(database, plan_of(replace(set_value(1, "t"), kind="odd/1")))
+        async with working(database, odd, SetValue(machine)):
+            await rested(database, identity)
+            other = order(database, plan_of(set_value(1, "u")))
+            await rested(database, other)
+        assert "odd/1" in str(attention(database, identity))
+        assert operation(database, other).state is Op.DONE
+
+    asyncio.run(scenario())
+
+
+def test_what_a_step_kind_says_about_others_is_ignored(database: Database) -> None:
+    async def scenario() -> None:
+        identity = order(database, plan_of(replace(set_value(1, "t"), kind="odd/1")))
+        async with working(database, Odd(Machine(), "observe answers for others")):
+            await rested(database, identity)
+        assert operation(database, identity).state is Op.DONE
+
+    asyncio.run(scenario())
+
+
+def test_a_worker_refuses_to_start_on_kinds_it_does_not_know(database: Database) -> None:
+    order(database, plan_of(replace(set_value(1, "t"), kind="odd/1")))
+    order(database, plan_of(replace(set_value(1, "t", back="off"), kind="set_value/1")))
+    worker = Worker(database, register(SetValue(Machine(), name="set_value/2")))
+    with pytest.raises(UnknownStepKind, match="odd/1, set_value/1, which this version does not have") as refusal:
+        asyncio.run(worker.run(asyncio.Event()))
+    assert refusal.value.details == {"kinds": ["odd/1", "set_value/1"]}
+    with database.read() as connection:
+        assert connection.scalar(sa.select(sa.func.count()).select_from(schema.worker)) == 0
+
+
+def test_kinds_of_operations_that_ended_do_not_matter(database: Database) -> None:
+    carry_out(database, Machine(), set_value(1, "t"))
+
+    async def scenario() -> None:
+        async with working(database, SetValue(Machine(), name="set_value/2")):
+            pass
+
+    asyncio.run(scenario())
+
+
+def test_kinds_that_turn_up_later_are_left_to_others(database: Database) -> None:
+    async def scenario() -> None:
+        machine = Machine()
+        async with working(database, SetValue(machine)) as old:
+            await asyncio.sleep(0.05)
+            foreign = order(database, plan_of(replace(set_value(1, "t"), kind="odd/1")))
+            known = order(database, plan_of(set_value(1, "u")))
+            await rested(database, known)
+            await until(lambda: not old._driving)
+            found = operation(database, foreign)
+            assert (found.state, found.worker) == (Op.RUNNING, None)
+            fence = found.fence
+            later = order(database, plan_of(set_value(1, "v")))
+            await rested(database, later)
+            assert operation(database, foreign).fence == fence, "it is left alone from now on"
+            async with working(database, SetValue(machine), SetValue(machine, name="odd/1")):
+                await rested(database, foreign)
+        assert operation(database, foreign).state is Op.DONE
+
+    asyncio.run(scenario())
+
+
+def test_a_stop_finishes_the_call_hands_back_and_another_goes_on_at_once(database: Database) -> None:
+    """Long leases and sweeps: whoever is late has waited for one of them."""
+
+    async def scenario() -> None:
+        machine = Machine(gates={"t": asyncio.Event()})
+        identity = order(database, plan_of(set_value(1, "t"), set_value(2, "u", needs=(1,))))
+        first = Worker(database, register(SetValue(machine)))
+        stop = asyncio.Event()
+        running = asyncio.create_task(first.run(stop))
+        await until(lambda: "t" in machine.at_gate)
+        async with working(database, SetValue(machine)):
+            await asyncio.sleep(0.3)  # until it sleeps
+            stop.set()
+            await asyncio.sleep(0.3)
+            assert machine.values == {}, "the call under way is not cut off"
+            machine.gates["t"].set()
+            await running
+            handed_back = time.monotonic()
+            await rested(database, identity)
+            assert time.monotonic() - handed_back < 2
+        assert operation(database, identity).state is Op.DONE
+        assert machine.acts == [("t", "on"), ("u", "on")]
+        assert rows(database, identity)[1].acts == 1
+
+    asyncio.run(scenario())
+
+
+def test_a_stop_does_not_wait_for_ever(database: Database) -> None:
+    async def scenario() -> None:
+        machine = Machine(gates={"t": asyncio.Event()})
+        order(database, plan_of(set_value(1, "t")))
+        async with working(database, SetValue(machine), grace=0.1):
+            await until(lambda: "t" in machine.at_gate)
+            started = time.monotonic()
+        assert time.monotonic() - started < 1.5
+
+    asyncio.run(scenario())
+
+
+def test_the_doorbell_wakes_a_worker_that_sleeps(database: Database) -> None:
+    async def scenario() -> None:
+        machine = Machine()
+        async with working(database, SetValue(machine)):
+            await asyncio.sleep(0.4)
+            for n in range(3):
+                asked = time.monotonic()
+                identity = order(database, plan_of(set_value(1, f"t{n}")))
+                await rested(database, identity)
+                assert time.monotonic() - asked < 1
+
+    asyncio.run(scenario())
+
+
+@contextmanager
+def counted(database: Database) -> Iterator[list[str]]:
+    statements: list[str] = []
+
+    def count(_c: object, _cursor: object, statement: str, *_: object) -> None:
+        statements.append(statement)
+
+    event.listen(database.engine, "before_cursor_execute", count)
+    try:
+        yield statements
+    finally:
+        event.remove(database.engine, "before_cursor_execute", count)
+
+
+def test_an_idle_worker_leaves_the_database_alone(database: Database) -> None:
+    async def scenario() -> list[str]:
+        parked = order(database, plan_of(set_value(1, "t")))
+        async with working(database, SetValue(Machine(deaf={"t"}), replace(QUICK, settle=900, poll=300.0))) as worker:
+            await until(lambda: not worker._driving and operation(database, parked).worker is None)
+            await asyncio.sleep(0.5)
+            with counted(database) as statements:
+                await asyncio.sleep(1.5)
+                return list(statements)
+
+    assert len(asyncio.run(scenario())) <= 3
+
+
+def test_workers_share_and_none_drives_what_another_drives(database: Database) -> None:
+    async def scenario() -> None:
+        machine = Machine(latency=0.002)
+        made = [order(database, plan_of(set_value(1, f"a{n}"), set_value(2, f"b{n}", needs=(1,)))) for n in range(12)]
+        workers = [working(database, SetValue(machine), operations=2, lease=60.0) for _ in range(3)]
+        async with workers[0], workers[1], workers[2]:
+            await rested(database, *made)
+        assert all(operation(database, each).state is Op.DONE for each in made)
+        assert {operation(database, each).fence for each in made} == {2}, "one take and one end each"
+        assert sorted(machine.acts) == sorted((f"{c}{n}", "on") for c in "ab" for n in range(12))
+
+    asyncio.run(scenario())
+
+
+def test_a_timer_is_a_row_and_any_worker_continues(database: Database) -> None:
+    async def scenario() -> None:
+        machine = Machine(late={"t": 0.4})
+        pace = replace(QUICK, settle=60.0, poll=0.5)
+        identity = order(database, plan_of(set_value(1, "t")))
+        async with working(database, SetValue(machine, pace)) as first:
+            await until(lambda: operation(database, identity).fence == 1 and not first._driving)
+            found = operation(database, identity)
+            assert (found.state, found.worker) == (Op.RUNNING, None)
+            assert found.due_at == rows(database, identity)[1].not_before
+            assert len(asyncio.all_tasks()) < 5, "nothing sleeps for it"
+        async with working(database, SetValue(machine, pace)):
+            await rested(database, identity)
+        assert operation(database, identity).state is Op.DONE
+        assert machine.acts == [("t", "on")]
+
+    asyncio.run(scenario())
+
+
+def test_a_long_call_keeps_its_lease(database: Database) -> None:
+    async def scenario() -> None:
+        machine = Machine(gates={"t": asyncio.Event()})
+        identity = order(database, plan_of(set_value(1, "t")))
+        kind = SetValue(machine, replace(QUICK, timeout=30.0))
+        async with working(database, kind, lease=0.6), working(database, kind, lease=0.6):
+            await until(lambda: "t" in machine.at_gate)
+            await asyncio.sleep(1.0)
+            assert operation(database, identity).fence == 1
+            machine.gates["t"].set()
+            await rested(database, identity)
+        assert machine.acts == [("t", "on")]
+
+    asyncio.run(scenario())
+
+
+def expire(database: Database, identity: str) -> None:
+    with database.write() as connection:
+        connection.execute(
+            sa.update(schema.operation).where(schema.operation.c.id == identity).values(due_at=database_now() - 1)
+        )
+
+
+def test_a_worker_that_was_replaced_drops_the_operation(database: Database) -> None:
+    async def scenario() -> None:
+        machine, other = Machine(gates={"t": asyncio.Event()}), Machine()
+        identity = order(database, plan_of(set_value(1, "t"), set_value(2, "u", needs=(1,))))
+        async with working(database, SetValue(machine, replace(QUICK, timeout=30.0)), lease=1.2, operations=1) as old:
+            await until(lambda: "t" in machine.at_gate)
+            expire(database, identity)
+            async with working(database, SetValue(other), lease=60.0):
+                await rested(database, identity)
+            await until(lambda: not old._driving)
+        assert machine.acts == []
+        assert other.acts == [("t", "on"), ("u", "on")]
+
+    asyncio.run(scenario())
+
+
+def test_a_worker_that_replaces_itself_keeps_the_new_lease(database: Database) -> None:
+    """Its own lease ran out under it and it took the operation again: the end of the old drive is not the new one's."""
+
+    async def scenario() -> None:
+        machine = Machine(gates={"t": asyncio.Event()})
+        identity = order(database, plan_of(set_value(1, "t")))
+        pace = replace(QUICK, timeout=30.0)
+        async with working(database, SetValue(machine, pace), sweep=0.1, lease=60.0) as worker:
+            await until(lambda: "t" in machine.at_gate)
+            (_, old), *_ = worker._driving.values()
+            expire(database, identity)
+            await until(lambda: operation(database, identity).fence == 2 and machine.under_way["device"] == 2)
+            old.cancel()
+            await asyncio.wait([old])
+            assert [lease.fence for lease, _ in worker._driving.values()] == [2]
+            machine.gates["t"].set()
+            await rested(database, identity)
+        assert operation(database, identity).state is Op.DONE
+
+    asyncio.run(scenario())
