@@ -8,7 +8,7 @@ bin   := $(VENV)/bin
 ready := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test check bench lock docs clean
+.PHONY: help setup demo test check bench lock docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +23,9 @@ $(ready): requirements/dev.txt pyproject.toml
 	$(bin)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	$(bin)/python -m compileall -q src tests
 	@touch $@
+
+demo: $(ready) ## play a short story: plan, run, kill -9, take over
+	@$(bin)/python -m demo.story
 
 test: $(ready) ## run every test that needs neither root nor a server that is not there
 	$(bin)/pytest -n $(JOBS) $(TESTS)

@@ -57,11 +57,11 @@ def test_every_page_says_what_it_does_and_shows_an_example(page: tuple[str, ...]
 
 
 def test_the_root_page_groups_the_commands_by_where_they_run() -> None:
-    text = run("--help")
-    for entry in COMMANDS.values():
-        assert f"\n{entry.section}:\n" in text
-    for name, entry in COMMANDS.items():
-        assert entry.help in text.split(f"  {name} ")[1].split("\n")[0]
+    blocks = [block.splitlines() for block in run("--help").split("\n\n")]
+    for section in {entry.section for entry in COMMANDS.values()}:
+        [listed] = [lines for title, *lines in blocks if title == f"{section}:"]
+        told = [tuple(line.split(maxsplit=1)) for line in listed]
+        assert told == [(name, it.help) for name, it in COMMANDS.items() if it.section == section]
 
 
 def test_short_help_is_help() -> None:

@@ -239,9 +239,11 @@ def write_and_watch(database: Database, append: Append) -> tuple[list[int], set[
 
     with ThreadPoolExecutor(writers + 1) as pool:
         watching = pool.submit(watch)
-        for done in [pool.submit(write, seed) for seed in range(writers)]:
-            done.result()
-        over.set()
+        try:
+            for done in [pool.submit(write, seed) for seed in range(writers)]:
+                done.result()
+        finally:
+            over.set()
         seen = watching.result()
     return seen, set(numbers(database))
 

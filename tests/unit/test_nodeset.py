@@ -78,7 +78,8 @@ class TestExpand:
             ("n[1,01]", "n1 n01"),
             ("n[8-11]", "n8 n9 n10 n11"),
             ("n[ 1 - 2 , 5 ]", "n1 n2 n5"),
-            ("[1-2]", "1 2"),
+            ("[8-11]", "8 9 10 11"),
+            ("n1,[9-10]", "9 10 n1"),
             ("n1[0-2]4", "n104 n114 n124"),
             ("n[1-2][3-4]", "n13 n14 n23 n24"),
             ("n10 n9\nn[1-2]", "n1 n2 n9 n10"),
@@ -115,7 +116,7 @@ class TestFold:
             ("", ""),
             ("b a a", "a,b"),
             ("n3 n1 n2 n10", "n[1-3,10]"),
-            ("n9 n10 n11", "n[9-11]"),
+            ("n0 n9 n10 n11", "n[0,9-11]"),
             ("n09 n10 n11", "n[09-11]"),
             ("n1 n2 n01 n02 n10", "n[1-2,01-02,10]"),
             ("n0 n00 n000", "n[0,00,000]"),
@@ -161,6 +162,22 @@ class TestFold:
         machine = expand("x[1000-1039]c[0-7]s[0-7]b[0-1]n[0-7]")
         random.Random(7).shuffle(machine)
         assert cpu_seconds(machine[:20_000]) < 30 * cpu_seconds(machine[:2_000])
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "a[0-1]" * 16 + "a0" * 100,
+            "a[0-1]" * 16 + "a0" * 100 + ",a10" + "a1" * 115,
+            "a[10-99]b[0-99]c[0-9]" + "c10" * 75,
+            "a0" * 100 + "a[10-99]b[0-9]",
+        ],
+    )
+    def test_names_of_a_hundred_numbers_cannot_hold_it_up(self, text: str) -> None:
+        some = parse(text)
+        start = time.process_time()
+        folded = str(some)
+        assert time.process_time() - start < 10
+        assert parse(folded) == some
 
 
 def cpu_seconds(some: list[str]) -> float:

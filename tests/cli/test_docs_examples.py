@@ -1,0 +1,49 @@
+"""Every ``$ canton …`` in the docs is run, in order, page by page; ``…`` stands for output that varies."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```\n(\$ .*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def examples(page: Path) -> list[tuple[str, str]]:
+    """Commands and what they print, as written."""
+    found: list[tuple[str, str]] = []
+    for block in BLOCK.findall(page.read_text()):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            found.append((command, output))
+    return found
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if examples(page)], ids=lambda page: page.stem)
+def test_examples_do_what_the_page_says(page: Path, tmp_path: Path) -> None:
+    script = tmp_path / "commands.sh"
+    marker = "--- end of output ---"
+    lines = [f"{command}\necho '{marker}'" for command, _ in examples(page)]
+    script.write_text("\n".join(["set -eu", *lines]))
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("CANTON_", "XDG_"))}
+    ran = subprocess.run(
+        ["/bin/sh", script],
+        cwd=tmp_path,
+        env=clean | {"PATH": path, "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    outputs = ran.stdout.split(f"{marker}\n")
+    for (command, expected), output in zip(examples(page), outputs, strict=False):
+        pattern = re.escape(expected.strip()).replace("…", r"[\s\S]*")
+        assert re.fullmatch(pattern, output.strip()), f"$ {command}\n{output}"
