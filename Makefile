@@ -37,7 +37,7 @@ check: $(ready) ## lint, format, types and import contracts
 	$(bin)/lint-imports --no-cache
 
 bench: $(ready) ## measure the budgets; table on screen, JSON under build/
-	$(bin)/python -m bench
+	PYTHONPATH=tests $(bin)/python -m bench $(ONLY)
 
 docs: $(ready) ## redraw the figures and tables that are generated from code
 	$(bin)/python -m canton.admin.reference docs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -42,7 +42,7 @@ class Machine:
     batches: list[tuple[str, ...]] = field(default_factory=list)
     """The targets of each act, as they came."""
     calls: Counter[str] = field(default_factory=Counter)
-    refuse: dict[str, list[StepFailure]] = field(default_factory=lambda: defaultdict(list))
+    refuse: dict[str, list[StepFailure]] = field(default_factory=dict)
     blind: list[StepFailure] = field(default_factory=list)
     deaf: set[str] = field(default_factory=set)
     """Targets that take an act and never show it."""
@@ -72,7 +72,7 @@ class Machine:
         self.batches.append(tuple(wanted))
         refused: dict[str, StepFailure] = {}
         for target, value in wanted.items():
-            if self.refuse[target]:
+            if self.refuse.get(target):
                 refused[target] = self.refuse[target].pop(0)
                 continue
             self.acts.append((target, value))

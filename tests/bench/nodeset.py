@@ -18,14 +18,14 @@ from ClusterShell.NodeSet import RESOLVER_NOGROUP
 from ClusterShell.NodeSet import NodeSet as ClusterShell
 
 import canton
+from bench.figures import Row
 from canton.domain import nodeset
 
 ROUNDS = 7
 CANTON = Path(sys.executable).with_name("canton")
 
 
-def run() -> list[tuple[str, float, str, float | None]]:
-    """Rows of name, value, unit and budget."""
+def run() -> list[Row]:
     compileall.compile_dir(Path(canton.__file__).parent, quiet=1)  # as an installed package is
     machine = nodeset.expand("x[1000-1039]c[0-7]s[0-7]b[0-1]n[0-7]")
     whole = machine[:10_000]
@@ -47,14 +47,14 @@ def run() -> list[tuple[str, float, str, float | None]]:
         }
     )
     return [
-        ("fold 10,000 xnames", cost["fold"], "ms", 50),
-        ("expand 10,000 xnames", cost["expand"], "ms", 20),
-        ("fold 10,000 of 40,960 xnames, scattered", cost["fold scattered"], "ms", 200),
-        ("fold 10,000 xnames, ratio to ClusterShell", cost["fold"] / cost["ClusterShell fold"], "x", None),
-        ("expand 10,000 xnames, ratio to ClusterShell", cost["expand"] / cost["ClusterShell expand"], "x", None),
-        ("fold 1,000 scattered, ratio to ClusterShell", cost["fold few"] / cost["ClusterShell fold few"], "x", None),
-        ("canton --help, CPU with interpreter", cost["--help"], "ms", 60),
-        ("canton nodeset count, CPU with interpreter", cost["nodeset count"], "ms", 60),
+        Row("fold 10,000 xnames", cost["fold"], "ms", 50),
+        Row("expand 10,000 xnames", cost["expand"], "ms", 20),
+        Row("fold 10,000 of 40,960 xnames, scattered", cost["fold scattered"], "ms", 200),
+        Row("fold 10,000 xnames, ratio to ClusterShell", cost["fold"] / cost["ClusterShell fold"], "x"),
+        Row("expand 10,000 xnames, ratio to ClusterShell", cost["expand"] / cost["ClusterShell expand"], "x"),
+        Row("fold 1,000 scattered, ratio to ClusterShell", cost["fold few"] / cost["ClusterShell fold few"], "x"),
+        Row("canton --help, CPU with interpreter", cost["--help"], "ms", 60),
+        Row("canton nodeset count, CPU with interpreter", cost["nodeset count"], "ms", 60),
     ]
 
 

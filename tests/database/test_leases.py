@@ -19,7 +19,7 @@ from canton.operations.endings import Because, settle
 from canton.operations.interventions import abandon, cancel, retry
 from canton.operations.lease import Lease, uptime
 from canton.operations.pen import Pen
-from canton.store import journal, leases, schema
+from canton.store import journal, leases, outbox, schema
 from canton.store.database import SECOND, Database
 from canton.store.database import now as database_now
 from canton.store.leases import Held, Taken
@@ -272,9 +272,9 @@ def taken_over(database: Database, lease: Lease) -> None:
     assert [taken.fence for taken in take(database, "w2")] == [lease.fence + 1]
 
 
-def ended(connection: Connection, lease: Lease) -> None:
+def ended(connection: Connection, lease: Lease) -> list[outbox.Event]:
     found = journal.find(connection, lease.operation)
-    settle(connection, found, plan_of(), OperationState.DONE, Because("canton", "late"))
+    return [settle(connection, found, plan_of(), OperationState.DONE, Because("canton", "late"))]
 
 
 async def write_rows(database: Database, lease: Lease) -> None:

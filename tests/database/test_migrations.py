@@ -4,8 +4,10 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 import zipfile
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from textwrap import dedent, indent
 from typing import Any
@@ -331,16 +333,44 @@ def test_upgrades_at_the_same_time_take_turns(empty_database_url: str, canton: l
     assert said == [f"already at {REVISIONS[-1]}, nothing to do"] * 4 + [f"empty → {REVISIONS[-1]}"]
 
 
-def test_an_upgrade_waits_for_one_that_is_under_way(
-    empty_database: Database, empty_database_url: str, canton: list[str]
-) -> None:
-    with migrate._alone(empty_database) as connection:
-        command = [*canton, "db", "upgrade", "--database", empty_database_url]
+def test_an_upgrade_waits_for_one_that_is_under_way(empty_database_url: str, canton: list[str]) -> None:
+    database = open_database(empty_database_url, idle_in_transaction=60)
+    command = [*canton, "db", "upgrade", "--database", empty_database_url]
+    with ExitStack() as under_way:
+        under_way.enter_context(migrate._alone(database))
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            with pytest.raises(subprocess.TimeoutExpired):
-                process.wait(2)
-            connection.commit()
+            try:
+                wait_at_the_door(database, process)
+            finally:
+                under_way.close()
             assert process.communicate(timeout=60)[0].strip() == f"empty → {REVISIONS[-1]}"
+    database.close()
+
+
+def wait_at_the_door(database: Database, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 60
+    while not is_at_the_door(database, process):
+        assert process.poll() is None, "it did not wait"
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    time.sleep(0.5)
+    assert process.poll() is None, "it did not wait"
+    assert tables(database) == set()
+
+
+def is_at_the_door(database: Database, process: subprocess.Popen[str]) -> bool:
+    """Whether the process asks PostgreSQL for the lock, or has opened the SQLite file."""
+    if database.is_postgresql:
+        with database.read() as connection:
+            waiting = (
+                "SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database WHERE NOT granted AND datname = %s"
+            )
+            return bool(connection.exec_driver_sql(waiting, (database.engine.url.database,)).first())
+    opened = []
+    for link in Path(f"/proc/{process.pid}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            opened.append(str(link.readlink()))
+    return database.engine.url.database in opened
 
 
 @pytest.fixture(scope="session")

@@ -61,9 +61,12 @@ class Board:
     def _may_start(self, n: int, now: int, cancelled: bool) -> bool:
         return not (cancelled and self._withheld(n)) and _is_due(self.rows[n], now)
 
-    def _withheld(self, n: int) -> bool:
+    def withholds(self, row: StepRow) -> bool:
         """A cancelled operation begins nothing new, but for the stretches that must not be left half-way."""
-        return self.rows[n].state is StepState.PENDING and self.steps[n].interruptible
+        return row.state is StepState.PENDING and self.steps[row.n].interruptible
+
+    def _withheld(self, n: int) -> bool:
+        return self.withholds(self.rows[n])
 
     def update(self, row: StepRow) -> None:
         """A row was written: what waited for it may run."""

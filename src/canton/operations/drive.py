@@ -10,24 +10,23 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from sqlalchemy.engine import Connection
 
+from canton.domain.data import JsonObject, canonical
 from canton.domain.errors import CantonError, LeaseLost, PermanentFailure, StepFailure, TemporaryFailure
-from canton.domain.operation import StepState
-from canton.operations.attempt import Jitter, Moment, Sighting, judge, judge_act
+from canton.domain.operation import OperationState, StepState
+from canton.operations.attempt import Jitter, Moment, Sighting, describe, judge, judge_act
 from canton.operations.board import Board, Rest, lay_out
-from canton.operations.endings import Because, settle
+from canton.operations.endings import Because, announce, settle
 from canton.operations.kinds import Call, Kinds, StepKind
 from canton.operations.lease import Lease
 from canton.operations.pen import Pen, Writer
 from canton.operations.plan import Plan, Step, from_json
-from canton.store import journal, leases, plans
+from canton.store import doorbell, journal, leases, outbox, plans
 from canton.store.database import SECOND
 from canton.store.journal import StepRow
 
-T = TypeVar("T")
 # An outcome waits this long, in seconds, for an intent to travel with; nobody watching can tell.
 GROUP_COMMIT = 0.003
 
@@ -58,6 +57,22 @@ def hand_back(connection: Connection, lease: Lease) -> None:
     """Give up a lease before its time; the operation is due at once."""
     leases.hold(connection, lease.operation, lease.fence)
     leases.release(connection, lease.operation, None)
+    doorbell.ring(connection)
+
+
+def ask_a_person(connection: Connection, lease: Lease, defect: Exception) -> None:
+    """A defect of ours would happen again with every take: leave the operation to a person, not to a loop."""
+    leases.hold(connection, lease.operation, lease.fence)
+    operation = journal.find(connection, lease.operation)
+    # In ASCII: what broke the drive may be a text that the database cannot keep.
+    reason = f"interrupted by a defect of Canton: {defect!a}"
+    journal.fail_under_way(connection, operation.id, describe(PermanentFailure(reason)))
+    choices = ["retry", "abandon"] if operation.state is OperationState.UNDOING else ["retry", "undo", "abandon"]
+    attention: JsonObject = {"reason": reason, "stopped_before": [], "failed": [], "choices": choices}
+    journal.set_state(connection, operation.id, OperationState.NEEDS_ATTENTION, attention)
+    because = Because("canton", operation.reason)
+    action = f"operation.{OperationState.NEEDS_ATTENTION}"
+    announce(connection, operation.id, operation.tenant, action, because, attention)
 
 
 class Drive:
@@ -71,6 +86,7 @@ class Drive:
         self._pen = Pen(lease, operation.tenant, hands.write)
         self._parallel = asyncio.Semaphore(hands.parallel)
         self._running: set[asyncio.Task[None]] = set()
+        self._news: asyncio.Future[None] | None = None
 
     async def run(self) -> None:
         try:
@@ -98,9 +114,11 @@ class Drive:
         timeout = None if timer is None else max(0.0, (timer - self.lease.now()) / SECOND)
         if not self._pen.dry:
             timeout = GROUP_COMMIT if timeout is None else min(timeout, GROUP_COMMIT)
-        done, self._running = await asyncio.wait(self._running, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
-        for task in done:
-            task.result()
+        self._news = asyncio.get_running_loop().create_future()
+        done, _ = await asyncio.wait({*self._running, self._news}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        self._running = {task for task in self._running if task not in done}
+        for one in done:
+            one.result()
         if not done:
             await self._pen.write()
 
@@ -114,15 +132,31 @@ class Drive:
 
     async def _look_and_act(self, kind: StepKind, batch: Sequence[Step]) -> None:
         calls = {step.n: Call(self.operation.id, self.lease.fence, step, self.lease.require) for step in batch}
+        before = {n: self.board.rows[n] for n in calls}
         seen = await _observe(kind, list(calls.values()))
         moment = self._moment()
-        rows = [judge(step, self.board.rows[step.n], kind.pace, seen[step.n], moment) for step in batch]
+        rows = [judge(step, before[step.n], kind.pace, seen[step.n], moment) for step in batch]
         self._note(rows)
 
         acting = [row for row in rows if row.state is StepState.ACTING]
         if not acting:
             return
+        if len(acting) < len(rows) and self._news is not None and not self._news.done():
+            self._news.set_result(None)  # what waited for the others in the batch need not wait for our act
         await self._pen.write()
+        acting = self._withdraw(before, acting)
+        if acting:
+            await self._act_and_read_back(kind, calls, acting)
+
+    def _withdraw(self, before: Mapping[int, StepRow], acting: list[StepRow]) -> list[StepRow]:
+        """A cancel may come to our knowledge with the very intents: those that it withholds are taken back."""
+        if self.lease.cancel_by is None:
+            return acting
+        withheld = {row.n for row in acting if self.board.withholds(before[row.n])}
+        self._note([before[n] for n in withheld])
+        return [row for row in acting if row.n not in withheld]
+
+    async def _act_and_read_back(self, kind: StepKind, calls: Mapping[int, Call], acting: Sequence[StepRow]) -> None:
         self.lease.require()
         acted_on = [calls[row.n] for row in acting]
         answers, certain = await _act(kind, acted_on)
@@ -155,42 +189,64 @@ class Drive:
         heard = self.lease.cancel_by
         rest = Rest(due_at=self.lease.now()) if self.hands.stopping() else self.board.rest(heard)
 
-        def come_to_rest(connection: Connection, held: leases.Held) -> None:
+        def come_to_rest(connection: Connection, held: leases.Held) -> Sequence[outbox.Event]:
             if held.cancel_by != heard:
-                return
+                return ()
             if rest.state is None:
                 leases.release(connection, self.operation.id, rest.due_at)
-            else:
-                because = Because("canton", self.operation.reason)
-                settle(connection, self.operation, self.plan, rest.state, because, rest.attention)
+                if self.hands.stopping():
+                    doorbell.ring(connection)
+                return ()
+            because = Because("canton", self.operation.reason)
+            return [settle(connection, self.operation, self.plan, rest.state, because, rest.attention)]
 
         await self._pen.write(come_to_rest)
         return self.lease.cancel_by == heard
 
 
 async def _observe(kind: StepKind, calls: Sequence[Call]) -> Mapping[int, Sighting]:
-    answers = await _call(kind, calls, kind.observe(calls))
+    answers = await _call(kind, calls, kind.observe)
     if isinstance(answers, StepFailure):
         return {call.step.n: answers for call in calls}
-    unseen = PermanentFailure(f"step kind {kind.name} has a defect: it did not say what it saw")
-    return {call.step.n: answers.get(call.step.n, unseen) for call in calls}
+    return {call.step.n: _sighting(kind, answers.get(call.step.n)) for call in calls}
+
+
+def _sighting(kind: StepKind, answer: object) -> Sighting:
+    if isinstance(answer, StepFailure):
+        return answer
+    if isinstance(answer, Mapping) and _can_be_kept(answer):
+        return answer
+    return _defect(kind, "it did not say what it saw, as data that can be kept")
+
+
+def _can_be_kept(answer: JsonObject) -> bool:
+    try:
+        canonical(answer)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 async def _act(kind: StepKind, calls: Sequence[Call]) -> tuple[Mapping[int, StepFailure], bool]:
     """The refusals, and whether they are certain: without an answer an act may still have happened."""
-    answers = await _call(kind, calls, kind.act(calls))
+    answers = await _call(kind, calls, kind.act)
     if isinstance(answers, StepFailure):
         return {call.step.n: answers for call in calls}, False
-    return answers, True
+    refusals = {n: answer for n, answer in answers.items() if isinstance(answer, StepFailure)}
+    if len(refusals) < len(answers):
+        return {
+            call.step.n: _defect(kind, "it answered an act with something else than refusals") for call in calls
+        }, False
+    return refusals, True
 
 
 async def _call(
-    kind: StepKind, calls: Sequence[Call], answer: Awaitable[Mapping[int, T]]
-) -> Mapping[int, T] | StepFailure:
+    kind: StepKind, calls: Sequence[Call], ask: Callable[[Sequence[Call]], Awaitable[object]]
+) -> Mapping[int, object] | StepFailure:
     """Call a device within its time; whatever goes wrong is a failure of these steps and of nothing else."""
     try:
         async with asyncio.timeout(kind.pace.timeout):
-            return await answer
+            answers = await ask(calls)
     except TimeoutError:
         return TemporaryFailure(f"{kind.name}: {calls[0].step.device} gave no answer within {kind.pace.timeout:g} s")
     except StepFailure as failure:
@@ -200,4 +256,9 @@ async def _call(
     except CantonError as error:
         return TemporaryFailure(f"{kind.name}: {error.message}")
     except Exception as error:
-        return PermanentFailure(f"step kind {kind.name} has a defect: {type(error).__name__}: {error}")
+        return _defect(kind, f"{type(error).__name__}: {error}")
+    return answers if isinstance(answers, Mapping) else _defect(kind, f"it answered with {type(answers).__name__}")
+
+
+def _defect(kind: StepKind, what: str) -> StepFailure:
+    return PermanentFailure(f"step kind {kind.name} has a defect: {what}")

@@ -33,14 +33,14 @@ def settle(
     state: OperationState,
     because: Because,
     attention: JsonObject | None = None,
-) -> None:
-    """Bring an operation that is locked by this transaction to ``state``."""
+) -> outbox.Event:
+    """Bring an operation that is locked by this transaction to ``state``; the caller tells of it, last of all."""
     journal.set_state(connection, operation.id, state, attention)
     if state in ENDED:
         journal.skip_pending(connection, operation.id)
         _end_moves(connection, plan, state)
         claims.release(connection, operation.id)
-    announce(connection, operation.id, operation.tenant, f"operation.{state}", because, attention)
+    return _record(connection, operation.id, f"operation.{state}", because, attention)
 
 
 def announce(
@@ -52,6 +52,13 @@ def announce(
     details: JsonObject | None = None,
 ) -> None:
     """Write what happened to the audit chain and to the tenant's events."""
+    event = _record(connection, operation_id, action, because, details)
+    outbox.append(connection, tenant or outbox.PROVIDER, [event])
+
+
+def _record(
+    connection: Connection, operation_id: str, action: str, because: Because, details: JsonObject | None
+) -> outbox.Event:
     body = dict(details or {})
     audit.append(
         connection,
@@ -61,14 +68,13 @@ def announce(
         reason=because.reason,
         details=body,
     )
-    event = outbox.Event(kind=action, subject=operation_id, body={"reason": because.reason, **body})
-    outbox.append(connection, tenant or outbox.PROVIDER, [event])
+    return outbox.Event(kind=action, subject=operation_id, body={"reason": because.reason, **body})
 
 
 def start_moves(connection: Connection, plan: Plan) -> None:
     """The life-cycle events of an operation's first transaction; one that is not possible refuses it."""
     moves = {move.node: move for move in plan.moves if move.start}
-    for node in nodes.find(connection, sorted(moves)):
+    for node in nodes.find(connection, sorted(moves), lock=True):
         move = moves[node.xname]
         _put(connection, node, next_state(node.state, move.start or NodeEvent.ABANDON), move.tenant)
 
@@ -76,7 +82,7 @@ def start_moves(connection: Connection, plan: Plan) -> None:
 def _end_moves(connection: Connection, plan: Plan, state: OperationState) -> None:
     """The life-cycle events of its last. An operation that was given up leaves what was in between in doubt."""
     moves = {move.node: move for move in plan.moves}
-    for node in nodes.find(connection, plan.nodes):
+    for node in nodes.find(connection, plan.nodes, lock=True):
         move = moves.get(node.xname, Move(node.xname))
         events = {OperationState.DONE: move.done, OperationState.ABANDONED: NodeEvent.ABANDON}
         event = events.get(state, move.undone)

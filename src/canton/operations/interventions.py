@@ -12,7 +12,7 @@ from canton.domain.errors import WrongState
 from canton.domain.operation import DRIVEN, OperationState
 from canton.operations.endings import Because, announce, settle
 from canton.operations.plan import Plan, from_json, undo_steps
-from canton.store import doorbell, journal, plans
+from canton.store import doorbell, journal, outbox, plans
 from canton.store.database import Database
 from canton.store.journal import Operation, StepRow
 
@@ -33,7 +33,7 @@ def retry(database: Database, operation_id: str, because: Because) -> None:
     with database.write() as connection:
         operation = _needing_attention(connection, operation_id, "retried")
         undoing = any(row.n < 0 for row in journal.steps(connection, operation_id))
-        journal.revive_failed(connection, operation_id)
+        journal.revive_failed(connection, operation_id, undoing=undoing)
         journal.set_cancel(connection, operation_id, None)
         _resume(connection, operation, OperationState.UNDOING if undoing else OperationState.RUNNING, because)
 
@@ -48,10 +48,12 @@ def undo(database: Database, operation_id: str, because: Because) -> None:
                 f"operation {operation_id} is already being undone and a step of that failed; retry or abandon it",
                 operation=operation_id,
             )
-        acted = frozenset(row.n for row in rows if row.acts)
-        back = undo_steps(_plan(connection, operation), acted)
+        # What acted last may still show, and the undo step has to wait for it.
+        acted = {row.n: row.acted_at for row in rows if row.acts}
+        back = undo_steps(_plan(connection, operation), frozenset(acted))
         journal.skip_pending(connection, operation_id)
-        journal.insert_steps(connection, operation_id, (StepRow(s.n, s.kind, s.target) for s in back))
+        undo_rows = (StepRow(s.n, s.kind, s.target, acted_at=acted[-s.n]) for s in back)
+        journal.insert_steps(connection, operation_id, undo_rows)
         journal.set_cancel(connection, operation_id, None)
         _resume(connection, operation, OperationState.UNDOING, because)
 
@@ -60,7 +62,8 @@ def abandon(database: Database, operation_id: str, because: Because) -> None:
     """Leave the world as it is and let go of the nodes; those in between two owners go to quarantine."""
     with database.write() as connection:
         operation = _needing_attention(connection, operation_id, "abandoned")
-        settle(connection, operation, _plan(connection, operation), OperationState.ABANDONED, because)
+        event = settle(connection, operation, _plan(connection, operation), OperationState.ABANDONED, because)
+        outbox.append(connection, operation.tenant or outbox.PROVIDER, [event])
 
 
 def _needing_attention(connection: Connection, operation_id: str, wanted: str) -> Operation:

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 from sqlalchemy.engine import Connection
 
 from canton.domain.data import JsonObject
-from canton.domain.errors import CantonError, LeaseLost
+from canton.domain.errors import LeaseLost
 from canton.domain.operation import StepState
 from canton.operations.lease import Lease
 from canton.store import journal, leases, outbox
 from canton.store.journal import StepRow
 
 T = TypeVar("T")
+Also: TypeAlias = Callable[[Connection, leases.Held], Sequence[outbox.Event]]
 
 
 class Writer(Protocol):
@@ -37,7 +38,7 @@ class Pen:
         self._rows: dict[int, StepRow] = {}
         self._events: list[outbox.Event] = []
         self._one_at_a_time = asyncio.Lock()
-        self._broken: CantonError | None = None
+        self._broken = False
 
     @property
     def dry(self) -> bool:
@@ -50,24 +51,22 @@ class Pen:
         if row.state is not StepState.ACTING and row.state is not before.state:
             self._events.append(_step_event(self._lease.operation, row))
 
-    async def write(self, also: Callable[[Connection, leases.Held], None] | None = None) -> leases.Held | None:
+    async def write(self, also: Also | None = None) -> leases.Held | None:
         """Return once everything noted so far is in the database, together with what ``also`` does.
 
-        Whoever waits for its turn finds its rows written by the one before. If that one failed, nobody may act on
-        rows that are not there: the pen stays broken, and the drive ends.
+        Whoever waits for its turn finds its rows written by the one before. If that one failed, however it failed,
+        nobody may act on rows that are not there: the pen stays broken, and the drive ends.
         """
         async with self._one_at_a_time:
-            if self._broken is not None:
-                raise LeaseLost(f"operation {self._lease.operation}: a write before this one failed") from self._broken
+            if self._broken:
+                raise LeaseLost(f"operation {self._lease.operation}: a write before this one failed")
             if self.dry and also is None:
                 return None
             rows, events = list(self._rows.values()), self._events
             self._rows, self._events = {}, []
-            try:
-                held = await self._write(lambda connection: self._transaction(connection, rows, events, also))
-            except CantonError as error:
-                self._broken = error
-                raise
+            self._broken = True
+            held = await self._write(lambda connection: self._transaction(connection, rows, events, also))
+            self._broken = False
         self._lease.cancel_by = held.cancel_by
         self._lease.synchronise(held.at)
         return held
@@ -77,14 +76,14 @@ class Pen:
         connection: Connection,
         rows: Sequence[StepRow],
         events: Sequence[outbox.Event],
-        also: Callable[[Connection, leases.Held], None] | None,
+        also: Also | None,
     ) -> leases.Held:
         held = leases.hold(connection, self._lease.operation, self._lease.fence)
         if rows:
             journal.save(connection, self._lease.operation, rows)
-        if also is not None:
-            also(connection, held)
-        outbox.append(connection, self._stream, events)
+        # What came of the steps is told before what came of the operation.
+        last = also(connection, held) if also is not None else ()
+        outbox.append(connection, self._stream, [*events, *last])
         return held
 
 

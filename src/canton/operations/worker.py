@@ -20,7 +20,7 @@ from typing import TypeVar
 from sqlalchemy.engine import Connection
 
 from canton.domain.errors import CantonError, DatabaseUnavailable, UnknownStepKind
-from canton.operations.drive import Hands, hand_back, load
+from canton.operations.drive import Hands, ask_a_person, hand_back, load
 from canton.operations.kinds import Kinds
 from canton.operations.lease import Lease, uptime
 from canton.store import journal, leases, workers
@@ -151,11 +151,20 @@ class Worker:
                 await self._write(lambda connection: hand_back(connection, lease))
         except CantonError as error:
             log.warning("operation %s interrupted: %s", lease.operation, error)
-        except Exception:
+        except Exception as defect:
             log.exception("operation %s interrupted by a defect", lease.operation)
+            await self._ask_a_person(lease, defect)
         finally:
-            self._driving.pop(lease.operation, None)
+            # We may have taken it again meanwhile: that drive stays in the list.
+            if self._driving.get(lease.operation, (None, None))[0] is lease:
+                del self._driving[lease.operation]
             self._something_ended.set()
+
+    async def _ask_a_person(self, lease: Lease, defect: Exception) -> None:
+        try:
+            await self._write(lambda connection: ask_a_person(connection, lease, defect))
+        except CantonError as error:
+            log.warning("operation %s left to a successor: %s", lease.operation, error)
 
     async def _keep_renewing(self) -> None:
         """Renew at a third of the lease, so that two renewals may fail before it is lost."""

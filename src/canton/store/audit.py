@@ -22,6 +22,9 @@ from canton.store.database import now
 GENESIS = "sha256:" + "0" * 64
 # Rows held in memory at a time while the chain is read.
 BATCH = 1_000
+# How far a record is looked for that may have been renumbered. Trying takes a tenth of a second; to try them all
+# in a long chain would take longer than PostgreSQL lets a transaction sleep.
+NEIGHBOURHOOD = 10_000
 
 Anchor: TypeAlias = tuple[int, str]
 
@@ -154,8 +157,8 @@ def _diagnose(connection: Connection, good: Head, found: Record, end: Head) -> A
     n = good.seq + 1
     if type(found.seq) is not int or found.seq < n:
         return _broken(found.seq, "inserted", f"record {found.seq} stands where no record can, before {n}")
-    sealed_as = _original_number(connection, found)
     now_at = _find_successor(connection, good)
+    sealed_as = _original_number(found, now_at)
     if now_at is not None:
         made_room = found.seq == n and sealed_as in (None, n)
         return _inserted(n, now_at) if made_room else _reordered(n, now_at)
@@ -204,12 +207,13 @@ def _find_successor(connection: Connection, good: Head) -> int | None:
     return None
 
 
-def _original_number(connection: Connection, record: Record) -> int | None:
-    """The number with which a record is whole. Numbers in the table may be forged, so the rows are counted."""
+def _original_number(record: Record, now_at: int | None) -> int | None:
+    """The number with which a record is whole, looked for where its place was taken and in the neighbourhood."""
     if record.is_sealed():
         return record.seq
-    count = connection.scalar(sa.select(sa.func.count()).select_from(schema.audit)) or 0
-    return next((n for n in range(1, 2 * count + 2) if replace(record, seq=n).is_sealed()), None)
+    nearby = range(record.seq - NEIGHBOURHOOD, record.seq + NEIGHBOURHOOD)
+    candidates = nearby if now_at is None else (now_at, *nearby)
+    return next((n for n in candidates if replace(record, seq=n).is_sealed()), None)
 
 
 def _head_is_missing() -> AuditBroken:

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 
 from canton.domain.data import JsonObject
 from canton.domain.errors import UnknownOperation
-from canton.domain.operation import DRIVEN, ENDED, OperationState, StepState
+from canton.domain.operation import DRIVEN, ENDED, UNDER_WAY, OperationState, StepState
 from canton.store.database import now
 from canton.store.schema import operation, step
 
@@ -70,10 +70,8 @@ def insert(connection: Connection, values: dict[str, Any]) -> None:
 
 
 def insert_steps(connection: Connection, operation_id: str, rows: Iterable[StepRow]) -> None:
-    values = [
-        {"operation": operation_id, "n": row.n, "kind": row.kind, "target": row.target, "state": row.state}
-        for row in rows
-    ]
+    names = ("n", "kind", "target", "state", "acted_at")
+    values = [{"operation": operation_id} | {name: getattr(row, name) for name in names} for row in rows]
     if values:
         connection.execute(sa.insert(step).values(changed_at=now()), values)
 
@@ -109,11 +107,21 @@ def skip_pending(connection: Connection, operation_id: str) -> None:
     )
 
 
-def revive_failed(connection: Connection, operation_id: str) -> int:
-    """Give failed steps a fresh deadline and fresh tries; what they may have done is kept in ``acts``."""
+def fail_under_way(connection: Connection, operation_id: str, error: JsonObject) -> None:
+    """Nobody goes on with these steps by himself; a retry looks at them again."""
+    connection.execute(
+        sa.update(step)
+        .where(step.c.operation == operation_id, step.c.state.in_(UNDER_WAY))
+        .values(state=StepState.FAILED, not_before=None, error=error, changed_at=now())
+    )
+
+
+def revive_failed(connection: Connection, operation_id: str, *, undoing: bool) -> int:
+    """Give the failed steps of one direction a fresh deadline and fresh tries; ``acts`` keeps what they did."""
+    side = step.c.n < 0 if undoing else step.c.n > 0
     return connection.execute(
         sa.update(step)
-        .where(step.c.operation == operation_id, step.c.state == StepState.FAILED)
+        .where(step.c.operation == operation_id, step.c.state == StepState.FAILED, side)
         .values(state=StepState.WAITING, tries=0, begun_at=None, not_before=None, changed_at=now())
     ).rowcount
 

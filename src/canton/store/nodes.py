@@ -31,9 +31,13 @@ def add(connection: Connection, nodes: Sequence[Node]) -> None:
     connection.execute(sa.insert(node).values(changed_at=now()), values)
 
 
-def find(connection: Connection, xnames: Sequence[str]) -> list[Node]:
-    """The nodes of these names that exist."""
-    rows = connection.execute(_NODE.where(node.c.xname.in_(xnames)))
+def find(connection: Connection, xnames: Sequence[str], *, lock: bool = False) -> list[Node]:
+    """The nodes of these names that exist; with ``lock`` nobody else decides about them before this transaction ends.
+
+    Whoever decides from what a node is must lock it: a doubt raised in between would be overwritten.
+    """
+    query = _NODE.where(node.c.xname.in_(xnames))
+    rows = connection.execute(query.with_for_update(key_share=True) if lock else query)
     return [_node(*row) for row in rows]
 
 

@@ -1,0 +1,162 @@
+"""A claim does not get slower as the tables fill up.
+
+Two databases, one nearly empty and one full, are asked the same in turn, so that a busy moment of the machine falls
+on both alike. Full means 1,000,000 finished steps (of 50,000 operations) and 10,000 open operations: first all of
+these wait for a timer and one more is due, then all are due. Nothing is analysed by hand: PostgreSQL knows of the
+new rows what it knows in the minute before autovacuum comes, or what that found out meanwhile.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+
+from bench.engine import chain, order
+from bench.figures import Row, median, number, quantile
+from bench.hired import kinds
+from bench.places import Place
+from canton.operations.drive import load
+from canton.operations.lease import Lease, uptime
+from canton.store import leases
+from canton.store.database import SECOND, Database, now
+from canton.store.schema import operation
+from machine import hands, writer
+
+WARM = 20
+TAKES = 200
+FINISHED = 50_000
+OPEN = 10_000
+CHAIN = 20
+HOUR = 3600 * SECOND
+# A median of a shared machine moves by a tenth or two; whoever reads the tables takes a hundred times as long.
+SLOWER = 1.5
+
+_OPERATIONS = """
+INSERT INTO operation (id, kind, tenant, actor, reason, plan, step_kinds, fence, touched_at, created_at,
+                       state, due_at, ended_at)
+WITH RECURSIVE number (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM number WHERE i < :open + :finished)
+SELECT 'op_' || (1000000 + i), kind, tenant, actor, reason, plan, step_kinds, 1, touched_at, created_at,
+       CASE WHEN i <= :open THEN 'running' ELSE 'done' END,
+       CASE WHEN i <= :open THEN due_at + :wait + i END,
+       CASE WHEN i > :open THEN touched_at END
+FROM number, operation WHERE id = :pattern
+"""
+_STEPS = """
+INSERT INTO step (operation, n, kind, target, state, changed_at)
+SELECT operation.id, step.n, step.kind, step.target,
+       CASE WHEN operation.state = 'done' THEN 'done' ELSE 'pending' END, created_at
+FROM operation, step WHERE step.operation = :pattern AND operation.id <> :pattern
+"""
+_READ_WHOLE = re.compile(r"(?:Seq Scan on|SCAN) (?:operation|step)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Of one thing asked many times, in milliseconds."""
+
+    wall: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+
+
+Measured = dict[str, Times]
+
+
+def run(places: Sequence[Place]) -> Iterator[Row]:
+    for place in places:
+        with place.fresh() as (_, empty), place.fresh() as (_, full):
+            for database in (empty, full):
+                order(database, chain("pattern", CHAIN))
+            _fill(full)
+            yield from _rows(place.name, *_side_by_side(empty, full), f"{OPEN:,} waiting")
+            _make_all_due(full)
+            yield from _rows(place.name, *_side_by_side(empty, full), f"{OPEN:,} due")
+            yield Row(
+                f"{place.name}: tables read whole to take and load", _tables_read_whole(full), "", 0, "by EXPLAIN"
+            )
+
+
+def _rows(name: str, before: Measured, after: Measured, among: str) -> Iterator[Row]:
+    for what, empty in before.items():
+        full = after[what]
+        note = (
+            f"{_step(median(empty.wall), median(full.wall))} ms; "
+            f"99 % within {_step(quantile(empty.wall, 0.99), quantile(full.wall, 0.99))}; "
+            f"CPU {_step(median(empty.cpu), median(full.cpu))}"
+        )
+        slower = median(full.wall) / median(empty.wall)
+        yield Row(f"{name}: {what}, {among}: full to empty", slower, "x", SLOWER, note)
+
+
+def _step(before: float, after: float) -> str:
+    return f"{number(before)} -> {number(after)}"
+
+
+def _side_by_side(empty: Database, full: Database) -> tuple[Measured, Measured]:
+    measured: tuple[Measured, Measured] = (defaultdict(Times), defaultdict(Times))
+    for n in range(-WARM, TAKES):
+        for database, times in zip((empty, full), measured, strict=True):
+            _one_round(database, times if n >= 0 else defaultdict(Times))
+    return measured
+
+
+def _one_round(database: Database, times: Measured) -> None:
+    """What a worker does from one operation to the next, but for driving it."""
+    with database.read() as connection, _timed(times["seconds_until_due"]):
+        leases.seconds_until_due(connection)
+    with database.write() as connection, _timed(times["take"]):
+        [taken] = leases.take(connection, "bench", 15.0, 1)
+    with database.write() as connection, _timed(times["load"]):
+        load(
+            connection, Lease(taken.operation, taken.fence, uptime()), hands(*kinds().values(), write=writer(database))
+        )
+    with database.write() as connection:
+        leases.release(connection, taken.operation, None)
+
+
+@contextmanager
+def _timed(times: Times) -> Iterator[None]:
+    wall, cpu = time.perf_counter(), time.process_time()
+    yield
+    times.cpu.append((time.process_time() - cpu) * 1000)
+    times.wall.append((time.perf_counter() - wall) * 1000)
+
+
+def _tables_read_whole(database: Database) -> int:
+    """How often a plan for the statements of a round reads all of ``operation`` or ``step``."""
+    statements: list[tuple[str, Any]] = []
+
+    def keep(_c: object, _cursor: object, statement: str, parameters: Any, *_: object) -> None:
+        statements.append((statement, parameters))
+
+    sa.event.listen(database.engine, "before_cursor_execute", keep)
+    _one_round(database, defaultdict(Times))
+    sa.event.remove(database.engine, "before_cursor_execute", keep)
+    explain = "EXPLAIN" if database.is_postgresql else "EXPLAIN QUERY PLAN"
+    with database.read() as connection:
+        plans = [
+            connection.exec_driver_sql(f"{explain} {statement}", parameters).all()
+            for statement, parameters in statements
+            if "operation" in statement
+        ]
+    return sum(bool(_READ_WHOLE.search(str(line))) for plan in plans for line in plan)
+
+
+def _fill(database: Database) -> None:
+    with database.write() as connection:
+        pattern = connection.scalar(sa.text("SELECT id FROM operation"))
+        values = {"pattern": pattern, "open": OPEN, "finished": FINISHED, "wait": HOUR}
+        connection.execute(sa.text(_OPERATIONS), values)
+        connection.execute(sa.text(_STEPS), {"pattern": pattern})
+
+
+def _make_all_due(database: Database) -> None:
+    with database.write() as connection:
+        waiting = sa.update(operation).where(operation.c.due_at > now())
+        connection.execute(waiting.values(due_at=operation.c.due_at - 2 * HOUR))

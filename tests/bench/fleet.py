@@ -1,0 +1,89 @@
+"""Steps per second with several worker processes on PostgreSQL.
+
+Operations of 20 chained steps lie ready while the workers wait; they become due in one transaction, and the clock
+stops with the last of them. The workers, the server and the benchmark share this machine: where it has two
+processors, four workers cannot be twice as fast as two.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+
+import sqlalchemy as sa
+
+from bench.engine import chain, order
+from bench.figures import Row, number
+from bench.hired import Hired, hire
+from bench.places import Place
+from canton.domain.operation import OperationState
+from canton.store import doorbell
+from canton.store.database import SECOND, Database, now
+from canton.store.schema import operation
+
+# Each of four workers drives 32 at a time.
+OPERATIONS = 128
+CHAIN = 20
+TENANTS = 8
+HOUR = 3600 * SECOND
+# The first, small round is for statements to be compiled in every worker.
+ROUNDS = (32, OPERATIONS, OPERATIONS)
+
+
+def run(places: Sequence[Place]) -> Iterator[Row]:
+    for place in places:
+        if place.name == "postgresql":
+            shared = f"{OPERATIONS} operations of {CHAIN} steps, {TENANTS} tenants; {os.cpu_count()} CPUs for all"
+            for workers in (1, 2, 4):
+                yield _row(place, workers, TENANTS, shared if workers == 1 else "")
+            yield _row(place, 4, 1, "the numbers of one event stream are given out one transaction at a time")
+
+
+def _row(place: Place, workers: int, tenants: int, note: str) -> Row:
+    with place.fresh() as (url, database):
+        rounds = [_prepare(database, n, count, tenants) for n, count in enumerate(ROUNDS)]
+        with hire(database, url, workers) as fleet:
+            measured = [_let_go(database, fleet, identities) for identities in rounds]
+    speed, cpu = max(measured[1:])
+    of = "worker" if workers == 1 else "workers"
+    what = f"{place.name}: {workers} {of}{', all in one tenant' if tenants == 1 else ''}"
+    return Row(what, speed, "steps/s", note="; ".join(filter(None, [f"{number(cpu)} ms CPU a step", note])))
+
+
+def _prepare(database: Database, round_: int, count: int, tenants: int) -> list[str]:
+    """Operations that nobody may take yet."""
+    identities = [order(database, chain(f"round {round_}, {n}", CHAIN, tenant=f"t{n % tenants}")) for n in range(count)]
+    with database.write() as connection:
+        parked = sa.update(operation).where(operation.c.id.in_(identities))
+        connection.execute(parked.values(due_at=now() + HOUR))
+    return identities
+
+
+def _let_go(database: Database, fleet: Sequence[Hired], identities: Sequence[str]) -> tuple[float, float]:
+    """Steps per second, and the workers' CPU per step in milliseconds."""
+    mine = operation.c.id.in_(identities)
+    before = sum(worker.cpu() for worker in fleet)
+    with database.write() as connection:
+        started = connection.execute(sa.update(operation).where(mine).values(due_at=now()).returning(now())).scalars()
+        start = min(started)
+        doorbell.ring(connection)
+    end = _await_end(database, mine, len(identities))
+    steps = len(identities) * CHAIN
+    cpu = sum(worker.cpu() for worker in fleet) - before
+    return steps / ((end - start) / SECOND), cpu * 1000 / steps
+
+
+def _await_end(database: Database, mine: sa.ColumnElement[bool], count: int, seconds: float = 120.0) -> int:
+    """When the last one was done, by the clock of the database."""
+    done = sa.select(sa.func.count(), sa.func.max(operation.c.ended_at)).where(
+        mine, operation.c.state == OperationState.DONE
+    )
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        with database.read() as connection:
+            ended, last = connection.execute(done).one()
+        if ended == count:
+            return int(last)
+        time.sleep(0.1)
+    raise TimeoutError(f"{count} operations did not end within {seconds:g} s")
