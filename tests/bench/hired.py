@@ -135,7 +135,7 @@ class Hired:
         """Until it has signed on; from then on it waits for work."""
         pid = sa.select(worker_table.c.id).where(worker_table.c.pid == self._process.pid)
         until = time.monotonic() + PATIENCE
-        while time.monotonic() < until:
+        while self._process.is_alive() and time.monotonic() < until:
             with database.read() as connection:
                 if connection.execute(pid).first():
                     return

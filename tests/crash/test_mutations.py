@@ -12,6 +12,7 @@ from unittest import mock
 import pytest
 from sqlalchemy.engine import Connection
 
+from canton.domain.invariants import Claim
 from canton.store import claims
 from crash.conftest import NewCase
 from crash.kills import dies_at
@@ -42,7 +43,7 @@ def test_without_the_fence_check_a_frozen_worker_turns_red(
 def test_without_unique_claims_a_race_turns_red(
     new_case: NewCase, record_property: Callable[[str, object], None]
 ) -> None:
-    def take(connection: Connection, operation_id: str, purpose: str, nodes: object) -> list[claims.Claim]:
+    def take(connection: Connection, operation_id: str, purpose: str, nodes: object) -> list[Claim]:
         return []
 
     with mock.patch.object(claims, "take", take), new_case(faulty=False, submitted=False) as case:

@@ -25,7 +25,7 @@ from canton.contracts.guard import Guard
 from canton.contracts.power import PowerState
 from canton.domain.data import Json, JsonObject
 from canton.domain.errors import PermanentFailure, StepFailure, TemporaryFailure
-from canton.operations import drive
+from canton.operations import calls
 from canton.operations.attempt import Sighting
 from canton.operations.kinds import Call, Kinds, Pace, StepKind, register
 from canton.operations.steps.set_power import SetPower
@@ -214,17 +214,17 @@ def _no_fence_check() -> None:
 
 def _act_without_looking() -> None:
     """A step acts because the journal does not say that it is done, whatever the device shows."""
-    observe = drive._observe
+    observe = calls.observe
     looked: set[object] = set()
 
-    async def blind(kind: StepKind, calls: Sequence[Call]) -> Mapping[int, Sighting]:
+    async def blind(kind: StepKind, asked: Sequence[Call]) -> Mapping[int, Sighting]:
         task = asyncio.current_task()
         if task in looked:
-            return await observe(kind, calls)
+            return await observe(kind, asked)
         looked.add(task)
-        return {call.step.n: {} for call in calls}
+        return {call.step.n: {} for call in asked}
 
-    mock.patch.object(drive, "_observe", blind).start()
+    mock.patch.object(calls, "observe", blind).start()
 
 
 MUTATIONS: dict[str, Callable[[], None]] = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import partial
 
 import pytest
@@ -20,7 +19,7 @@ S, E = NodeState, NodeEvent
 NODE = "x1000c0s0b0n0"
 OTHER = "x1000c0s0b0n1"
 PORT = "x1000c0r3j4p0"
-SINCE = datetime(2026, 1, 1, tzinfo=UTC)
+SINCE = 1_794_700_000_000_000
 
 
 def node(state: NodeState, tenant: str | None = None, *, xname: str = NODE, nid: int | None = None) -> Node:

@@ -39,9 +39,10 @@ carries the same facts for programs.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from canton.domain.data import Json, JsonObject
+if TYPE_CHECKING:  # every command imports this module, and few need to hash anything
+    from canton.domain.data import Json, JsonObject
 
 
 class Remedy(StrEnum):

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TypeAlias
 
 from canton.domain.errors import InvariantBroken
@@ -25,7 +24,7 @@ class Claim:
     node: str
     operation: str
     purpose: str
-    since: datetime
+    since: int
 
 
 @dataclass(frozen=True, slots=True)

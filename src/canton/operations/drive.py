@@ -7,16 +7,17 @@ process) is left to whoever takes the operation next: there is one way to recove
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 
 from sqlalchemy.engine import Connection
 
-from canton.domain.data import JsonObject, canonical
-from canton.domain.errors import CantonError, LeaseLost, PermanentFailure, StepFailure, TemporaryFailure
+from canton.domain.data import JsonObject
+from canton.domain.errors import PermanentFailure
 from canton.domain.operation import OperationState, StepState
-from canton.operations.attempt import Jitter, Moment, Sighting, describe, judge, judge_act
+from canton.operations import calls
+from canton.operations.attempt import Jitter, Moment, describe, judge, judge_act
 from canton.operations.board import Board, Rest, lay_out
 from canton.operations.endings import Because, announce, settle
 from canton.operations.kinds import Call, Kinds, StepKind
@@ -131,9 +132,9 @@ class Drive:
             self.board.finish(step.n for step in batch)
 
     async def _look_and_act(self, kind: StepKind, batch: Sequence[Step]) -> None:
-        calls = {step.n: Call(self.operation.id, self.lease.fence, step, self.lease.require) for step in batch}
-        before = {n: self.board.rows[n] for n in calls}
-        seen = await _observe(kind, list(calls.values()))
+        asked = {step.n: Call(self.operation.id, self.lease.fence, step, self.lease.require) for step in batch}
+        before = {n: self.board.rows[n] for n in asked}
+        seen = await calls.observe(kind, list(asked.values()))
         moment = self._moment()
         rows = [judge(step, before[step.n], kind.pace, seen[step.n], moment) for step in batch]
         self._note(rows)
@@ -146,7 +147,7 @@ class Drive:
         await self._pen.write()
         acting = self._withdraw(before, acting)
         if acting:
-            await self._act_and_read_back(kind, calls, acting)
+            await self._act_and_read_back(kind, asked, acting)
 
     def _withdraw(self, before: Mapping[int, StepRow], acting: list[StepRow]) -> list[StepRow]:
         """A cancel may come to our knowledge with the very intents: those that it withholds are taken back."""
@@ -156,16 +157,16 @@ class Drive:
         self._note([before[n] for n in withheld])
         return [row for row in acting if row.n not in withheld]
 
-    async def _act_and_read_back(self, kind: StepKind, calls: Mapping[int, Call], acting: Sequence[StepRow]) -> None:
+    async def _act_and_read_back(self, kind: StepKind, asked: Mapping[int, Call], acting: Sequence[StepRow]) -> None:
         self.lease.require()
-        acted_on = [calls[row.n] for row in acting]
-        answers, certain = await _act(kind, acted_on)
-        seen = await _observe(kind, acted_on)
+        acted_on = [asked[row.n] for row in acting]
+        answers, certain = await calls.act(kind, acted_on)
+        seen = await calls.observe(kind, acted_on)
         moment = self._moment()
         self._note(
             [
                 judge_act(
-                    calls[row.n].step,
+                    asked[row.n].step,
                     replace(row, acted_at=None) if certain and row.n in answers else row,
                     kind.pace,
                     seen[row.n],
@@ -202,63 +203,3 @@ class Drive:
 
         await self._pen.write(come_to_rest)
         return self.lease.cancel_by == heard
-
-
-async def _observe(kind: StepKind, calls: Sequence[Call]) -> Mapping[int, Sighting]:
-    answers = await _call(kind, calls, kind.observe)
-    if isinstance(answers, StepFailure):
-        return {call.step.n: answers for call in calls}
-    return {call.step.n: _sighting(kind, answers.get(call.step.n)) for call in calls}
-
-
-def _sighting(kind: StepKind, answer: object) -> Sighting:
-    if isinstance(answer, StepFailure):
-        return answer
-    if isinstance(answer, Mapping) and _can_be_kept(answer):
-        return answer
-    return _defect(kind, "it did not say what it saw, as data that can be kept")
-
-
-def _can_be_kept(answer: JsonObject) -> bool:
-    try:
-        canonical(answer)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-async def _act(kind: StepKind, calls: Sequence[Call]) -> tuple[Mapping[int, StepFailure], bool]:
-    """The refusals, and whether they are certain: without an answer an act may still have happened."""
-    answers = await _call(kind, calls, kind.act)
-    if isinstance(answers, StepFailure):
-        return {call.step.n: answers for call in calls}, False
-    refusals = {n: answer for n, answer in answers.items() if isinstance(answer, StepFailure)}
-    if len(refusals) < len(answers):
-        return {
-            call.step.n: _defect(kind, "it answered an act with something else than refusals") for call in calls
-        }, False
-    return refusals, True
-
-
-async def _call(
-    kind: StepKind, calls: Sequence[Call], ask: Callable[[Sequence[Call]], Awaitable[object]]
-) -> Mapping[int, object] | StepFailure:
-    """Call a device within its time; whatever goes wrong is a failure of these steps and of nothing else."""
-    try:
-        async with asyncio.timeout(kind.pace.timeout):
-            answers = await ask(calls)
-    except TimeoutError:
-        return TemporaryFailure(f"{kind.name}: {calls[0].step.device} gave no answer within {kind.pace.timeout:g} s")
-    except StepFailure as failure:
-        return failure
-    except LeaseLost:
-        raise
-    except CantonError as error:
-        return TemporaryFailure(f"{kind.name}: {error.message}")
-    except Exception as error:
-        return _defect(kind, f"{type(error).__name__}: {error}")
-    return answers if isinstance(answers, Mapping) else _defect(kind, f"it answered with {type(answers).__name__}")
-
-
-def _defect(kind: StepKind, what: str) -> StepFailure:
-    return PermanentFailure(f"step kind {kind.name} has a defect: {what}")

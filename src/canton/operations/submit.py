@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from sqlalchemy.engine import Connection
 
 from canton.domain.data import Json, canonical, digest
-from canton.domain.errors import Conflict, IdempotencyKeyReused, NodesClaimed, PlanMoved, UnknownNodes
+from canton.domain.errors import Conflict, IdempotencyKeyReused, NodesClaimed, PlanMoved
+from canton.domain.nodeset import NodeSet, check_known
 from canton.operations.endings import Because, announce, start_moves
 from canton.operations.plan import Plan, check, from_json, moved_inputs, refuse_if_moved, to_json
 from canton.store import claims, doorbell, idempotency, journal, nodes, plans, versions
@@ -114,9 +115,8 @@ def _store(connection: Connection, plan: Plan, submission: Submission) -> Receip
 
 
 def _refuse_unknown_nodes(connection: Connection, plan: Plan) -> None:
-    unknown = sorted(set(plan.nodes) - {node.xname for node in nodes.find(connection, plan.nodes)})
-    if unknown:
-        raise UnknownNodes(f"there are no such nodes: {', '.join(unknown)}", nodes=unknown)
+    known = {node.xname for node in nodes.find(connection, plan.nodes)}
+    check_known(NodeSet(frozenset(plan.nodes)), known)
 
 
 def _refuse_moved_inputs(connection: Connection, plan: Plan) -> None:

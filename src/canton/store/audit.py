@@ -22,9 +22,9 @@ from canton.store.database import now
 GENESIS = "sha256:" + "0" * 64
 # Rows held in memory at a time while the chain is read.
 BATCH = 1_000
-# How far a record is looked for that may have been renumbered. Trying takes a tenth of a second; to try them all
-# in a long chain would take longer than PostgreSQL lets a transaction sleep.
-NEIGHBOURHOOD = 10_000
+# How far a record is looked for that may have been renumbered. To try every number of a chain of a million would
+# take longer than PostgreSQL lets a transaction sleep.
+NEIGHBOURHOOD = 1_000
 
 Anchor: TypeAlias = tuple[int, str]
 

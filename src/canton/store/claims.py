@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from canton.domain.invariants import Claim
 from canton.store.database import insert_new, now
 from canton.store.schema import claim
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    node: str
-    operation: str
-    purpose: str
-    since: int
 
 
 def take(connection: Connection, operation_id: str, purpose: str, nodes: Sequence[str]) -> list[Claim]:

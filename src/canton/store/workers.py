@@ -5,11 +5,16 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from canton.store.database import now
+from canton.store.database import SECOND, now
 from canton.store.schema import worker
+
+# How long a worker that died is remembered, for those who ask what became of it.
+REMEMBERED = 24 * 3600 * SECOND
 
 
 def arrive(connection: Connection, identity: str, host: str, pid: int) -> None:
+    """Sign in; whoever has not been seen for a day is forgotten."""
+    connection.execute(sa.delete(worker).where(worker.c.seen_at < now() - REMEMBERED))
     connection.execute(sa.insert(worker).values(id=identity, host=host, pid=pid, started_at=now(), seen_at=now()))
 
 
