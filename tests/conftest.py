@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -103,8 +104,18 @@ def pytest_testnodedown(node: object) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for what, number in sorted(_counted(terminalreporter).items()):
+        terminalreporter.write_line(f"{number} {what}", bold=True)
     count = config.stash.get(LEFT_OUT, 0)
     if count:
         terminalreporter.write_line(
             f"LEFT OUT: PostgreSQL variants of {count} tests (set {SERVER} or run .ci/run)", red=True, bold=True
         )
+
+
+def _counted(terminalreporter: pytest.TerminalReporter) -> Counter[str]:
+    """What tests counted with ``record_property``, added up over all of them."""
+    counted: Counter[str] = Counter()
+    for report in terminalreporter.getreports("passed"):
+        counted.update({what: number for what, number in report.user_properties if isinstance(number, int)})
+    return counted

@@ -4,11 +4,34 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import TypeAlias
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = Mapping[str, Json]
+
+# PostgreSQL has no place for NUL in a text, and no encoding has one for half of a surrogate pair.
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def storable(value: object) -> Json:
+    """The value as every database can keep it, with U+FFFD for the characters that it cannot.
+
+    What is no plain data (bytes, an object, a number that is none) is refused with ``TypeError``.
+    """
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, str):
+        return _UNSTORABLE.sub("\ufffd", value)
+    if isinstance(value, float) and isfinite(value):
+        return value
+    if isinstance(value, Mapping):
+        return {str(storable(str(name))): storable(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [storable(item) for item in value]
+    raise TypeError(f"{type(value).__name__} is no plain data")
 
 
 def canonical(value: Json) -> str:

@@ -17,9 +17,7 @@ class OperationState(StrEnum):
 
 
 DRIVEN = frozenset({OperationState.QUEUED, OperationState.RUNNING, OperationState.UNDOING})
-ENDED = frozenset(
-    {OperationState.DONE, OperationState.UNDONE, OperationState.CANCELLED, OperationState.ABANDONED}
-)
+ENDED = frozenset({OperationState.DONE, OperationState.UNDONE, OperationState.CANCELLED, OperationState.ABANDONED})
 
 
 class StepState(StrEnum):

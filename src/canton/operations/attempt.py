@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from canton.domain.data import JsonObject
+from canton.domain.data import JsonObject, storable
 from canton.domain.errors import PermanentFailure, Remedy, StepFailure
 from canton.domain.operation import StepState
 from canton.operations.kinds import Pace
@@ -124,7 +124,8 @@ def _failed(row: StepRow, failure: StepFailure) -> StepRow:
 
 
 def describe(failure: StepFailure) -> JsonObject:
-    return {"code": failure.code, "message": failure.message, "details": failure.details}
+    """A failure as it is kept; what a device said in it may hold anything."""
+    return {"code": failure.code, "message": storable(failure.message), "details": storable(failure.details)}
 
 
 def _deadline(step: Step, row: StepRow) -> int:

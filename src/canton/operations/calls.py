@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from canton.domain.data import JsonObject, canonical
+from canton.domain.data import storable
 from canton.domain.errors import CantonError, LeaseLost, PermanentFailure, StepFailure, TemporaryFailure
 from canton.operations.attempt import Sighting
 from canton.operations.kinds import Call, StepKind
@@ -25,17 +25,11 @@ async def observe(kind: StepKind, calls: Sequence[Call]) -> Mapping[int, Sightin
 def _sighting(kind: StepKind, answer: object) -> Sighting:
     if isinstance(answer, StepFailure):
         return answer
-    if isinstance(answer, Mapping) and _can_be_kept(answer):
-        return answer
-    return _defect(kind, "it did not say what it saw, as data that can be kept")
-
-
-def _can_be_kept(answer: JsonObject) -> bool:
     try:
-        canonical(answer)
-    except (TypeError, ValueError):
-        return False
-    return True
+        seen = storable(answer)
+    except (TypeError, RecursionError):
+        seen = None
+    return seen if isinstance(seen, Mapping) else _defect(kind, "it did not say what it saw, as plain data")
 
 
 async def act(kind: StepKind, calls: Sequence[Call]) -> tuple[Mapping[int, StepFailure], bool]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from sqlalchemy.engine import Connection
 
-from canton.domain.data import JsonObject
-from canton.domain.errors import InvalidTransition
+from canton.domain.data import JsonObject, storable
+from canton.domain.errors import Invalid, InvalidTransition
 from canton.domain.lifecycle import NodeEvent, NodeState, must_have_tenant, next_state
 from canton.domain.node import Node
 from canton.domain.operation import ENDED, OperationState
@@ -24,6 +24,10 @@ class Because:
 
     actor: str
     reason: str
+
+    def __post_init__(self) -> None:
+        if storable([self.actor, self.reason]) != [self.actor, self.reason]:
+            raise Invalid("the reason holds characters that cannot be kept, such as NUL; write it without them")
 
 
 def settle(

@@ -54,9 +54,10 @@ def dry_run(database: Database, plan: Plan) -> Plan:
 def submit(database: Database, plan: Plan, submission: Submission) -> Receipt:
     """Make ``plan`` an operation, or raise and leave nothing behind."""
     check(plan)
+    because = Because(submission.actor, submission.reason)
     try:
         with database.write() as connection:
-            return _repeated(connection, submission) or _store(connection, plan, submission)
+            return _repeated(connection, submission) or _store(connection, plan, submission, because)
     except _KeyTakenMeanwhile:
         with database.read() as connection:
             receipt = _repeated(connection, submission)
@@ -85,7 +86,7 @@ def _repeated(connection: Connection, submission: Submission) -> Receipt | None:
     return Receipt(known.operation, created=False)
 
 
-def _store(connection: Connection, plan: Plan, submission: Submission) -> Receipt:
+def _store(connection: Connection, plan: Plan, submission: Submission, because: Because) -> Receipt:
     if submission.reviewed is not None:
         refuse_if_moved(from_json(plans.find(connection, submission.reviewed)), plan)
     _refuse_unknown_nodes(connection, plan)
@@ -108,7 +109,6 @@ def _store(connection: Connection, plan: Plan, submission: Submission) -> Receip
     _refuse_moved_inputs(connection, plan)
     start_moves(connection, plan)
     journal.insert_steps(connection, operation_id, (StepRow(s.n, s.kind, s.target) for s in plan.steps))
-    because = Because(submission.actor, submission.reason)
     announce(connection, operation_id, plan.tenant, "operation.queued", because, {"plan": plan.digest})
     doorbell.ring(connection)
     return Receipt(operation_id, created=True)

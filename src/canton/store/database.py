@@ -117,7 +117,7 @@ def _sqlite(url: URL, clock: Clock) -> Engine:
     def begin(connection: Connection) -> None:
         # IMMEDIATE queues for the one writer's place: a reader that turns writer late would be refused.
         read_only = bool(connection.get_execution_options().get("canton_read"))
-        connection.exec_driver_sql(f"PRAGMA query_only = {read_only:d}")
+        connection.connection.cursor().execute(f"PRAGMA query_only = {read_only:d}")
         connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
 
     return engine

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from canton.domain.errors import DatabaseUnavailable
-from canton.store.database import Database
+from canton.store.database import Database, libpq_arguments
 
 CHANNEL = "canton_work"
 # SQLite has no notifications; reading the change counter of the open file costs microseconds and no query.
@@ -40,9 +40,8 @@ class PostgresqlDoorbell:
     """One listening connection of its own."""
 
     def __init__(self, database: Database) -> None:
-        url = database.engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
         try:
-            self.connection = psycopg.connect(url, autocommit=True, connect_timeout=5, application_name="canton")
+            self.connection = psycopg.connect(**libpq_arguments(database), autocommit=True)
             self.connection.execute(f"LISTEN {CHANNEL}")
         except psycopg.OperationalError as error:
             raise DatabaseUnavailable(f"cannot listen for work: {error}") from error
