@@ -13,6 +13,8 @@ import pytest
 from canton.store.database import Database, open_database
 from databases import SERVER, Databases, databases, migrated
 
+# Checks that live outside of test files explain themselves too.
+pytest.register_assert_rewrite("crash.scenario")
 LEFT_OUT = pytest.StashKey[int]()
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -14,17 +15,15 @@ NewCase = Callable[..., AbstractContextManager[Case]]
 
 @pytest.fixture
 def new_case(fresh_databases: Databases, templates: dict[str, str], backend: str, tmp_path: Path) -> NewCase:
-    """Makes cases, each with a database and a device of its own."""
-    made = 0
+    """Makes cases, each with a database and a device of its own; in several threads if need be."""
+    template = templates[backend]
+    folders = itertools.count(1)
 
     @contextmanager
     def make(*, faulty: bool = True, submitted: bool = True) -> Iterator[Case]:
-        nonlocal made
-        made += 1
-        folder = tmp_path / str(made)
         with (
-            fresh_databases.copy(templates[backend]) as url,
-            case(url, folder, faulty=faulty, submitted=submitted) as ready,
+            fresh_databases.copy(template) as url,
+            case(url, tmp_path / str(next(folders)), faulty=faulty, submitted=submitted) as ready,
         ):
             yield ready
 

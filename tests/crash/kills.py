@@ -1,15 +1,42 @@
-"""Killing a worker at a point and letting another one finish."""
+"""Killing a worker at a point and letting another one finish; and doing so at every point there is."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
+import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.process import BaseProcess
+from pathlib import Path
 
-import sqlalchemy as sa
-
-from canton.store import schema
 from crash.scenario import PATIENCE, Case, submit_plan
+
+AT_A_TIME = 4
+
+
+def at_every_point(survive: Callable[[int], bool]) -> int:
+    """Call with 1, 2, 3, … until a point is not reached any more; answers how many were survived.
+
+    Several at a time: a case has processes of its own and mostly waits for a lease to run out.
+    """
+    points = itertools.count(1)
+    over = threading.Event()
+
+    def take_points() -> int:
+        survived = 0
+        try:
+            while not over.is_set() and survive(next(points)):
+                survived += 1
+        finally:
+            over.set()
+        return survived
+
+    with ThreadPoolExecutor(AT_A_TIME) as pool:
+        takers = [pool.submit(take_points) for _ in range(AT_A_TIME)]
+    return sum(taker.result() for taker in takers)
 
 
 def dies_at(case: Case, point: int, successor: str, **orders: object) -> bool:
@@ -30,25 +57,20 @@ def dies_at(case: Case, point: int, successor: str, **orders: object) -> bool:
 
 
 def frozen_worker(case: Case) -> int:
-    """A worker that is there, idle, and stopped until it is woken.
-
-    Its lease is long, so that it does not happen to be renewing when it is stopped: on SQLite a process that is
-    frozen while it writes keeps everybody else from writing.
-    """
-    worker = case.start_worker(lease=10.0, sweep=60.0)
+    """A worker that is there, idle, and stopped until it is woken. Its lease is long, so that nothing disturbs it."""
+    worker = case.start_worker(lease=10.0, standby=True)
+    wait_until_stopped(worker)
     assert worker.pid is not None
-    wait_until_idle(case, worker.pid)
-    os.kill(worker.pid, signal.SIGSTOP)
     return worker.pid
 
 
-def wait_until_idle(case: Case, pid: int) -> None:
-    """Until the worker has signed in, and then as long as it takes to find that there is nothing to do."""
-    arrived = sa.select(schema.worker.c.id).where(schema.worker.c.pid == pid)
+def is_stopped(worker: BaseProcess) -> bool:
+    stat = Path(f"/proc/{worker.pid}/stat").read_text()
+    return stat.rsplit(")", 1)[1].split()[0] == "T"
+
+
+def wait_until_stopped(worker: BaseProcess) -> None:
     deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        with case.database.read() as connection:
-            if connection.execute(arrived).one_or_none():
-                break
+    while not is_stopped(worker):
+        assert time.monotonic() < deadline, "the worker did not stop"
         time.sleep(0.01)
-    time.sleep(0.15)

@@ -156,7 +156,7 @@ class Case:
                 continue
             if state in ENDED or time.monotonic() > started + for_seconds:
                 return state
-            time.sleep(0.01)
+            time.sleep(0.02)
         else:
             raise AssertionError(f"not ended after {PATIENCE} s: {self.find()}; {self.steps()}; {self._worker_log()}")
         return self.find().state

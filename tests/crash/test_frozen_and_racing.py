@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 
 import pytest
 
@@ -17,24 +16,24 @@ from canton.domain.operation import ENDED, OperationState
 from canton.store import journal
 from crash import device
 from crash.conftest import NewCase
+from crash.kills import at_every_point, is_stopped, wait_until_stopped
 from crash.scenario import Case, check, submit_plan
 
-SHARDS = 4
 
-
-@pytest.mark.parametrize("shard", range(1, SHARDS + 1))
 def test_a_worker_that_wakes_beside_its_successor_changes_nothing(
-    new_case: NewCase, shard: int, backend: str, record_property: Callable[[str, object], None]
+    new_case: NewCase, backend: str, record_property: Callable[[str, object], None]
 ) -> None:
-    """Frozen before and after every device call, one after the other, as in ``test_kill_everywhere``."""
-    survived = 0
-    for call in range(shard, 10_000, SHARDS):
+    """Frozen before and after every device call, enumerated as in ``test_kill_everywhere``."""
+
+    def survive(call: int) -> bool:
         with new_case() as case:
-            if not freezes_in(case, call):
-                break
-            check(case)
-            survived += 1
-    assert survived > 5, "hardly a call was reached: the enumeration is broken"
+            reached = freezes_in(case, call)
+            if reached:
+                check(case)
+            return reached
+
+    survived = at_every_point(survive)
+    assert survived > 50, "hardly a call was reached: the enumeration is broken"
     record_property(f"freezes survived on {backend}", survived)
 
 
@@ -153,18 +152,6 @@ def wait_for_take_over(case: Case, fence: int) -> None:
     while case.find().fence == fence:
         assert time.monotonic() < deadline, "nobody took over"
         time.sleep(0.005)
-
-
-def is_stopped(worker: BaseProcess) -> bool:
-    stat = Path(f"/proc/{worker.pid}/stat").read_text()
-    return stat.rsplit(")", 1)[1].split()[0] == "T"
-
-
-def wait_until_stopped(worker: BaseProcess) -> None:
-    deadline = time.monotonic() + 10
-    while not is_stopped(worker):
-        assert time.monotonic() < deadline, "the worker did not stop"
-        time.sleep(0.01)
 
 
 def freeze(worker: BaseProcess) -> None:

@@ -32,10 +32,11 @@ from canton.operations.steps.set_power import SetPower
 from canton.operations.worker import Settings, Worker
 from canton.store import leases
 from canton.store.database import SECOND, Clock, Database, open_database, system_clock
+from canton.store.doorbell import Doorbell, listen
 from crash import device
 
-# The device of this suite acts at most 0.15 s late.
-PACE = Pace(timeout=5.0, settle=0.25, poll=0.03, tries=4, backoff=0.02, backoff_limit=0.1)
+# The device of this suite acts at most 0.1 s late.
+PACE = Pace(timeout=5.0, settle=0.3, poll=0.03, tries=12, backoff=0.02, backoff_limit=0.1)
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,10 @@ class Orders:
     lease: float = 0.4
     sweep: float = 0.5
     kill_at: int = 0
+    standby: bool = False
+    """Stop (SIGSTOP) as soon as there is nothing to do."""
     freeze_in_call: int = 0
-    """Stop (SIGSTOP) before or after this device call."""
+    """Stop before or after this device call."""
     freeze_in_write: int = 0
     """Stop before the commit of this write."""
     mutation: str = ""
@@ -187,10 +190,29 @@ def run(orders: Orders) -> None:
     opened = open_database(orders.url, clock, idle_in_transaction=orders.lease)
     database = CountedDatabase(opened.engine)
     database.points = points
+    if orders.standby:
+        mock.patch("canton.operations.worker.listen", lambda database: FreezingBell(listen(database))).start()
     settings = Settings(lease=orders.lease, sweep=orders.sweep, grace=2.0)
     worker = Worker(database, kinds(Wire(points)), settings)
     asyncio.run(_work(worker))
     database.close()
+
+
+class FreezingBell:
+    """Stops the process the first time that a worker waits for something to do."""
+
+    def __init__(self, bell: Doorbell) -> None:
+        self.bell = bell
+        self.frozen = False
+
+    def wait(self, seconds: float) -> bool:
+        if not self.frozen:
+            self.frozen = True
+            os.kill(os.getpid(), signal.SIGSTOP)
+        return self.bell.wait(seconds)
+
+    def close(self) -> None:
+        self.bell.close()
 
 
 async def _work(worker: Worker) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import pytest
 import sqlalchemy as sa
@@ -38,6 +39,7 @@ from machine import (
     writer,
 )
 
+T = TypeVar("T")
 MINUTE = 60.0
 
 
@@ -369,3 +371,36 @@ def test_an_intervention_fences_out_whoever_still_believes_in_a_lease(
     intervene(database, queued, Because("alice", "try again"))
     with database.write() as connection, pytest.raises(LeaseLost):
         leases.hold(connection, queued, lease.fence)
+
+
+@pytest.mark.parametrize("failure", [LeaseLost("taken over"), TypeError("a defect"), asyncio.CancelledError()])
+def test_after_a_write_that_failed_nobody_acts_on_rows_that_are_not_there(
+    database: Database, queued: str, failure: BaseException
+) -> None:
+    """Two intents go out in one transaction; that one of the two waited for the other must not make it believe."""
+    lease, written = leased(database), 0
+
+    async def write(change: Callable[[Connection], T]) -> T:
+        nonlocal written
+        await asyncio.sleep(0.01)
+        written += 1
+        if written == 2:
+            raise failure
+        return await writer(database)(change)
+
+    async def scenario() -> Sequence[object]:
+        pen, found = Pen(lease, None, write), rows(database, queued)
+
+        async def intend(n: int) -> None:
+            pen.note(found[n], replace(found[n], state=StepState.ACTING, acts=1))
+            await pen.write()
+
+        first = asyncio.create_task(pen.write(lambda *_: ()))
+        await asyncio.sleep(0)
+        return await asyncio.gather(first, intend(1), intend(2), return_exceptions=True)
+
+    first, second, third = asyncio.run(scenario())
+    assert isinstance(first, Held)
+    assert isinstance(second, type(failure))
+    assert isinstance(third, LeaseLost)
+    assert {row.state for row in rows(database, queued).values()} == {StepState.PENDING}
