@@ -130,7 +130,7 @@ def test_two_statements_are_enough(database: Database) -> None:
         outbox.append(connection, "psi", [event()])
     with database.write() as connection:
         sa.event.listen(database.engine, "before_cursor_execute", note)
-        outbox.append(connection, "psi", [event(), event(), event()])
+        outbox.append(connection, "psi", [event() for _ in range(10)])
         sa.event.remove(database.engine, "before_cursor_execute", note)
     assert seen == ["UPDATE", "INSERT"]
 

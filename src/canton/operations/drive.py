@@ -29,7 +29,7 @@ from canton.store.database import SECOND
 from canton.store.journal import StepRow
 
 # An outcome waits this long, in seconds, for an intent to travel with; nobody watching can tell.
-GROUP_COMMIT = 0.003
+GROUP_COMMIT = 0.05
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from canton.domain.data import JsonObject
 from canton.domain.errors import UnknownOperation
 from canton.domain.operation import DRIVEN, ENDED, UNDER_WAY, OperationState, StepState
 from canton.store.database import now
+from canton.store.prepared import Prepared
 from canton.store.schema import operation, step
 
 
@@ -56,7 +58,7 @@ class StepRow:
 _OPERATION = sa.select(*(operation.c[name] for name in Operation.__slots__))
 _STEP = sa.select(*(step.c[name] for name in StepRow.__slots__)).order_by(step.c.n)
 _WRITTEN = ("state", "acts", "tries", "begun_at", "acted_at", "held_at", "not_before", "evidence", "error")
-_SAVE = (
+_SAVE = Prepared(
     sa.update(step)
     .where(step.c.operation == sa.bindparam("of"), step.c.n == sa.bindparam("at"))
     .values({name: sa.bindparam(f"new_{name}") for name in _WRITTEN} | {"changed_at": now()})
@@ -92,10 +94,15 @@ def steps(connection: Connection, operation_id: str) -> list[StepRow]:
 
 def save(connection: Connection, operation_id: str, rows: Sequence[StepRow]) -> None:
     """Write steps under way; the caller holds the operation's fence."""
-    connection.execute(
-        _SAVE,
-        [{"of": operation_id, "at": row.n} | {f"new_{name}": getattr(row, name) for name in _WRITTEN} for row in rows],
-    )
+    _SAVE.execute_each(connection, [_saved(operation_id, row) for row in rows])
+
+
+def _saved(operation_id: str, row: StepRow) -> dict[str, Any]:
+    values = {f"new_{name}": getattr(row, name) for name in _WRITTEN}
+    for document in ("new_evidence", "new_error"):
+        if values[document] is not None:
+            values[document] = json.dumps(values[document])
+    return values | {"of": operation_id, "at": row.n}
 
 
 def skip_pending(connection: Connection, operation_id: str) -> None:

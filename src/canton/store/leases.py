@@ -16,6 +16,7 @@ from sqlalchemy.engine import Connection
 from canton.domain.errors import LeaseLost
 from canton.domain.operation import OperationState
 from canton.store.database import SECOND, now
+from canton.store.prepared import Prepared
 from canton.store.schema import operation
 
 
@@ -37,32 +38,36 @@ class Held:
     at: int
 
 
+# Built once: putting a statement together takes SQLAlchemy longer than the database takes to answer it.
+_MINE = operation.c.step_kinds.not_in(sa.bindparam("except_kinds", expanding=True))
+_DUE = (
+    sa.select(operation.c.id)
+    .where(operation.c.due_at <= now(), _MINE)
+    .order_by(operation.c.due_at)
+    .limit(sa.bindparam("limit"))
+    .with_for_update(skip_locked=True)
+    .cte("due")
+)
+_TAKE = (
+    sa.update(operation)
+    .where(operation.c.id.in_(sa.select(_DUE.c.id)))
+    .values(
+        worker=sa.bindparam("by"),
+        fence=operation.c.fence + 1,
+        due_at=now() + sa.bindparam("lease", type_=sa.BigInteger),
+        touched_at=now(),
+        state=sa.case((operation.c.state == OperationState.QUEUED, OperationState.RUNNING), else_=operation.c.state),
+    )
+    .returning(operation.c.id, operation.c.fence, operation.c.step_kinds, operation.c.touched_at)
+)
+
+
 def take(
     connection: Connection, worker: str, lease: float, limit: int, except_kinds: Collection[str] = ()
 ) -> list[Taken]:
     """Lease up to ``limit`` due operations, the longest due first; rows that others are taking are passed over."""
-    due = (
-        sa.select(operation.c.id)
-        .where(operation.c.due_at <= now(), operation.c.step_kinds.not_in(except_kinds))
-        .order_by(operation.c.due_at)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-        .cte("due")
-    )
-    started = sa.case((operation.c.state == OperationState.QUEUED, OperationState.RUNNING), else_=operation.c.state)
-    rows = connection.execute(
-        sa.update(operation)
-        .where(operation.c.id.in_(sa.select(due.c.id)))
-        .values(
-            worker=worker,
-            fence=operation.c.fence + 1,
-            due_at=now() + _microseconds(lease),
-            touched_at=now(),
-            state=started,
-        )
-        .returning(operation.c.id, operation.c.fence, operation.c.step_kinds, operation.c.touched_at)
-    )
-    return [Taken(*row) for row in rows]
+    wanted = {"by": worker, "lease": _microseconds(lease), "limit": limit, "except_kinds": list(except_kinds)}
+    return [Taken(*row) for row in connection.execute(_TAKE, wanted)]
 
 
 def renew(connection: Connection, fences: Mapping[str, int], lease: float) -> dict[str, Held]:
@@ -80,7 +85,7 @@ def renew(connection: Connection, fences: Mapping[str, int], lease: float) -> di
     return held
 
 
-_HOLD = (
+_HOLD = Prepared(
     sa.select(operation.c.cancel_by, now())
     .where(operation.c.id == sa.bindparam("id"), operation.c.fence == sa.bindparam("fence"))
     .with_for_update()
@@ -93,7 +98,7 @@ def hold(connection: Connection, operation_id: str, fence: int) -> Held:
     The row lock matters: without it a take-over could commit between this look and our commit, and our write
     would land behind the back of the new owner.
     """
-    row = connection.execute(_HOLD, {"id": operation_id, "fence": fence}).one_or_none()
+    row = _HOLD.execute(connection, {"id": operation_id, "fence": fence}).one_or_none()
     if row is None:
         raise LeaseLost(
             f"operation {operation_id} was taken over: fence {fence} is no longer valid; nothing was written",
@@ -112,15 +117,17 @@ def release(connection: Connection, operation_id: str, due_at: int | None) -> No
     )
 
 
+_EARLIEST = (
+    sa.select(operation.c.due_at - now())
+    .where(operation.c.due_at.is_not(None), _MINE)
+    .order_by(operation.c.due_at)
+    .limit(1)
+)
+
+
 def seconds_until_due(connection: Connection, except_kinds: Collection[str] = ()) -> float | None:
     """How long until some operation is due; not positive when one is, None when nothing is open."""
-    earliest = (
-        sa.select(operation.c.due_at - now())
-        .where(operation.c.due_at.is_not(None), operation.c.step_kinds.not_in(except_kinds))
-        .order_by(operation.c.due_at)
-        .limit(1)
-    )
-    wait = connection.execute(earliest).scalar_one_or_none()
+    wait = connection.execute(_EARLIEST, {"except_kinds": list(except_kinds)}).scalar_one_or_none()
     return None if wait is None else wait / SECOND
 
 

@@ -8,6 +8,7 @@ the numbers back. Other streams do not wait.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ from sqlalchemy.engine import Connection
 from canton.domain.data import JsonObject
 from canton.store import schema
 from canton.store.database import insert_new, now
+from canton.store.prepared import Prepared
 
 # What concerns no tenant. A tenant's name holds no colon.
 PROVIDER = "provider:"
@@ -38,13 +40,17 @@ class StoredEvent:
     body: JsonObject
 
 
-_take_numbers = (
+_take_numbers = Prepared(
     sa.update(schema.stream)
     .where(schema.stream.c.name == sa.bindparam("stream"))
     .values(last=schema.stream.c.last + sa.bindparam("count", type_=sa.BigInteger))
     .returning(schema.stream.c.last)
 )
-_insert = sa.insert(schema.event).values(at=now())
+_insert = Prepared(
+    sa.insert(schema.event).values(
+        {name: sa.bindparam(name) for name in ("stream", "seq", "kind", "subject", "body")} | {"at": now()}
+    )
+)
 _last = sa.select(schema.stream.c.last).where(schema.stream.c.name == sa.bindparam("stream"))
 _after = (
     sa.select(*(schema.event.c[name] for name in StoredEvent.__slots__))
@@ -59,13 +65,11 @@ def append(connection: Connection, stream: str, events: Sequence[Event]) -> None
     if not events:
         return
     first = _reserve(connection, stream, len(events))
-    # A list goes out as one prepared, pipelined batch: measured 4 times as fast as one INSERT with many rows, which
-    # SQLAlchemy has to compile anew for every length.
-    connection.execute(
-        _insert,
+    _insert.execute_each(
+        connection,
         [
-            {"stream": stream, "seq": seq, "kind": event.kind, "subject": event.subject, "body": event.body}
-            for seq, event in enumerate(events, first)
+            {"stream": stream, "seq": seq, "kind": e.kind, "subject": e.subject, "body": json.dumps(e.body)}
+            for seq, e in enumerate(events, first)
         ],
     )
 
@@ -84,8 +88,8 @@ def last(connection: Connection, stream: str) -> int:
 def _reserve(connection: Connection, stream: str, count: int) -> int:
     """Take ``count`` numbers and return the first of them."""
     numbers = {"stream": stream, "count": count}
-    newest = connection.scalar(_take_numbers, numbers)
+    newest = _take_numbers.execute(connection, numbers).scalar()
     if newest is None:
         insert_new(connection, schema.stream, [{"name": stream, "last": 0}])
-        newest = connection.execute(_take_numbers, numbers).scalar_one()
+        newest = _take_numbers.execute(connection, numbers).scalar_one()
     return int(newest) - count + 1
