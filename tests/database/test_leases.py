@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -13,11 +13,13 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from canton.domain.errors import LeaseLost
+from canton.domain.data import Json
+from canton.domain.errors import LeaseLost, StepFailure
 from canton.domain.operation import OperationState, StepState
 from canton.operations.drive import Drive, hand_back, load
 from canton.operations.endings import Because, settle
 from canton.operations.interventions import abandon, cancel, retry
+from canton.operations.kinds import Call
 from canton.operations.lease import Lease, uptime
 from canton.operations.pen import Pen
 from canton.store import journal, leases, outbox, schema
@@ -351,14 +353,37 @@ def test_a_drive_at_whose_end_it_was_replaced_does_not_end_the_operation(databas
     assert operation(database, identity).state is OperationState.RUNNING
 
 
-def test_a_lease_that_may_have_ended_touches_no_device(database: Database, queued: str) -> None:
+class Careless(SetValue):
+    """A step kind whose driver does not ask before it sends."""
+
+    async def act(self, calls: Sequence[Call]) -> Mapping[int, StepFailure]:
+        return await super().act([replace(call, guard=lambda: None) for call in calls])
+
+
+@pytest.mark.parametrize("kind", [SetValue, Careless])
+def test_a_lease_that_may_have_ended_touches_no_device(database: Database, queued: str, kind: type[SetValue]) -> None:
     """Nobody has taken over yet, but somebody may at any moment: writing is still safe, acting is not."""
     machine, lease = Machine(), leased(database)
-    drive = loaded(database, lease, machine)
+    with database.write() as connection:
+        drive = load(connection, lease, hands(kind(machine), write=writer(database)))
     lease.valid_until = uptime() - 0.001
     with pytest.raises(LeaseLost, match="ran out before it was renewed"):
         asyncio.run(drive.run())
     assert machine.acts == []
+
+
+def test_a_lease_that_ends_while_a_request_is_prepared_stops_it(database: Database, queued: str) -> None:
+    async def scenario() -> list[tuple[str, Json]]:
+        machine, lease = Machine(gates={"t": asyncio.Event()}), leased(database)
+        driving = asyncio.create_task(loaded(database, lease, machine).run())
+        await until(lambda: bool(machine.at_gate))
+        lease.valid_until = uptime() - 0.001
+        machine.gates["t"].set()
+        with pytest.raises(LeaseLost):
+            await driving
+        return machine.acts
+
+    assert asyncio.run(scenario()) == []
 
 
 @pytest.mark.parametrize("intervene", [retry, abandon])

@@ -206,8 +206,9 @@ def test_an_act_that_shows_late_is_waited_for(database: Database) -> None:
 
 
 def test_temporary_failures_pass(database: Database) -> None:
+    """A refusal says that nothing was done: there is nothing to wait for, however long an act may take to show."""
     machine = Machine(blind=[temporary("no route")], refuse={"t": [temporary(), temporary()]})
-    identity = carry_out(database, machine, set_value(1, "t"))
+    identity = carry_out(database, machine, set_value(1, "t"), pace=replace(QUICK, settle=900.0))
     (row,) = rows(database, identity).values()
     assert (row.state, row.tries, row.acts, row.error) == (S.DONE, 4, 3, None)
 

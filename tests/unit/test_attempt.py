@@ -328,17 +328,17 @@ def test_jitter_spreads_the_pause_over_its_second_half() -> None:
     assert pauses == {0.0: 2.0, 0.5: 3.0, 1.0: 4.0}
 
 
-@given(paces, st.lists(st.tuples(st.integers(1, 40), st.booleans()), min_size=1, max_size=12))
-def test_a_hold_down_is_an_unbroken_sight(pace: Pace, looks: list[tuple[int, bool]]) -> None:
+@given(paces, st.lists(st.tuples(st.integers(1, 40), st.sampled_from([GOAL, GOAL, OTHER, BUSY])), min_size=1))
+def test_a_hold_down_is_an_unbroken_sight(pace: Pace, looks: list[tuple[int, Sighting]]) -> None:
     """Whatever the looks, done means: seen at every look for the last 30 s."""
     step = replace(HOLD, deadline=10_000.0)
     pace = replace(pace, tries=4000, settle=0.0)
     found, now = row(), NOW
     seen_since: int | None = None
-    for pause, there in looks:
+    for pause, sighting in looks:
         now += pause * SECOND
-        found = judge(step, found, pace, GOAL if there else BUSY, Moment(now, lambda: 0.5))
-        seen_since = (seen_since or now) if there else None
+        found = judge(step, found, pace, sighting, Moment(now, lambda: 0.5))
+        seen_since = (seen_since or now) if sighting is GOAL else None
         held = seen_since is not None and now - seen_since >= 30 * SECOND
         assert (found.state is S.DONE) == held
         if held:
