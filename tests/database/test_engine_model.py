@@ -183,11 +183,6 @@ DECIDES = ("undo", "undo", "undo", "retry", "retry", "abandon")
 MEDDLES = ("cancel", "cancel", "cancel", "undo", "retry", "abandon")
 
 
-def troubles(dice: random.Random, ways: Sequence[str]) -> list[list[str]]:
-    """How the next calls go, for each of the nodes of a plan."""
-    return [dice.choices(ways, k=dice.randint(0, 6)) for _ in range(2)]
-
-
 @dataclass
 class Process:
     """A worker process that may end, lose its lease or be told to stop at one of the points it passes."""
@@ -236,17 +231,18 @@ class Put:
             self.process.point()
 
 
-def random_plan(dice: random.Random) -> Plan:
+def random_plan(dice: random.Random, seen: Mapping[str, int]) -> Plan:
     """Steps over some nodes; those over one node come one after the other, and all of them have an undo or none."""
     names = dice.sample(NAMES, dice.randint(1, 2))
+    now = dict(seen)
     undoable = {name for name in names if dice.random() < 0.8}
     last: dict[str, int] = {}
     steps: list[Step] = []
     for n in range(1, dice.randint(2, 6) + 1):
         target = dice.choice(names)
         needs = {need for need in range(1, n) if dice.random() < 0.3} | ({last[target]} if target in last else set())
-        value, back = dice.sample(range(4), 2)
-        last[target] = n
+        value = dice.randrange(4)
+        back, now[target], last[target] = now[target], value, n
         steps.append(
             Step(
                 n,
@@ -302,9 +298,11 @@ class Site:
         self.shows = dict(self.device.values)
         """What every target that nobody works on must show."""
 
-    def submit(self, plan: Plan, acts: list[list[str]], looks: list[list[str]]) -> None:
-        """A plan, and the trouble that its devices will make."""
-        plan = scaled(plan, self.times.unit)
+    def submit(self, seed: int) -> None:
+        """A plan made from what is seen, and the trouble that its devices will make."""
+        dice = random.Random(seed)
+        plan = scaled(random_plan(dice, self.device.values), self.times.unit)
+        note(str(plan))
         free = not set(plan.nodes) & self.claimed().keys()
         try:
             identity = order(self.database, plan)
@@ -312,8 +310,10 @@ class Site:
             assert not free
             return
         assert free
-        self.device.on_act |= zip(plan.nodes, map(list, acts), strict=False)
-        self.device.on_look |= zip(plan.nodes, map(list, looks), strict=False)
+        for name in plan.nodes:
+            self.device.on_act[name] = dice.choices(WAYS, k=dice.randint(0, 6))
+            self.device.on_look[name] = dice.choices(LOOKS, k=dice.randint(0, 6))
+        note(f"acts {dict(self.device.on_act)}, looks {dict(self.device.on_look)}")
         self.plans[identity], self.states[identity], self.fences[identity] = plan, Op.QUEUED, 0
 
     def work(self, how: str, points: int) -> None:
@@ -566,13 +566,7 @@ def check_steps(plan: Plan, its_rows: Mapping[int, StepRow], state: OperationSta
 
 Event = tuple[str, dict[str, Any]]
 MADE: dict[str, tuple[int, Callable[[random.Random], Event]]] = {
-    "submit": (
-        4,
-        lambda dice: (
-            "submit",
-            {"plan": random_plan(dice), "acts": troubles(dice, WAYS), "looks": troubles(dice, LOOKS)},
-        ),
-    ),
+    "submit": (4, lambda dice: ("submit", {"seed": dice.randrange(2**32)})),
     "work": (4, lambda _: ("work", {"how": "well", "points": 0})),
     "be interrupted": (5, lambda dice: ("work", {"how": dice.choice(ENDS), "points": dice.randint(1, 20)})),
     "decide": (5, lambda dice: ("decide", {"decision": dice.choice(DECIDES), "which": dice.randrange(99)})),
@@ -629,7 +623,8 @@ def test_the_engine_keeps_its_promises(
     def uptime() -> float:
         return clocks[-1].uptime()
 
-    monkeypatch.setattr(lease_module, "uptime", uptime)
+    for user in ("lease", "pen"):
+        monkeypatch.setattr(f"canton.operations.{user}.uptime", uptime)
     explore(fresh_databases, templates[backend], new_clock, settings(max_examples=50))
 
 

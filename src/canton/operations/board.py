@@ -113,8 +113,13 @@ class Board:
             "reason": reason,
             "stopped_before": [step.n for step in withheld],
             "failed": [{"n": r.n, "kind": r.kind, "target": r.target, "error": r.error} for r in failed],
-            "choices": ["retry", "abandon"] if self._undoing else ["retry", "undo", "abandon"],
+            "choices": choices(self.direction),
         }
+
+
+def choices(direction: OperationState) -> list[str]:
+    """What a person may do about an operation that needs attention; an undo is not undone."""
+    return ["retry", "abandon"] if direction is OperationState.UNDOING else ["retry", "undo", "abandon"]
 
 
 def lay_out(plan: Plan, rows: Sequence[StepRow], state: OperationState) -> Board:

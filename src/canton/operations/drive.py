@@ -18,7 +18,7 @@ from canton.domain.errors import PermanentFailure
 from canton.domain.operation import OperationState, StepState
 from canton.operations import calls
 from canton.operations.attempt import Jitter, Moment, describe, judge, judge_act
-from canton.operations.board import Board, Rest, lay_out
+from canton.operations.board import Board, Rest, choices, lay_out
 from canton.operations.endings import Because, announce, settle
 from canton.operations.kinds import Call, Kinds, StepKind
 from canton.operations.lease import Lease
@@ -27,9 +27,6 @@ from canton.operations.plan import Plan, Step, from_json
 from canton.store import doorbell, journal, leases, outbox, plans
 from canton.store.database import SECOND
 from canton.store.journal import StepRow
-
-# An outcome waits this long, in seconds, for an intent to travel with; nobody watching can tell.
-GROUP_COMMIT = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +65,12 @@ def ask_a_person(connection: Connection, lease: Lease, defect: Exception) -> Non
     # In ASCII: what broke the drive may be a text that the database cannot keep.
     reason = f"interrupted by a defect of Canton: {defect!a}"
     journal.fail_under_way(connection, operation.id, describe(PermanentFailure(reason)))
-    choices = ["retry", "abandon"] if operation.state is OperationState.UNDOING else ["retry", "undo", "abandon"]
-    attention: JsonObject = {"reason": reason, "stopped_before": [], "failed": [], "choices": choices}
+    attention: JsonObject = {
+        "reason": reason,
+        "stopped_before": [],
+        "failed": [],
+        "choices": choices(operation.state),
+    }
     journal.set_state(connection, operation.id, OperationState.NEEDS_ATTENTION, attention)
     because = Because("canton", operation.reason)
     action = f"operation.{OperationState.NEEDS_ATTENTION}"
@@ -112,15 +113,18 @@ class Drive:
     async def _collect(self) -> None:
         """Wait until a batch is over or a step that waits is due; write outcomes that nothing else takes along."""
         timer = None if self.hands.stopping() else self.board.next_timer()
-        timeout = None if timer is None else max(0.0, (timer - self.lease.now()) / SECOND)
-        if not self._pen.dry:
-            timeout = GROUP_COMMIT if timeout is None else min(timeout, GROUP_COMMIT)
+        due = None if timer is None else (timer - self.lease.now()) / SECOND
+        timeout = min((wait for wait in (due, self._pen.patience) if wait is not None), default=None)
         self._news = asyncio.get_running_loop().create_future()
-        done, _ = await asyncio.wait({*self._running, self._news}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait(
+            {*self._running, self._news},
+            timeout=None if timeout is None else max(0.0, timeout),
+            return_when=asyncio.FIRST_COMPLETED,
+        )
         self._running = {task for task in self._running if task not in done}
         for one in done:
             one.result()
-        if not done:
+        if self._pen.patience is not None and self._pen.patience <= 0:
             await self._pen.write()
 
     async def _attempt(self, batch: Sequence[Step]) -> None:

@@ -16,11 +16,13 @@ from sqlalchemy.engine import Connection
 from canton.domain.data import JsonObject
 from canton.domain.errors import LeaseLost
 from canton.domain.operation import StepState
-from canton.operations.lease import Lease
+from canton.operations.lease import Lease, uptime
 from canton.store import journal, leases, outbox
 from canton.store.journal import StepRow
 
 T = TypeVar("T")
+# An outcome waits this long, in seconds, for an intent to travel with; nobody watching can tell.
+GROUP_COMMIT = 0.05
 Also: TypeAlias = Callable[[Connection, leases.Held], Sequence[outbox.Event]]
 
 
@@ -36,17 +38,20 @@ class Pen:
         self._stream = tenant or outbox.PROVIDER
         self._write = write
         self._rows: dict[int, StepRow] = {}
+        self._noted_at = 0.0
         self._events: list[outbox.Event] = []
         self._one_at_a_time = asyncio.Lock()
         self._broken = False
 
     @property
-    def dry(self) -> bool:
-        """Nothing is noted that is not written."""
-        return not self._rows
+    def patience(self) -> float | None:
+        """Seconds until what is noted should be written on its own; None when nothing is."""
+        return GROUP_COMMIT - (uptime() - self._noted_at) if self._rows else None
 
     def note(self, before: StepRow, row: StepRow) -> None:
         """Have a row written with the next transaction."""
+        if not self._rows:
+            self._noted_at = uptime()
         self._rows[row.n] = row
         if row.state is not StepState.ACTING and row.state is not before.state:
             self._events.append(_step_event(self._lease.operation, row))
@@ -60,7 +65,7 @@ class Pen:
         async with self._one_at_a_time:
             if self._broken:
                 raise LeaseLost(f"operation {self._lease.operation}: a write before this one failed")
-            if self.dry and also is None:
+            if not self._rows and also is None:
                 return None
             rows, events = list(self._rows.values()), self._events
             self._rows, self._events = {}, []
