@@ -28,7 +28,7 @@ demo: $(ready) ## play a short story: plan, run, kill -9, take over
 	@$(bin)/python -m demo.story
 
 test: $(ready) ## run every test that needs neither root nor a server that is not there
-	$(bin)/pytest -n $(JOBS) $(TESTS)
+	$(bin)/pytest -n $(JOBS) --dist worksteal $(TESTS)
 
 check: $(ready) ## lint, format, types and import contracts
 	$(bin)/ruff check

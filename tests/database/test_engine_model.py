@@ -124,9 +124,10 @@ class Device:
     on_act: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     harm: list[str] = field(default_factory=list)
 
-    def catch_up(self, *, everything: bool = False) -> None:
+    def catch_up(self, *, land: Collection[str] = ()) -> None:
+        """Show what is due, and on some targets whatever is still to come."""
         for when, target, value in list(self.soon):
-            if everything or when <= self.now():
+            if target in land or when <= self.now():
                 self.values[target] = value
                 self.soon.remove((when, target, value))
 
@@ -414,7 +415,7 @@ class Site:
         assert self.states[identity] in after
         if decision == "abandon":
             # Whoever gives up lives with what is under way; here it is allowed to land before anybody else comes.
-            self.device.catch_up(everything=True)
+            self.device.catch_up(land=self.plans[identity].nodes)
             self.shows |= {name: self.device.values[name] for name in self.plans[identity].nodes}
 
     def stale_worker_wakes(self, which: int) -> None:
@@ -481,6 +482,8 @@ class Site:
         if state is Op.UNDONE:
             back = [step for step in plan.steps if -step.n in its_rows]
             assert [step.n for step in back] == [step.n for step in plan.steps if step.undo and its_rows[step.n].acts]
+            # As with giving up: what has no undo may still be under way.
+            self.device.catch_up(land=set(plan.nodes) - {step.target for step in back})
             now = {name: self.device.values[name] for name in plan.nodes}
             return now | {step.target: value_of(step.undo.goal) for step in reversed(back) if step.undo}
         assert state is Op.CANCELLED
