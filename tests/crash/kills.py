@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+from crash import victim
 from crash.scenario import PATIENCE, Case, submit_plan
 
 AT_A_TIME = 4
@@ -45,8 +46,7 @@ def dies_at(case: Case, point: int, successor: str, **orders: object) -> bool:
     case.operation = submit_plan(case.database)
     doomed = case.start_worker(kill_at=point, **orders)
     case.run_to_the_end(until_dead=doomed)
-    doomed.join(0.2)
-    if doomed.exitcode != -signal.SIGKILL:
+    if not victim.killed_mark(case.orders()).exists():
         return False
     if standby is None:
         case.start_worker(**orders)

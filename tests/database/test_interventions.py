@@ -38,6 +38,7 @@ from machine import (
     rested,
     rows,
     set_value,
+    temporary,
     until,
     working,
 )
@@ -104,6 +105,27 @@ def test_cancel_before_anything_acted_is_the_end(database: Database) -> None:
     assert machine.calls == {}, "nothing was even looked at"
     assert states(database, identity) == {1: S.SKIPPED}
     assert node_states(database) == {name: NodeState.QUARANTINED}
+
+
+def test_cancel_withdraws_what_was_only_looked_at(database: Database) -> None:
+    """The device does not answer and the next look is minutes away: there is nothing to finish, so it ends at once."""
+
+    async def scenario() -> None:
+        machine = Machine(blind=[temporary("no route")])
+        identity = order(database, plan_of(set_value(1, "t"), set_value(2, "u", needs=(1,))))
+        async with working(database, SetValue(machine, replace(QUICK, backoff=300.0, backoff_limit=300.0))):
+            await until(lambda: not machine.blind and operation(database, identity).worker is None)
+            assert states(database, identity)[1] is S.WAITING
+            await asyncio.sleep(0.4)  # until the worker sleeps
+            asked = time.monotonic()
+            cancel(database, identity, BOB)
+            await rested(database, identity)
+            assert time.monotonic() - asked < 2
+        assert operation(database, identity).state is Op.CANCELLED
+        assert set(states(database, identity).values()) == {S.SKIPPED}
+        assert machine.acts == []
+
+    asyncio.run(scenario())
 
 
 def test_cancel_stops_at_the_next_safe_point_and_names_it(database: Database) -> None:

@@ -302,6 +302,21 @@ def test_of_two_rivals_one_wins(database: Database) -> None:
         finish(database, winner)
 
 
+@pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
+def test_a_rival_that_lets_go_at_the_last_moment_leaves_no_node_unclaimed(database: Database) -> None:
+    """It was in the way when we claimed, and gone when we looked who it was."""
+    one, two, three = add_nodes(database, 3)
+    rivals = [order(database, over(two))]
+
+    def let_go(_c: object, _cursor: object, statement: str, *_: object) -> None:
+        if statement.startswith("INSERT INTO claim") and rivals:
+            finish(database, rivals.pop())
+
+    event.listen(database.engine, "after_cursor_execute", let_go)
+    identity = order(database, over(one, two, three))
+    assert claimed(database) == dict.fromkeys((one, two, three), identity)
+
+
 def test_many_rivals_over_random_nodes_neither_share_nor_block_each_other(database: Database) -> None:
     """Overlapping sets in any order, claimed and let go at once: one that waits in a circle would be an error."""
     names = add_nodes(database, 8)

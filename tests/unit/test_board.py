@@ -52,6 +52,10 @@ def board_of(*steps: Step, states: Mapping[int, StepState] | None = None, **fiel
     return Board(steps, rows, Op.RUNNING)
 
 
+def timer(board: Board, *, cancelled: bool = False) -> int | None:
+    return board.next_timer(cancelled=cancelled)
+
+
 def start(board: Board, *, now: int = NOW, cancelled: bool = False) -> list[list[int]]:
     return [[each.n for each in batch] for batch in board.start(now, SIZES, cancelled=cancelled)]
 
@@ -158,12 +162,12 @@ def test_a_half_done_batch_goes_on_by_itself() -> None:
 def test_a_step_waits_for_its_timer() -> None:
     board = board_of(step(1), step(2), states={1: S.WAITING}, not_before=NOW + 5 * SECOND, changed_at=NOW)
     assert start(board) == [[2]]
-    assert board.next_timer() == NOW + 5 * SECOND
+    assert timer(board) == NOW + 5 * SECOND
     end(board, 2)
     assert board.rest(None) == Rest(due_at=NOW + 5 * SECOND)
     assert start(board, now=NOW + 5 * SECOND - 1) == []
     assert start(board, now=NOW + 5 * SECOND) == [[1]]
-    assert board.next_timer() is None
+    assert timer(board) is None
 
 
 def test_the_earliest_timer_counts() -> None:
@@ -172,7 +176,7 @@ def test_the_earliest_timer_counts() -> None:
     end(board, 1, S.WAITING, not_before=NOW + 7 * SECOND)
     end(board, 2, S.HOLDING, not_before=NOW + 3 * SECOND)
     end(board, 3, S.FAILED)
-    assert board.next_timer() == NOW + 3 * SECOND
+    assert timer(board) == NOW + 3 * SECOND
     assert board.rest(None) == Rest(due_at=NOW + 3 * SECOND)
 
 
@@ -207,6 +211,24 @@ def test_cancel_before_anything_acted_is_the_end() -> None:
     assert board.rest("alice") == Rest(Op.CANCELLED)
 
 
+@pytest.mark.parametrize("state", [S.PENDING, S.WAITING, S.HOLDING])
+def test_cancel_withdraws_what_was_only_looked_at(state: StepState) -> None:
+    board = board_of(step(1), states={1: state}, not_before=NOW + SECOND, begun_at=NOW, tries=2, held_at=NOW)
+    assert start(board, now=NOW + SECOND, cancelled=True) == []
+    assert timer(board, cancelled=True) is None
+    for row in board.withdrawn():
+        assert (row.state, row.tries, row.begun_at, row.held_at, row.not_before) == (S.PENDING, 0, None, None, None)
+        board.update(row)
+    assert board.rows[1].state is S.PENDING
+    assert board.rest("alice") == Rest(Op.CANCELLED)
+
+
+def test_a_step_that_may_not_be_left_is_not_withdrawn() -> None:
+    board = board_of(step(1, interruptible=False), states={1: S.WAITING})
+    assert board.withdrawn() == []
+    assert start(board, cancelled=True) == [[1]]
+
+
 @pytest.mark.parametrize("state", [S.ACTING, S.WAITING, S.HOLDING])
 def test_cancel_finishes_what_is_under_way(state: StepState) -> None:
     board = board_of(step(1), step(2), states={1: state}, acts=1)
@@ -216,7 +238,7 @@ def test_cancel_finishes_what_is_under_way(state: StepState) -> None:
 def test_cancel_waits_for_the_timers_of_what_is_under_way() -> None:
     board = board_of(step(1), step(2), states={1: S.WAITING}, not_before=NOW + SECOND, acts=1)
     assert start(board, cancelled=True) == []
-    assert board.next_timer() == NOW + SECOND
+    assert timer(board, cancelled=True) == NOW + SECOND
     assert board.rest("alice") == Rest(due_at=NOW + SECOND)
 
 
@@ -290,7 +312,7 @@ def webs(draw: st.DrawFn) -> Sequence[Step]:
 def test_every_step_runs_after_its_needs_and_none_is_forgotten(steps: Sequence[Step], data: st.DataObject) -> None:
     """Batches end in any order, in any way; some steps wait, one may fail, somebody may cancel."""
     board = board_of(*steps)
-    now, cancelled, started = NOW, False, set[int]()
+    now, cancelled = NOW, False
     under_way: list[list[int]] = []
     while True:
         for batch in start(board, now=now, cancelled=cancelled):
@@ -298,8 +320,7 @@ def test_every_step_runs_after_its_needs_and_none_is_forgotten(steps: Sequence[S
             assert len(batch) <= SIZES[board.steps[batch[0]].kind]
             for n in batch:
                 assert all(board.rows[need].state is S.DONE for need in board.steps[n].needs)
-                assert not (cancelled and n not in started and board.steps[n].interruptible)
-                started.add(n)
+                assert not (cancelled and board.rows[n].acts == 0 and board.steps[n].interruptible)
             under_way.append(batch)
         assert len(board.running) == sum(map(len, under_way))
         cancelled = cancelled or data.draw(st.integers(0, 9)) == 0
@@ -307,21 +328,22 @@ def test_every_step_runs_after_its_needs_and_none_is_forgotten(steps: Sequence[S
             batch = under_way.pop(data.draw(st.integers(0, len(under_way) - 1)))
             for n in batch:
                 state = data.draw(st.sampled_from([S.DONE, S.DONE, S.DONE, S.WAITING, S.FAILED]))
-                timer = now + data.draw(st.integers(1, 9)) if state is S.WAITING else None
-                board.update(replace(board.rows[n], state=state, not_before=timer, changed_at=now))
+                later = now + data.draw(st.integers(1, 9)) if state is S.WAITING else None
+                acts = board.rows[n].acts + data.draw(st.integers(0, 1))
+                board.update(replace(board.rows[n], state=state, not_before=later, changed_at=now, acts=acts))
             board.finish(batch)
             continue
         rest = board.rest("alice" if cancelled else None)
         if rest.state is not None:
             break
         assert rest.due_at is not None
-        assert rest.due_at == board.next_timer()
+        assert rest.due_at == timer(board, cancelled=cancelled)
         now = max(now, rest.due_at)
 
     states = {n: row.state for n, row in board.rows.items()}
     reachable = {n for n in states if all(states[need] is S.DONE for need in board.steps[n].needs)}
     left = {n for n in reachable if states[n] is not S.DONE and states[n] is not S.FAILED}
-    assert all(cancelled and board.steps[n].interruptible and states[n] is S.PENDING for n in left)
+    assert all(cancelled and board.steps[n].interruptible and board.rows[n].acts == 0 for n in left)
     assert (rest.state is Op.DONE) == (set(states.values()) <= {S.DONE})
     if rest.attention is not None and S.FAILED not in states.values():
         assert rest.attention["stopped_before"] == sorted(left)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from canton.domain.data import JsonObject
 from canton.domain.operation import UNDER_WAY, OperationState, StepState
@@ -62,8 +62,11 @@ class Board:
         return not (cancelled and self._withheld(n)) and _is_due(self.rows[n], now)
 
     def withholds(self, row: StepRow) -> bool:
-        """A cancelled operation begins nothing new, but for the stretches that must not be left half-way."""
-        return row.state is StepState.PENDING and self.steps[row.n].interruptible
+        """A cancelled operation begins nothing new, but for the stretches that must not be left half-way.
+
+        A step that was only looked at, or waits to look again, has not begun.
+        """
+        return row.acts == 0 and self.steps[row.n].interruptible
 
     def _withheld(self, n: int) -> bool:
         return self.withholds(self.rows[n])
@@ -82,9 +85,18 @@ class Board:
             self.running.discard(n)
             self._make_ready(n)
 
-    def next_timer(self) -> int | None:
-        """When the next waiting step wants to be looked at."""
-        return min((self.rows[n].not_before or 0 for n in self._ready if not self._withheld(n)), default=None)
+    def next_timer(self, *, cancelled: bool) -> int | None:
+        """When the next step that may run wants to be looked at."""
+        timers = (self.rows[n].not_before or 0 for n in self._ready if not (cancelled and self._withheld(n)))
+        return min(timers, default=None)
+
+    def withdrawn(self) -> list[StepRow]:
+        """The rows of a cancelled operation's steps that have not begun, as if they had never been looked at."""
+        return [
+            replace(self.rows[n], state=StepState.PENDING, tries=0, begun_at=None, held_at=None, not_before=None)
+            for n in self._ready
+            if self._withheld(n) and self.rows[n].state is not StepState.PENDING
+        ]
 
     def rest(self, cancel_by: str | None) -> Rest:
         """Where to leave the operation, once nothing runs and nothing can start."""

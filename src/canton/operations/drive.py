@@ -112,7 +112,8 @@ class Drive:
 
     async def _collect(self) -> None:
         """Wait until a batch is over or a step that waits is due; write outcomes that nothing else takes along."""
-        timer = None if self.hands.stopping() else self.board.next_timer()
+        cancelled = self.lease.cancel_by is not None
+        timer = None if self.hands.stopping() else self.board.next_timer(cancelled=cancelled)
         due = None if timer is None else (timer - self.lease.now()) / SECOND
         timeout = min((wait for wait in (due, self._pen.patience) if wait is not None), default=None)
         self._news = asyncio.get_running_loop().create_future()
@@ -121,8 +122,8 @@ class Drive:
             timeout=None if timeout is None else max(0.0, timeout),
             return_when=asyncio.FIRST_COMPLETED,
         )
-        self._running = {task for task in self._running if task not in done}
         for one in done:
+            self._running -= {one}
             one.result()
         if self._pen.patience is not None and self._pen.patience <= 0:
             await self._pen.write()
@@ -192,6 +193,8 @@ class Drive:
     async def _rest(self) -> bool:
         """Leave the operation where it can stay; False when there is a reason to go on."""
         heard = self.lease.cancel_by
+        if heard is not None:
+            self._note(self.board.withdrawn())
         rest = Rest(due_at=self.lease.now()) if self.hands.stopping() else self.board.rest(heard)
 
         def come_to_rest(connection: Connection, held: leases.Held) -> Sequence[outbox.Event]:

@@ -17,18 +17,25 @@ def take(connection: Connection, operation_id: str, purpose: str, nodes: Sequenc
 
     Nodes are claimed in one order everywhere, so that two takers wait for each other and never in a circle.
     """
-    if not nodes:
-        return []
-    wanted = [{"node": node, "operation": operation_id, "purpose": purpose} for node in sorted(nodes)]
-    taken = insert_new(connection, claim, wanted, since=now())
-    return [] if taken == len(wanted) else held(connection, nodes, except_by=operation_id)
+    wanted = [{"node": node, "operation": operation_id, "purpose": purpose} for node in sorted(set(nodes))]
+    in_the_way: list[Claim] = []
+    while wanted and not in_the_way:
+        attempt = connection.begin_nested()
+        if insert_new(connection, claim, wanted, since=now()) == len(wanted):
+            attempt.commit()
+            return []
+        # Whoever was in the way may have let go before we see who it was: then once more, from the start, since
+        # with some nodes in hand we would no longer claim in that one order.
+        attempt.rollback()
+        in_the_way = held(connection, nodes)
+    return in_the_way
 
 
-def held(connection: Connection, nodes: Sequence[str], except_by: str = "") -> list[Claim]:
+def held(connection: Connection, nodes: Sequence[str]) -> list[Claim]:
     """Who holds these nodes."""
     rows = connection.execute(
         sa.select(claim.c.node, claim.c.operation, claim.c.purpose, claim.c.since)
-        .where(claim.c.node.in_(nodes), claim.c.operation != except_by)
+        .where(claim.c.node.in_(nodes))
         .order_by(claim.c.node)
     )
     return [Claim(*row) for row in rows]
