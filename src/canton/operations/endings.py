@@ -1,6 +1,7 @@
 """How an operation comes to rest: one transaction for its state, its nodes, its claims, the audit and the event.
 
-Lock order, the same in every transaction of Canton: operation, steps, nodes, claims, audit head, stream.
+Lock order in every transaction of Canton: operation, steps, claims and nodes, audit head, stream. Claims and nodes
+come in either order: only the holder of a node's claim moves it, so a rival waits at the claim and holds no node.
 """
 
 from __future__ import annotations

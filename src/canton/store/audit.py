@@ -85,7 +85,7 @@ def append(connection: Connection, *, actor: str, action: str, subject: str, rea
     """Add a record inside the caller's transaction and return its number.
 
     The head row stays locked until the caller commits, and every other appender waits for it: take this lock
-    late. The order of locks everywhere is operation → steps → claims → nodes → audit head → stream.
+    late. The order of locks everywhere is operation → steps → claims and nodes → audit head → stream.
     """
     found = connection.execute(_locked_head).one_or_none()
     if found is None:
