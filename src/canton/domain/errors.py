@@ -8,20 +8,49 @@
     │   ├── NodesetTooLarge
     │   ├── InvalidTransition
     │   ├── InvalidPlan
-    │   └── InvalidSetting
+    │   ├── InvalidSetting
+    │   ├── InvalidRequest
+    │   ├── InvalidCursor
+    │   ├── ReasonRequired
+    │   ├── ClientTooOld
+    │   ├── ClientTooNew
+    │   ├── TooLarge                                                      413
+    │   ├── WrongMediaType                                                415
+    │   └── HeadersTooLarge                                               431
+    ├── NotAuthenticated        nobody knows who is asking                401
+    │   ├── TokenInvalid
+    │   └── TokenExpired
+    ├── Forbidden               the caller may not do this                403
+    │   └── ApprovalRequired
     ├── NotFound                the thing named is not there              404
+    │   ├── NoSuchRoute
+    │   ├── MethodNotAllowed                                              405
     │   ├── UnknownNodes
     │   ├── UnknownGroup
     │   ├── UnknownOperation
-    │   └── UnknownPlan
+    │   ├── UnknownPlan
+    │   ├── UnknownSite
+    │   ├── UnknownTenant
+    │   ├── UnknownBinding
+    │   ├── UnknownServiceAccount
+    │   ├── UnknownToken
+    │   └── UnknownApproval
     ├── Conflict                the world is not as the request assumes   409
     │   ├── NodesClaimed
     │   ├── PlanMoved
     │   ├── IdempotencyKeyReused
-    │   └── WrongState
+    │   ├── WrongState
+    │   ├── AlreadyExists
+    │   ├── NotEmpty
+    │   ├── QuotaExceeded
+    │   ├── ApprovalNotUsable
+    │   └── VersionMismatch                                               412
     ├── Unavailable             something we need does not answer now     503
     │   ├── DatabaseUnavailable
-    │   └── LeaseLost
+    │   ├── LeaseLost
+    │   ├── IssuerUnavailable
+    │   ├── TooBusy
+    │   └── TimedOut
     ├── StepFailure             a step did not reach its goal             502
     │   ├── TemporaryFailure
     │   └── PermanentFailure
@@ -115,10 +144,100 @@ class InvalidSetting(Invalid):
     code = "invalid-setting"
 
 
+class InvalidRequest(Invalid):
+    """A field, parameter or header of the request is missing, unknown or not of its type; `details` lists them."""
+
+    code = "invalid-request"
+
+
+class InvalidCursor(Invalid):
+    """The cursor in `after` is not one that this list gave, or belongs to another sort or filter."""
+
+    code = "invalid-cursor"
+
+
+class ReasonRequired(Invalid):
+    """This change is recorded with its reason, and none was given."""
+
+    code = "reason-required"
+
+
+class ClientTooOld(Invalid):
+    """The client is more than one minor version older than the server."""
+
+    code = "client-too-old"
+
+
+class ClientTooNew(Invalid):
+    """The client is more than one minor version newer than the server."""
+
+    code = "client-too-new"
+
+
+class TooLarge(Invalid):
+    """The body of the request is larger than this server takes."""
+
+    code, status = "too-large", 413
+
+
+class WrongMediaType(Invalid):
+    """The body is not JSON, or does not say that it is."""
+
+    code, status = "wrong-media-type", 415
+
+
+class HeadersTooLarge(Invalid):
+    """The request has more headers than this server takes."""
+
+    code, status = "headers-too-large", 431
+
+
+class NotAuthenticated(CantonError):
+    """Nobody knows who is asking: the request carries no token."""
+
+    code, status, exit_code, remedy = "not-authenticated", 401, 4, Remedy.PERMANENT
+
+
+class TokenInvalid(NotAuthenticated):
+    """The token is malformed, forged, revoked, from an unknown issuer or meant for somebody else."""
+
+    code = "token-invalid"
+
+
+class TokenExpired(NotAuthenticated):
+    """The token was good and has run out; get a new one."""
+
+    code = "token-expired"
+
+
+class Forbidden(CantonError):
+    """The caller may not do this to the thing named, which it may see."""
+
+    code, status, exit_code, remedy = "forbidden", 403, 4, Remedy.PERMANENT
+
+
+class ApprovalRequired(Forbidden):
+    """Policy wants a second person for this change; the message names the approval that waits for one."""
+
+    code = "approval-required"
+
+
 class NotFound(CantonError):
     """The thing named is not there, or not the caller's to see."""
 
     code, status, exit_code, remedy = "not-found", 404, 3, Remedy.PERMANENT
+
+
+class NoSuchRoute(NotFound):
+    """The API has nothing at this address."""
+
+    code = "no-such-route"
+
+
+class MethodNotAllowed(NotFound):
+    """The address exists, but does not take this method."""
+
+    code, status, exit_code = "method-not-allowed", 405, 2
 
 
 class UnknownNodes(NotFound):
@@ -143,6 +262,42 @@ class UnknownPlan(NotFound):
     """No plan has this digest."""
 
     code = "unknown-plan"
+
+
+class UnknownSite(NotFound):
+    """No site has this name, or it is not the caller's to see."""
+
+    code = "unknown-site"
+
+
+class UnknownTenant(NotFound):
+    """No tenant has this name, or it is not the caller's to see."""
+
+    code = "unknown-tenant"
+
+
+class UnknownBinding(NotFound):
+    """No binding has this identifier, or it is not the caller's to see."""
+
+    code = "unknown-binding"
+
+
+class UnknownServiceAccount(NotFound):
+    """No service account has this identifier, or it is not the caller's to see."""
+
+    code = "unknown-service-account"
+
+
+class UnknownToken(NotFound):
+    """The service account has no token with this identifier."""
+
+    code = "unknown-token"
+
+
+class UnknownApproval(NotFound):
+    """No approval has this identifier, or it is not the caller's to see."""
+
+    code = "unknown-approval"
 
 
 class Conflict(CantonError):
@@ -175,6 +330,36 @@ class WrongState(Conflict):
     code = "wrong-state"
 
 
+class AlreadyExists(Conflict):
+    """Something else has this name, or had it: names of tenants are never used again."""
+
+    code = "already-exists"
+
+
+class NotEmpty(Conflict):
+    """Something still belongs to what should be deleted; `details` counts it."""
+
+    code = "not-empty"
+
+
+class QuotaExceeded(Conflict):
+    """The tenant would have more of something than its quota allows."""
+
+    code = "quota-exceeded"
+
+
+class ApprovalNotUsable(Conflict):
+    """The approval is for another request or another person, was not given, was used, or has run out."""
+
+    code = "approval-not-usable"
+
+
+class VersionMismatch(Conflict):
+    """The object changed since it was read: its version is not the one that the request names."""
+
+    code, status = "version-mismatch", 412
+
+
 class Unavailable(CantonError):
     """Something we need does not answer now."""
 
@@ -191,6 +376,24 @@ class LeaseLost(Unavailable):
     """Another worker took the operation over; this one has stopped."""
 
     code = "lease-lost"
+
+
+class IssuerUnavailable(Unavailable):
+    """The token may be good, but its issuer's keys cannot be read now to verify it."""
+
+    code = "issuer-unavailable"
+
+
+class TooBusy(Unavailable):
+    """The server has as many requests under way as it takes; try again shortly."""
+
+    code = "too-busy"
+
+
+class TimedOut(Unavailable):
+    """The request took longer than this server allows; with an idempotency key it is safe to repeat."""
+
+    code = "timed-out"
 
 
 class StepFailure(CantonError):
