@@ -144,7 +144,7 @@ def test_a_transaction_that_fails_leaves_no_record(database: Database) -> None:
 
 def test_what_is_hashed_never_changes() -> None:
     """Chains in the field were sealed with this: another result here makes all of them look forged."""
-    record = Record(7, 1_700_000_000_000_000, "ann", "do", "x", "why", '{"k":"ü"}', GENESIS, "")
+    record = Record(7, 1_700_000_000_000_000, "ann", "do", "x", "why", '{"k":"ü"}', None, GENESIS, "")
     assert record.seal() == "sha256:ee182c906b4f6411a3036a6f3017536c381707c213f2be956636fdafa1a0efd3"
 
 
@@ -493,7 +493,7 @@ def test_a_long_chain_is_verified_in_little_memory(database: Database, database_
     count, reason = 12_000, "r" * 4_000
     records, previous = [], GENESIS
     for n in range(1, count + 1):
-        record = Record(n, n, "a", "b", "c", reason, "{}", previous, "")
+        record = Record(n, n, "a", "b", "c", reason, "{}", None, previous, "")
         record = replace(record, hash=record.seal())
         records.append(asdict(record))
         previous = record.hash

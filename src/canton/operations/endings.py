@@ -6,7 +6,7 @@ come in either order: only the holder of a node's claim moves it, so a rival wai
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlalchemy.engine import Connection
 
@@ -21,10 +21,14 @@ from canton.store import audit, claims, journal, nodes, outbox
 
 @dataclass(frozen=True, slots=True)
 class Because:
-    """Who or what brings an operation to a state, and why."""
+    """Who or what brings an operation to a state, and why.
+
+    ``context`` goes into the audit beside it: the request, and the rule by which policy let it through.
+    """
 
     actor: str
     reason: str
+    context: JsonObject = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if storable([self.actor, self.reason]) != [self.actor, self.reason]:
@@ -45,7 +49,7 @@ def settle(
         journal.skip_pending(connection, operation.id)
         _end_moves(connection, plan, state)
         claims.release(connection, operation.id)
-    return _record(connection, operation.id, f"operation.{state}", because, attention)
+    return _record(connection, operation.id, operation.tenant, f"operation.{state}", because, attention)
 
 
 def announce(
@@ -57,12 +61,17 @@ def announce(
     details: JsonObject | None = None,
 ) -> None:
     """Write what happened to the audit chain and to the tenant's events."""
-    event = _record(connection, operation_id, action, because, details)
+    event = _record(connection, operation_id, tenant, action, because, details)
     outbox.append(connection, tenant or outbox.PROVIDER, [event])
 
 
 def _record(
-    connection: Connection, operation_id: str, action: str, because: Because, details: JsonObject | None
+    connection: Connection,
+    operation_id: str,
+    tenant: str | None,
+    action: str,
+    because: Because,
+    details: JsonObject | None,
 ) -> outbox.Event:
     body = dict(details or {})
     audit.append(
@@ -71,7 +80,7 @@ def _record(
         action=action,
         subject=operation_id,
         reason=because.reason,
-        details=body,
+        details={**body, **because.context, **({"tenant": tenant} if tenant else {})},
     )
     return outbox.Event(kind=action, subject=operation_id, body={"reason": because.reason, **body})
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import secrets
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlalchemy.engine import Connection
 
-from canton.domain.data import Json, canonical, digest
-from canton.domain.errors import Conflict, IdempotencyKeyReused, NodesClaimed, PlanMoved
+from canton.domain.data import Json, JsonObject, canonical, digest
+from canton.domain.errors import Conflict, NodesClaimed, PlanMoved
 from canton.domain.nodeset import NodeSet, check_known
 from canton.operations.endings import Because, announce, start_moves
 from canton.operations.plan import Plan, check, from_json, moved_inputs, refuse_if_moved, to_json
@@ -35,6 +35,7 @@ class Submission:
     request: Json
     key: str | None = None
     reviewed: str | None = None
+    context: JsonObject = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +48,20 @@ class Receipt:
 def dry_run(database: Database, plan: Plan) -> Plan:
     """Keep the plan for review, so that an execution can be bound to its digest; nothing else happens."""
     with database.write() as connection:
-        plans.put(connection, check(plan).digest, canonical(to_json(plan)))
+        _keep(connection, check(plan))
     return plan
+
+
+def _keep(connection: Connection, plan: Plan) -> None:
+    facts = plans.Facts(plan.kind, plan.tenant, plan.summary)
+    plans.put(connection, plan.digest, canonical(to_json(plan)), facts)
 
 
 def submit(database: Database, plan: Plan, submission: Submission) -> Receipt:
     """Make ``plan`` an operation, or raise and leave nothing behind."""
-    check(plan)
-    because = Because(submission.actor, submission.reason)
     try:
         with database.write() as connection:
-            return _repeated(connection, submission) or _store(connection, plan, submission, because)
+            return _repeated(connection, submission) or submit_within(connection, plan, submission)
     except _KeyTakenMeanwhile:
         with database.read() as connection:
             receipt = _repeated(connection, submission)
@@ -73,25 +77,19 @@ class _KeyTakenMeanwhile(Conflict):
 def _repeated(connection: Connection, submission: Submission) -> Receipt | None:
     if submission.key is None:
         return None
-    known = idempotency.find(connection, submission.actor, submission.key)
-    if known is None:
-        return None
-    if known.request != digest(submission.request):
-        raise IdempotencyKeyReused(
-            f'the idempotency key "{submission.key}" belongs to operation {known.operation}, which was asked for '
-            "with another request; use a fresh key for a new request",
-            key=submission.key,
-            operation=known.operation,
-        )
-    return Receipt(known.operation, created=False)
+    known = idempotency.repeated(connection, submission.actor, submission.key, digest(submission.request))
+    return None if known is None else Receipt(str(known.operation), created=False)
 
 
-def _store(connection: Connection, plan: Plan, submission: Submission, because: Because) -> Receipt:
+def submit_within(connection: Connection, plan: Plan, submission: Submission) -> Receipt:
+    """As part of the caller's transaction, which ends soon after: the audit and the tenant's events are locked."""
+    check(plan)
+    because = Because(submission.actor, submission.reason, submission.context)
     if submission.reviewed is not None:
         refuse_if_moved(from_json(plans.find(connection, submission.reviewed)), plan)
     _refuse_unknown_nodes(connection, plan)
     operation_id = _fresh_id()
-    plans.put(connection, plan.digest, canonical(to_json(plan)))
+    _keep(connection, plan)
     journal.insert(
         connection,
         {
@@ -137,9 +135,9 @@ def _remember(connection: Connection, submission: Submission, operation_id: str)
     """Before the claims: of two equal requests at once, the second must find its twin, not the twin's claims."""
     if submission.key is None:
         return
-    request = digest(submission.request)
-    if not idempotency.remember(connection, submission.actor, submission.key, request, operation_id):
+    if not idempotency.begin(connection, submission.actor, submission.key, digest(submission.request)):
         raise _KeyTakenMeanwhile(f'the idempotency key "{submission.key}" was used at the same moment; try again')
+    idempotency.finish(connection, submission.actor, submission.key, operation=operation_id)
 
 
 def _claim(connection: Connection, plan: Plan, operation_id: str) -> None:

@@ -7,6 +7,7 @@ whole chain and its head leaves no trace inside the database: only a head kept e
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -49,6 +50,7 @@ class Record:
     subject: str
     reason: str
     details: str
+    tenant: str | None
     previous: str
     hash: str
 
@@ -69,9 +71,18 @@ class Record:
 
     def is_sealed(self) -> bool:
         try:
-            return self.seal() == self.hash
-        except (TypeError, ValueError):  # SQLite keeps what it is given: a blob cannot have been written by us
+            return self.seal() == self.hash and self.tenant == tenant_of(self.details)
+        except (
+            TypeError,
+            ValueError,
+            AttributeError,
+        ):  # SQLite keeps what it is given: a blob cannot have been written by us
             return False
+
+
+def tenant_of(details: str) -> str | None:
+    """Whose matter it is, as the sealed text says; the column of that name must agree."""
+    return json.loads(details).get("tenant") if '"tenant"' in details else None
 
 
 _head = sa.select(schema.audit_head.c.seq, schema.audit_head.c.hash).where(schema.audit_head.c.id == 1)
@@ -90,7 +101,10 @@ def append(connection: Connection, *, actor: str, action: str, subject: str, rea
     found = connection.execute(_locked_head).one_or_none()
     if found is None:
         raise _head_is_missing()
-    record = Record(found.seq + 1, found.at, actor, action, subject, reason, canonical(details), found.hash, hash="")
+    text = canonical(details)
+    record = Record(
+        found.seq + 1, found.at, actor, action, subject, reason, text, tenant_of(text), previous=found.hash, hash=""
+    )
     record = replace(record, hash=record.seal())
     connection.execute(_insert, {name: getattr(record, name) for name in Record.__slots__})
     connection.execute(_move_head, {"seq": record.seq, "hash": record.hash})

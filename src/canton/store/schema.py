@@ -43,10 +43,36 @@ RECORD = {"holds": "record"}
 
 Document = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
 
+
+def _unique_at_its_place(table: Table, *names: str) -> None:
+    """Once in a tenant, and once at the provider; one rule would not do, since no NULL equals another."""
+    tenant = table.c.tenant
+    columns = [table.c[name] for name in names]
+    for place, where, keys in (
+        ("tenant", tenant.is_not(None), [*columns, tenant]),
+        ("provider", tenant.is_(None), columns),
+    ):
+        name = f"uq_{table.name}_at_{place}"
+        Index(name, *keys, unique=True, postgresql_where=where, sqlite_where=where)
+
+
+site = Table(
+    "site",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("description", Text, nullable=False),
+    Column("version", Integer, nullable=False, server_default=text("1")),
+    Column("created_at", BigInteger, nullable=False),
+    info=INTENT,
+)
+
+# A deleted tenant keeps its row: audit and events go by its name, which therefore nobody gets again.
 tenant = Table(
     "tenant",
     metadata,
     Column("name", String, primary_key=True),
+    Column("description", Text, nullable=False, server_default=text("''")),
+    Column("state", String, nullable=False, server_default=text("'active'")),
     Column("version", Integer, nullable=False, server_default=text("1")),
     Column("created_at", BigInteger, nullable=False),
     info=INTENT,
@@ -57,6 +83,9 @@ node = Table(
     metadata,
     Column("xname", String, primary_key=True),
     Column("nid", Integer, unique=True),
+    Column("site", ForeignKey("site.name"), index=True),
+    # The xname with its numbers padded, so that lists are in natural order: s9 before s10.
+    Column("place", String, nullable=False, server_default=text("''"), index=True),
     Column("state", String, nullable=False),
     Column("tenant", ForeignKey("tenant.name"), index=True),
     Column("version", Integer, nullable=False, server_default=text("1")),
@@ -78,9 +107,14 @@ plan = Table(
     metadata,
     Column("digest", String, primary_key=True),
     Column("body", Text, nullable=False),
+    # Repeated from the body, for lists.
+    Column("kind", String),
+    Column("tenant", String),
+    Column("summary", Text),
     Column("created_at", BigInteger, nullable=False),
     info=RECORD,
 )
+Index("ix_plan_tenant_created", plan.c.tenant, plan.c.created_at)
 
 operation = Table(
     "operation",
@@ -111,6 +145,7 @@ Index(
     sqlite_where=operation.c.due_at.is_not(None),
 )
 Index("ix_operation_tenant_created", operation.c.tenant, operation.c.created_at)
+Index("ix_operation_created", operation.c.created_at, operation.c.id)
 
 step = Table(
     "step",
@@ -118,7 +153,7 @@ step = Table(
     Column("operation", ForeignKey("operation.id"), nullable=False),
     Column("n", Integer, nullable=False),
     Column("kind", String, nullable=False),
-    Column("target", String, nullable=False),
+    Column("target", String, nullable=False, index=True),
     Column("state", String, nullable=False),
     Column("acts", Integer, nullable=False, server_default=text("0")),
     Column("tries", Integer, nullable=False, server_default=text("0")),
@@ -132,6 +167,82 @@ step = Table(
     PrimaryKeyConstraint("operation", "n"),
     info=JOURNAL,
 )
+
+quota = Table(
+    "quota",
+    metadata,
+    Column("tenant", ForeignKey("tenant.name"), primary_key=True),
+    Column("nodes", Integer),
+    Column("open_operations", Integer),
+    Column("service_accounts", Integer),
+    Column("version", Integer, nullable=False, server_default=text("1")),
+    info=INTENT,
+)
+
+binding = Table(
+    "binding",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("subject", String, nullable=False),
+    Column("role", String, nullable=False),
+    Column("tenant", ForeignKey("tenant.name"), index=True),
+    Column("until", BigInteger),
+    Column("granted_by", String, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    info=INTENT,
+)
+_unique_at_its_place(binding, "subject", "role")
+
+service_account = Table(
+    "service_account",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("name", String, nullable=False),
+    Column("tenant", ForeignKey("tenant.name"), index=True),
+    Column("permissions", Document, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("created_by", String, nullable=False),
+    Column("version", Integer, nullable=False, server_default=text("1")),
+    Column("created_at", BigInteger, nullable=False),
+    info=INTENT,
+)
+_unique_at_its_place(service_account, "name")
+
+# Of a token only the hash is kept; its id, which is part of the token, finds the row.
+service_token = Table(
+    "service_token",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("account", ForeignKey("service_account.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("hash", String, nullable=False),
+    Column("permissions", Document, nullable=False),
+    Column("created_by", String, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    info=INTENT,
+)
+
+approval = Table(
+    "approval",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("permission", String, nullable=False),
+    Column("tenant", String),
+    Column("method", String, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("body", Document),
+    Column("request", String, nullable=False),
+    Column("requested_by", String, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("state", String, nullable=False),
+    Column("decided_by", String),
+    Column("decided_reason", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    info=INTENT,
+)
+Index("ix_approval_tenant_created", approval.c.tenant, approval.c.created_at)
 
 claim = Table(
     "claim",
@@ -149,8 +260,10 @@ idempotency = Table(
     Column("actor", String, nullable=False),
     Column("key", String, nullable=False),
     Column("request", String, nullable=False),
-    Column("operation", ForeignKey("operation.id"), nullable=False),
-    Column("created_at", BigInteger, nullable=False),
+    # An operation that was started, or else the answer that was given.
+    Column("operation", ForeignKey("operation.id"), index=True),
+    Column("answer", Document),
+    Column("created_at", BigInteger, nullable=False, index=True),
     PrimaryKeyConstraint("actor", "key"),
     info=RECORD,
 )
@@ -176,10 +289,13 @@ audit = Table(
     Column("subject", String, nullable=False),
     Column("reason", Text, nullable=False),
     Column("details", Text, nullable=False),
+    # Repeated from the details, which are sealed: whom a list may show it to.
+    Column("tenant", String),
     Column("previous", String, nullable=False),
     Column("hash", String, nullable=False),
     info=RECORD,
 )
+Index("ix_audit_tenant_seq", audit.c.tenant, audit.c.seq)
 
 audit_head = Table(
     "audit_head",

@@ -1,0 +1,73 @@
+"""The one place that says yes or no, with the reason and the rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from canton.policy.bindings import Binding, Principal
+from canton.policy.permissions import PERMISSIONS, Reach
+from canton.policy.roles import Roles, holders
+
+# A service account renews its own token, whatever else it may do.
+SELF = "service-account.token"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """May a principal do this, to what belongs to this tenant (None: to nobody)?"""
+
+    permission: str
+    tenant: str | None = None
+    suspended: bool = False
+    """The tenant is: its own roles then only read."""
+    account: str | None = None
+    """The principal id of the service account that it is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    allowed: bool
+    rule: str
+    reason: str
+
+
+def decide(principal: Principal, question: Question, roles: Roles, now: int) -> Decision:
+    permission = PERMISSIONS.get(question.permission)
+    if permission is None:
+        return Decision(False, "unknown-permission", f'there is no permission "{question.permission}"')
+    if question.permission == SELF and question.account == principal.id:
+        return Decision(True, "own-account", "a service account renews its own tokens")
+    live = [binding for binding in principal.bindings if binding.holds(now)]
+    if not live:
+        return Decision(False, "no-bindings", f"{principal.id} is bound to no role")
+    granting = next((each for each in live if reaches(each, question.permission, question.tenant)), None)
+    if granting is None:
+        return Decision(False, "not-granted", _what_would(principal, question, roles))
+    if question.suspended and permission.change and granting.tenant is not None:
+        return Decision(False, "tenant-suspended", f"{question.tenant} is suspended: its members change nothing")
+    where = f"in {granting.tenant}" if granting.tenant else "at the provider"
+    return Decision(True, granting.rule, f"{principal.id} is {granting.role} {where}")
+
+
+def reaches(binding: Binding, permission: str, tenant: str | None) -> bool:
+    """The binding gives this permission for what belongs to this tenant; the list filter says the same in SQL."""
+    if permission not in binding.permissions:
+        return False
+    everyone = PERMISSIONS[permission].reach is Reach.EVERYONE
+    return everyone or binding.tenant is None or binding.tenant == tenant
+
+
+def missing(principal: Principal, permissions: frozenset[str], tenant: str | None, now: int) -> frozenset[str]:
+    """Those that the principal does not hold there itself and so cannot hand on."""
+    live = [binding for binding in principal.bindings if binding.holds(now)]
+    return frozenset(p for p in permissions if not any(_hands_on(each, p, tenant) for each in live))
+
+
+def _hands_on(binding: Binding, permission: str, tenant: str | None) -> bool:
+    return permission in binding.permissions and binding.tenant in (None, tenant)
+
+
+def _what_would(principal: Principal, question: Question, roles: Roles) -> str:
+    where = f"in {question.tenant}" if question.tenant else "at the provider"
+    able = " or ".join(holders(roles, question.permission))
+    return f"no role of {principal.id} holds {question.permission} {where}; {able} would"
