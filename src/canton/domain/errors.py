@@ -58,7 +58,8 @@
         ├── AuditBroken
         ├── SchemaMismatch
         ├── InvariantBroken
-        └── UnknownStepKind
+        ├── UnknownStepKind
+        └── Defect
 
 A leaf fixes its stable code, HTTP status, exit code and what a caller may do about it. The message, written
 where the error is raised, names the object, what was wanted, what was found and what to do next; ``details``
@@ -442,3 +443,9 @@ class UnknownStepKind(NeedsHuman):
     """An open operation has a step of a kind that this version does not know."""
 
     code = "unknown-step-kind"
+
+
+class Defect(NeedsHuman):
+    """A mistake in Canton itself; its log has the trace under the request's id."""
+
+    code = "defect"

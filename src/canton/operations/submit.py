@@ -6,7 +6,6 @@ repeats the call with the same key and gets the same operation.
 
 from __future__ import annotations
 
-import secrets
 import time
 from dataclasses import dataclass, field
 
@@ -17,7 +16,7 @@ from canton.domain.errors import Conflict, NodesClaimed, PlanMoved
 from canton.domain.nodeset import NodeSet, check_known
 from canton.operations.endings import Because, announce, start_moves
 from canton.operations.plan import Plan, check, from_json, moved_inputs, refuse_if_moved, to_json
-from canton.store import claims, doorbell, idempotency, journal, nodes, plans, versions
+from canton.store import claims, doorbell, idempotency, identifiers, journal, nodes, plans, versions
 from canton.store.database import Database
 from canton.store.journal import StepRow
 
@@ -88,7 +87,7 @@ def submit_within(connection: Connection, plan: Plan, submission: Submission) ->
     if submission.reviewed is not None:
         refuse_if_moved(from_json(plans.find(connection, submission.reviewed)), plan)
     _refuse_unknown_nodes(connection, plan)
-    operation_id = _fresh_id()
+    operation_id = identifiers.fresh("op")
     _keep(connection, plan)
     journal.insert(
         connection,
@@ -156,8 +155,3 @@ def _claim(connection: Connection, plan: Plan, operation_id: str) -> None:
 
 def _clock(instant: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(instant / 1_000_000))
-
-
-def _fresh_id() -> str:
-    """Sortable by time of creation, and not to be guessed."""
-    return f"op_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(8)}"

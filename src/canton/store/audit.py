@@ -8,6 +8,7 @@ whole chain and its head leaves no trace inside the database: only a head kept e
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -18,6 +19,7 @@ from canton.domain.data import JsonObject, canonical, digest
 from canton.domain.errors import AuditBroken
 from canton.store import schema
 from canton.store.database import now
+from canton.store.listing import Slice, Visible, Window, fetch, visible_to
 
 # What the first record names as its predecessor.
 GENESIS = "sha256:" + "0" * 64
@@ -26,6 +28,8 @@ BATCH = 1_000
 # How far a record is looked for that may have been renumbered. To try every number of a chain of a million would
 # take longer than PostgreSQL lets a transaction sleep.
 NEIGHBOURHOOD = 1_000
+
+SORTS = {"seq": schema.audit.c.seq}
 
 Anchor: TypeAlias = tuple[int, str]
 
@@ -117,6 +121,11 @@ def head(connection: Connection) -> Head:
     if found is None or type(found.seq) is not int:
         raise _head_is_missing()
     return Head(found.seq, found.hash)
+
+
+def page(connection: Connection, visible: Visible, filters: Sequence[sa.ColumnElement[bool]], window: Window) -> Slice:
+    query = sa.select(schema.audit).where(visible_to(visible, schema.audit.c.tenant), *filters)
+    return fetch(connection, query, window, SORTS, schema.audit.c.seq)
 
 
 def verify(connection: Connection, anchor: Anchor | None = None) -> Head:

@@ -52,6 +52,7 @@ _insert = Prepared(
     )
 )
 _last = sa.select(schema.stream.c.last).where(schema.stream.c.name == sa.bindparam("stream"))
+_lasts = sa.select(schema.stream.c.name, schema.stream.c.last)
 _after = (
     sa.select(*(schema.event.c[name] for name in StoredEvent.__slots__))
     .where(schema.event.c.stream == sa.bindparam("stream"), schema.event.c.seq > sa.bindparam("after"))
@@ -78,6 +79,11 @@ def read(connection: Connection, stream: str, after: int, limit: int) -> list[St
     """The next events of a stream, oldest first; empty when there is nothing new."""
     rows = connection.execute(_after, {"stream": stream, "after": after, "limit": limit})
     return [StoredEvent(*row) for row in rows]
+
+
+def lasts(connection: Connection) -> dict[str, int]:
+    """The number of the newest event of every stream."""
+    return {row.name: row.last for row in connection.execute(_lasts)}
 
 
 def last(connection: Connection, stream: str) -> int:

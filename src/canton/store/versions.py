@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from canton.domain.errors import VersionMismatch
 from canton.store.schema import node, tenant
 
 _KEYS = {"node": node.c.xname, "tenant": tenant.c.name}
@@ -30,3 +31,13 @@ def current(connection: Connection, names: Iterable[str]) -> dict[str, int]:
         )
         found |= {f"{table}:{key}": version for key, version in rows}
     return found
+
+
+def require(what: str, found: int, wanted: int | None) -> None:
+    """Refuse a change by somebody who read an older version."""
+    if wanted is not None and wanted != found:
+        raise VersionMismatch(
+            f"{what} is at version {found}, and the request is for version {wanted}; read it again and repeat",
+            found=found,
+            wanted=wanted,
+        )

@@ -1,0 +1,35 @@
+"""The application: middleware, routers, and the OpenAPI document."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from starlette.middleware.gzip import GZipMiddleware
+
+from canton import __version__
+from canton.api import problems
+from canton.api.services import Services
+from canton.api.v1 import ROUTERS
+
+DESCRIPTION = """\
+One public API; the command line, the console and every pipeline are equal clients of it.
+
+Whatever takes time answers `202` with an operation. A change takes `Idempotency-Key`, `Canton-Reason` and `If-Match`;
+errors are RFC 9457 problems with stable codes. What a caller may not see is answered as if it were not there.
+"""
+
+
+def create_app(services: Services) -> FastAPI:
+    app = FastAPI(
+        title="Canton",
+        version=__version__,
+        description=DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+        separate_input_output_schemas=False,
+    )
+    app.state.services = services
+    problems.install(app)
+    for router in ROUTERS:
+        app.include_router(router, prefix="/v1")
+    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)
+    return app

@@ -1,0 +1,302 @@
+"""Every change goes through here: decided, given a reason, perhaps approved by a second person, done once, recorded.
+
+The decision, the approval that is used up, the change itself, its audit record, its event and the answer kept for a
+repetition are one transaction. A refusal, and a change that could not be done, are recorded in one of their own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Annotated
+from urllib.parse import unquote
+
+from fastapi import Header, Request
+from fastapi.responses import Response
+from sqlalchemy.engine import Connection
+
+from canton.api.answers import Answer
+from canton.api.caller import Caller, CallerDep
+from canton.domain.data import Json, JsonObject, digest, storable
+from canton.domain.errors import (
+    ApprovalRequired,
+    CantonError,
+    Conflict,
+    Forbidden,
+    InvalidRequest,
+    NotFound,
+    ReasonRequired,
+)
+from canton.domain.tenant import TenantState
+from canton.operations.endings import Because
+from canton.policy.bindings import Kind
+from canton.policy.decide import Decision, Question
+from canton.policy.permissions import PERMISSIONS
+from canton.store import approvals, audit, idempotency, outbox, tenants
+
+LONGEST_REASON = 500
+
+
+@dataclass(frozen=True, slots=True)
+class On:
+    """What a change is about: whose it is, the permission to see it, and what a caller who may not is told."""
+
+    tenant: str | None
+    unseen: NotFound | None = None
+    """None: there is nothing yet to be hidden, as when a tenant is made."""
+    sight: str | None = None
+    account: str | None = None
+    """The principal id of the service account that it is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What was done: the answer, and what audit and events say of it.
+
+    An operation writes its own record, in the same transaction; then ``event`` is None.
+    """
+
+    answer: Answer
+    subject: str
+    event: str | None = None
+    details: JsonObject = field(default_factory=dict)
+    operation: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    caller: Caller
+    permission: str
+    reason: str
+    key: str | None
+    approval: str | None
+    if_version: int | None
+    method: str
+    path: str
+    body: Json
+
+    def carry_out(self, on: On, act: Callable[[Connection, Because], Done]) -> Response:
+        decision = self._decide(on)
+        because = Because(self.caller.principal.id, self.reason, self._context(decision))
+        try:
+            self._require_reason()
+            return self._once(on, because, act).response()
+        except CantonError as error:
+            self._record_alone(on, decision, error.code)
+            raise
+
+    def _decide(self, on: On) -> Decision:
+        question = Question(self.permission, on.tenant, account=on.account)
+        decision = self.caller.decide(question)
+        if decision.allowed and on.tenant is not None:
+            # Only now is the tenant looked at: whoever may not see it learns nothing, not even from the clock.
+            question = Question(self.permission, on.tenant, self._is_suspended(on.tenant), on.account)
+            decision = self.caller.decide(question)
+        if decision.allowed:
+            return decision
+        self._record_alone(on, decision, "refused")
+        if on.unseen is not None and on.sight is not None:
+            self.caller.require_sight(on.sight, on.tenant, on.unseen)
+        raise Forbidden(
+            f"{decision.reason}; ask whoever administers it, or see: canton whoami",
+            permission=self.permission,
+            rule=decision.rule,
+            tenant=on.tenant,
+        )
+
+    def _is_suspended(self, tenant: str) -> bool:
+        with self.caller.database.read() as connection:
+            return tenants.state(connection, tenant) == TenantState.SUSPENDED
+
+    def _require_reason(self) -> None:
+        if PERMISSIONS[self.permission].needs_reason and not self.reason:
+            raise ReasonRequired(
+                f"{self.permission} is recorded with its reason; say why with --reason, or the header Canton-Reason"
+            )
+
+    def _once(self, on: On, because: Because, act: Callable[[Connection, Because], Done]) -> Answer:
+        try:
+            with self.caller.database.write() as connection:
+                repeated = self._repeated(connection)
+                if repeated is not None:
+                    return repeated
+                if self._needs_approval() and self.approval is None:
+                    waiting = self._ask(connection, on)
+                else:
+                    return self._do(connection, on, because, act)
+        except _KeyTakenMeanwhile:
+            with self.caller.database.read() as connection:
+                repeated = self._repeated(connection)
+            if repeated is None:
+                raise
+            return repeated
+        raise ApprovalRequired(
+            f"{self.permission} takes two persons: ask somebody who may do it to run: canton approval approve "
+            f"{waiting}; then repeat the command with: --approval {waiting}",
+            approval=waiting,
+            permission=self.permission,
+        )
+
+    def _do(
+        self, connection: Connection, on: On, because: Because, act: Callable[[Connection, Because], Done]
+    ) -> Answer:
+        actor = self.caller.principal.id
+        if self.key is not None and not idempotency.begin(connection, actor, self.key, self.request_digest):
+            raise _KeyTakenMeanwhile(f'the idempotency key "{self.key}" was used at the same moment; try again')
+        if self._needs_approval():
+            approvals.use(connection, str(self.approval), actor, self.request_digest)
+        done = act(connection, because)
+        if done.operation is None:
+            self._record(connection, on, because, done)
+        if self.key is not None:
+            idempotency.finish(
+                connection, actor, self.key, operation=done.operation, answer=storable_answer(done.answer)
+            )
+        return done.answer
+
+    def _repeated(self, connection: Connection) -> Answer | None:
+        if self.key is None:
+            return None
+        known = idempotency.repeated(connection, self.caller.principal.id, self.key, self.request_digest)
+        return None if known is None or known.answer is None else Answer(**known.answer)  # type: ignore[arg-type]
+
+    @property
+    def request_digest(self) -> str:
+        return digest([self.method, self.path, self.body])
+
+    def _needs_approval(self) -> bool:
+        return self.permission in self.caller.services.settings.policy.two_person
+
+    def _ask(self, connection: Connection, on: On) -> str:
+        if self.caller.principal.kind is not Kind.PERSON:
+            raise Forbidden(
+                f"{self.permission} takes two persons, and a service account is none; a person has to ask for it",
+                permission=self.permission,
+                rule="two-persons",
+                tenant=on.tenant,
+            )
+        wanted = approvals.Wanted(
+            self.permission, on.tenant, self.method, self.path, self.body, self.request_digest, self.reason
+        )
+        ttl = self.caller.services.settings.policy.approval_ttl
+        return approvals.ask(connection, self.caller.principal.id, wanted, ttl)
+
+    def _record(self, connection: Connection, on: On, because: Because, done: Done) -> None:
+        outcome = "done" if done.answer.changed else "unchanged"
+        details = {**done.details, **because.context, "outcome": outcome, **_whose(on.tenant)}
+        actor, reason = because.actor, because.reason
+        audit.append(
+            connection, actor=actor, action=self.permission, subject=done.subject, reason=reason, details=details
+        )
+        if done.event is not None and done.answer.changed:
+            body = {**done.details, "reason": reason, "actor": actor}
+            outbox.append(connection, on.tenant or outbox.PROVIDER, [outbox.Event(done.event, done.subject, body)])
+
+    def _record_alone(self, on: On, decision: Decision, outcome: str) -> None:
+        details = {**self._context(decision), "outcome": outcome, **_whose(on.tenant)}
+        actor, subject = self.caller.principal.id, str(storable(f"{self.method} {self.path}"))
+        with self.caller.database.write() as connection:
+            audit.append(
+                connection, actor=actor, action=self.permission, subject=subject, reason=self.reason, details=details
+            )
+
+    def _context(self, decision: Decision) -> JsonObject:
+        return {
+            "permission": self.permission,
+            "decision": "granted" if decision.allowed else "refused",
+            "rule": decision.rule,
+            "request": self.caller.request,
+            **({"approval": self.approval} if self.approval else {}),
+        }
+
+
+class _KeyTakenMeanwhile(Conflict):
+    """Another transaction stored the same key between our look and our write."""
+
+
+def storable_answer(answer: Answer) -> JsonObject:
+    """A secret that is shown once is not kept for a repetition."""
+    stored = answer.stored()
+    if answer.body is not None and "token" in answer.body:
+        stored["body"] = {**answer.body, "token": None}
+    return stored
+
+
+def _whose(tenant: str | None) -> JsonObject:
+    return {"tenant": tenant} if tenant else {}
+
+
+KeyHeader = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        pattern=r"^[!-~]{1,128}$",
+        description="Repeating a request with its key gives the first answer again and changes nothing.",
+    ),
+]
+ReasonHeader = Annotated[
+    str | None,
+    Header(
+        alias="Canton-Reason",
+        max_length=3 * LONGEST_REASON,
+        description="Why, as percent-encoded UTF-8; kept in the audit.",
+    ),
+]
+ApprovalHeader = Annotated[
+    str | None,
+    Header(
+        alias="Canton-Approval", pattern=r"^ap_[0-9a-f]{16,40}$", description="The approval that a second person gave."
+    ),
+]
+VersionHeader = Annotated[
+    str | None,
+    Header(alias="If-Match", pattern=r'^"[0-9]{1,9}"$', description="Only if the object still has this entity tag."),
+]
+
+
+def change(permission: str) -> Callable[..., Awaitable[Change]]:
+    """The dependency of a route that changes something under this permission."""
+
+    async def dependency(
+        request: Request,
+        caller: CallerDep,
+        key: KeyHeader = None,
+        reason: ReasonHeader = None,
+        approval: ApprovalHeader = None,
+        if_match: VersionHeader = None,
+    ) -> Change:
+        return Change(
+            caller,
+            PERMISSIONS[permission].name,
+            _reason(reason),
+            key,
+            approval,
+            int(if_match.strip('"')) if if_match else None,
+            request.method,
+            request.url.path + (f"?{request.url.query}" if request.url.query else ""),
+            _body(await request.body()),
+        )
+
+    return dependency
+
+
+def _reason(given: str | None) -> str:
+    try:
+        reason = unquote(given or "", errors="strict").strip()
+    except UnicodeDecodeError as error:
+        raise InvalidRequest("the header Canton-Reason is not percent-encoded UTF-8") from error
+    if len(reason) > LONGEST_REASON or storable(reason) != reason or not reason.isprintable():
+        raise InvalidRequest(
+            f"the reason must be one line of at most {LONGEST_REASON} printable characters; "
+            f"it has {len(reason)}, or others"
+        )
+    return reason
+
+
+def _body(raw: bytes) -> Json:
+    try:
+        found: Json = json.loads(raw) if raw else None
+    except ValueError as error:
+        raise InvalidRequest("the body is not JSON; send valid JSON in UTF-8") from error
+    return storable(found)

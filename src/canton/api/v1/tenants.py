@@ -1,0 +1,132 @@
+"""Tenants: list, show, create, update, suspend, resume, delete."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Path, Request
+from fastapi.responses import Response
+from pydantic import Field
+from sqlalchemy.engine import Connection, RowMapping
+
+from canton.api.answers import Answer, shown
+from canton.api.caller import CallerDep
+from canton.api.changes import Change, Done, On, change
+from canton.api.documents import Body, Instant, Items, answers
+from canton.api.paging import Paging, paging
+from canton.domain.data import Json
+from canton.domain.instants import to_text
+from canton.domain.tenant import NAME, TenantState
+from canton.operations.endings import Because
+from canton.store import tenants
+
+router = APIRouter(tags=["tenants"])
+TenantName = Annotated[str, Path(pattern=f"^{NAME.pattern}$", description="The tenant's name.", examples=["psi"])]
+Description = Annotated[str, Field(max_length=500, pattern=r"^[^\x00-\x1f\x7f]*$")]
+
+
+class Tenant(Body):
+    """An institution that has a part of the machine."""
+
+    name: Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
+    description: str
+    state: Literal["active", "suspended"]
+    nodes: int
+    version: int
+    created_at: Instant
+
+
+class NewTenant(Body):
+    name: Annotated[str, Field(pattern=f"^{NAME.pattern}$", description="Never used again once it is deleted.")]
+    description: Description = ""
+
+
+class TenantUpdate(Body):
+    description: Description
+
+
+def render(row: RowMapping) -> dict[str, Json]:
+    plain = {name: row[name] for name in ("name", "description", "state", "nodes", "version")}
+    return {**plain, "created_at": to_text(row["created_at"])}
+
+
+def _on(name: str) -> On:
+    return On(name, tenants.unknown(name), "tenant.read")
+
+
+@router.get("/tenants", responses=answers(Items[Tenant]))
+def list_tenants(
+    caller: CallerDep,
+    page: Annotated[Paging, Depends(paging(tuple(tenants.SORTS), tuple(Tenant.model_fields)))],
+    state: Literal["active", "suspended"] | None = None,
+) -> Response:
+    """The tenants that the caller may see."""
+    with caller.database.read() as connection:
+        found = tenants.page(connection, caller.visible("tenant.read"), state, page.window)
+    return page.answer(found, render)
+
+
+@router.post("/tenants", status_code=201, responses=answers(Tenant, 201, change=True))
+def create_tenant(wanted: NewTenant, change: Annotated[Change, Depends(change("tenant.create"))]) -> Response:
+    """Add a tenant; it has no nodes, no members and no quota yet."""
+
+    def act(connection: Connection, _because: Because) -> Done:
+        row = tenants.create(connection, wanted.name, wanted.description)
+        answer = Answer(render(row), 201, row["version"], f"/v1/tenants/{wanted.name}")
+        return Done(answer, f"tenant:{wanted.name}", "tenant.created", {"description": wanted.description})
+
+    return change.carry_out(On(wanted.name), act)
+
+
+@router.get("/tenants/{name}", responses=answers(Tenant, tagged=True))
+def show_tenant(request: Request, caller: CallerDep, name: TenantName) -> Response:
+    """One tenant."""
+    caller.require_sight("tenant.read", name, tenants.unknown(name))
+    with caller.database.read() as connection:
+        row = tenants.find(connection, name)
+    return shown(request, render(row), row["version"])
+
+
+@router.patch("/tenants/{name}", responses=answers(Tenant, change=True))
+def update_tenant(
+    name: TenantName, wanted: TenantUpdate, change: Annotated[Change, Depends(change("tenant.update"))]
+) -> Response:
+    """Change its description."""
+
+    def act(connection: Connection, _because: Because) -> Done:
+        row, changed = tenants.change(connection, name, change.if_version, description=wanted.description)
+        answer = Answer(render(row), version=row["version"], changed=changed)
+        return Done(answer, f"tenant:{name}", "tenant.updated", {"description": wanted.description})
+
+    return change.carry_out(_on(name), act)
+
+
+def _set_state(name: str, state: TenantState, event: str, change: Change) -> Response:
+    def act(connection: Connection, _because: Because) -> Done:
+        row, changed = tenants.change(connection, name, change.if_version, state=state)
+        return Done(Answer(render(row), version=row["version"], changed=changed), f"tenant:{name}", event)
+
+    return change.carry_out(_on(name), act)
+
+
+@router.post("/tenants/{name}/suspend", responses=answers(Tenant, change=True))
+def suspend_tenant(name: TenantName, change: Annotated[Change, Depends(change("tenant.suspend"))]) -> Response:
+    """Stop every change by its members; they go on seeing, and what runs goes on."""
+    return _set_state(name, TenantState.SUSPENDED, "tenant.suspended", change)
+
+
+@router.post("/tenants/{name}/resume", responses=answers(Tenant, change=True))
+def resume_tenant(name: TenantName, change: Annotated[Change, Depends(change("tenant.resume"))]) -> Response:
+    """Let its members change things again."""
+    return _set_state(name, TenantState.ACTIVE, "tenant.resumed", change)
+
+
+@router.delete("/tenants/{name}", status_code=204, responses=answers(None, 204, change=True))
+def delete_tenant(name: TenantName, change: Annotated[Change, Depends(change("tenant.delete"))]) -> Response:
+    """Remove a tenant that has nothing left; its name is never used again."""
+
+    def act(connection: Connection, _because: Because) -> Done:
+        tenants.delete(connection, name, change.if_version)
+        return Done(Answer(status=204), f"tenant:{name}", "tenant.deleted")
+
+    return change.carry_out(_on(name), act)

@@ -1,0 +1,32 @@
+"""A tenant: an institution that has a part of the machine."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+# Also a name in DNS, of a Kubernetes namespace, and of an HSM group: lower case, and no dot or underscore.
+NAME = re.compile(r"[a-z][a-z0-9-]{0,30}[a-z0-9]", re.ASCII)
+
+
+class TenantState(StrEnum):
+    ACTIVE = "active"
+    SUSPENDED = "suspended"
+    """Its members see everything and change nothing; what runs goes on."""
+    DELETED = "deleted"
+    """Kept so that nobody gets the name again: audit and events go by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """How much a tenant may have; None is no limit."""
+
+    nodes: int | None = None
+    open_operations: int | None = None
+    service_accounts: int | None = None
+
+
+def is_name(text: str) -> bool:
+    """A name for a tenant or a site."""
+    return NAME.fullmatch(text) is not None

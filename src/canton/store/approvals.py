@@ -1,0 +1,109 @@
+"""Changes that wait for a second person: asked for, approved or refused by somebody else, used once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, RowMapping
+
+from canton.domain.data import Json
+from canton.domain.errors import ApprovalNotUsable, UnknownApproval, WrongState
+from canton.store import identifiers
+from canton.store.database import SECOND, now
+from canton.store.listing import Slice, Visible, Window, fetch, visible_to
+from canton.store.schema import approval
+
+
+class ApprovalState(StrEnum):
+    PENDING = "pending"
+    APPROVED = "approved"
+    REFUSED = "refused"
+    USED = "used"
+    EXPIRED = "expired"
+
+
+_LIVE = (ApprovalState.PENDING, ApprovalState.APPROVED)
+# Whatever time has ended is expired, without anybody having to write it down.
+STATE = sa.case(
+    (sa.and_(approval.c.state.in_(_LIVE), approval.c.expires_at <= now()), ApprovalState.EXPIRED.value),
+    else_=approval.c.state,
+)
+_APPROVAL = sa.select(*(column for column in approval.c if column is not approval.c.state), STATE.label("state"))
+SORTS = {"id": approval.c.id, "created_at": approval.c.created_at}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The change, to the letter: ``request`` is the digest of method, path and body."""
+
+    permission: str
+    tenant: str | None
+    method: str
+    path: str
+    body: Json
+    request: str
+    reason: str
+
+
+def unknown(approval_id: str) -> UnknownApproval:
+    return UnknownApproval(
+        f"there is no approval {approval_id} that you may see; list those with: canton approval list",
+        approval=approval_id,
+    )
+
+
+def ask(connection: Connection, by: str, wanted: Wanted, seconds: float) -> str:
+    """The identifier to be approved; asking for the same again gives the same, while it waits."""
+    same = sa.and_(approval.c.requested_by == by, approval.c.request == wanted.request, STATE.in_(_LIVE))
+    waiting = connection.scalar(sa.select(approval.c.id).where(same))
+    if waiting is not None:
+        return str(waiting)
+    values = {name: getattr(wanted, name) for name in Wanted.__slots__}
+    values |= {"id": identifiers.fresh("ap"), "requested_by": by, "state": ApprovalState.PENDING}
+    until = now() + int(seconds * SECOND)
+    connection.execute(sa.insert(approval).values(values | {"created_at": now(), "expires_at": until}))
+    return str(values["id"])
+
+
+def page(connection: Connection, visible: Visible, filters: Sequence[sa.ColumnElement[bool]], window: Window) -> Slice:
+    query = _APPROVAL.where(visible_to(visible, approval.c.tenant), *filters)
+    return fetch(connection, query, window, SORTS, approval.c.id)
+
+
+def find(connection: Connection, approval_id: str, *, lock: bool = False) -> RowMapping:
+    query = _APPROVAL.where(approval.c.id == approval_id)
+    row = connection.execute(query.with_for_update() if lock else query).mappings().one_or_none()
+    if row is None:
+        raise unknown(approval_id)
+    return row
+
+
+def settle(connection: Connection, approval_id: str, state: ApprovalState, by: str, reason: str) -> RowMapping:
+    """Approve or refuse what waits."""
+    found = find(connection, approval_id, lock=True)
+    if found["state"] != ApprovalState.PENDING:
+        raise WrongState(f"approval {approval_id} is {found['state']}; only one that is pending can be {state}")
+    values = {"state": state, "decided_by": by, "decided_reason": reason}
+    connection.execute(sa.update(approval).where(approval.c.id == approval_id).values(values))
+    return find(connection, approval_id)
+
+
+def use(connection: Connection, approval_id: str, by: str, request: str) -> None:
+    """In the transaction of the change itself: if that fails, the approval stays good."""
+    row = connection.execute(_APPROVAL.where(approval.c.id == approval_id).with_for_update()).mappings().one_or_none()
+    if row is None or row["requested_by"] != by or row["request"] != request:
+        raise ApprovalNotUsable(
+            f"approval {approval_id} is not for this request by {by}: the same person repeats the same request, "
+            "to the letter",
+            approval=approval_id,
+        )
+    if row["state"] != ApprovalState.APPROVED:
+        raise ApprovalNotUsable(
+            f"approval {approval_id} is {row['state']}, not approved; see: canton approval show {approval_id}",
+            approval=approval_id,
+            state=row["state"],
+        )
+    connection.execute(sa.update(approval).where(approval.c.id == approval_id).values(state=ApprovalState.USED))

@@ -1,0 +1,130 @@
+"""A real server on loopback for every test that asks for one, and callers with tokens of a test issuer."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from http.client import HTTPConnection
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import pytest
+import uvicorn
+
+from canton import settings
+from canton.api.app import create_app
+from canton.api.hub import Hub
+from canton.api.services import Services
+from canton.drivers.oidc.verify import OidcVerifier
+from canton.policy.roles import BUILTIN
+from canton.store.database import Database, system_clock
+from tokens import Mint, mint
+
+
+@dataclass(frozen=True)
+class Reply:
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.text)
+
+    @property
+    def code(self) -> str | None:
+        """The code of the problem, if it is one."""
+        problem = self.headers.get("content-type", "").startswith("application/problem+json")
+        return self.json["code"] if problem else None
+
+
+@dataclass(frozen=True)
+class Api:
+    """A server, seen by one caller; ``as_`` gives the same server seen by another."""
+
+    url: str
+    mint: Mint
+    services: Services
+    token: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def as_(self, user: str, *roles: str, **claims: Any) -> Api:
+        return replace(self, token=self.mint.token(user, roles, **claims))
+
+    def call(self, method: str, path: str, body: Any = None, *, reason: str | None = None, **headers: str) -> Reply:
+        sent = {**self.headers, **{name.replace("_", "-"): value for name, value in headers.items()}}
+        if self.token is not None:
+            sent.setdefault("Authorization", f"Bearer {self.token}")
+        if reason is not None:
+            sent["Canton-Reason"] = quote(reason)
+        raw = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
+        if raw is not None:
+            sent.setdefault("Content-Type", "application/json")
+        where = urlsplit(self.url)
+        connection = HTTPConnection(where.hostname or "", where.port, timeout=30)
+        try:
+            connection.request(method, path, raw, sent)
+            answer = connection.getresponse()
+            lowered = {name.lower(): value for name, value in answer.getheaders()}
+            return Reply(answer.status, lowered, answer.read().decode())
+        finally:
+            connection.close()
+
+    def get(self, path: str, **headers: str) -> Reply:
+        return self.call("GET", path, **headers)
+
+    def post(self, path: str, body: Any = None, reason: str | None = "a test", **headers: str) -> Reply:
+        return self.call("POST", path, body, reason=reason, **headers)
+
+
+def made_services(database: Database, tokens: Mint, **changed: Any) -> Services:
+    """``changed`` are fields of Services; settings may be given as a mapping of dotted names."""
+    configured = settings.load({}, str(database.engine.url))
+    given = Services(database, OidcVerifier([tokens.settings]), BUILTIN, configured, Hub(database), system_clock)
+    return replace(given, **changed)
+
+
+@contextmanager
+def serving(services: Services, tokens: Mint) -> Iterator[Api]:
+    config = uvicorn.Config(create_app(services), host="127.0.0.1", port=0, log_config=None, lifespan="on")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    deadline = time.monotonic() + 20
+    while not server.started:
+        assert thread.is_alive(), "the server did not start"
+        assert time.monotonic() < deadline, "the server did not start in time"
+        time.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    try:
+        yield Api(f"http://127.0.0.1:{port}", tokens, services)
+    finally:
+        server.should_exit = True
+        thread.join(20)
+
+
+@pytest.fixture(scope="session")
+def tokens() -> Iterator[Mint]:
+    with mint() as made:
+        yield made
+
+
+@pytest.fixture
+def services(database: Database, tokens: Mint) -> Services:
+    return made_services(database, tokens)
+
+
+@pytest.fixture
+def api(services: Services, tokens: Mint) -> Iterator[Api]:
+    """A server without any caller; ``admin`` is the provider's."""
+    with serving(services, tokens) as running:
+        yield running
+
+
+@pytest.fixture
+def admin(api: Api) -> Api:
+    return api.as_("root", "canton-provider-admin")

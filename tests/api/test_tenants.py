@@ -1,0 +1,164 @@
+"""Tenants through the API: made, seen, suspended, resumed and deleted, and what the audit says of it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from api.conftest import Api
+from canton.domain.lifecycle import NodeState
+from canton.domain.node import Node
+from canton.store import audit, nodes
+from canton.store.listing import Window
+
+
+def make(admin: Api, *names: str) -> None:
+    for name in names:
+        assert admin.post("/v1/tenants", {"name": name}).status == 201
+
+
+def test_a_tenant_is_made_and_shown(admin: Api) -> None:
+    made = admin.post("/v1/tenants", {"name": "psi", "description": "Paul Scherrer Institute"})
+    assert made.status == 201
+    assert made.headers["location"] == "/v1/tenants/psi"
+    assert {**made.json, "created_at": "…"} == {
+        "name": "psi",
+        "description": "Paul Scherrer Institute",
+        "state": "active",
+        "nodes": 0,
+        "version": 1,
+        "created_at": "…",
+    }
+    assert admin.get("/v1/tenants/psi").json == made.json
+    assert admin.get("/v1/tenants").json == {"items": [made.json], "next": None}
+
+
+def test_members_see_their_own_and_strangers_nothing(admin: Api) -> None:
+    make(admin, "psi", "cscs")
+    member = admin.as_("ann", "canton-tenant-operator:psi")
+    assert [each["name"] for each in member.get("/v1/tenants").json["items"]] == ["psi"]
+    assert admin.as_("eve").get("/v1/tenants").json["items"] == []
+
+
+def test_a_foreign_tenant_answers_as_an_absent_one(admin: Api) -> None:
+    make(admin, "psi", "cscs")
+    member = admin.as_("ann", "canton-tenant-operator:psi")
+    for method, path in (("GET", ""), ("PATCH", ""), ("DELETE", ""), ("POST", "/suspend")):
+        body = {"description": "x"} if method == "PATCH" else None
+        foreign = member.call(method, f"/v1/tenants/cscs{path}", body, reason="x")
+        absent = member.call(method, f"/v1/tenants/none{path}", body, reason="x")
+        assert foreign.status == absent.status == 404
+        assert without(foreign.json, "cscs") == without(absent.json, "none")
+
+
+def without(problem: dict[str, object], name: str) -> str:
+    return str({key: value for key, value in problem.items() if key != "request"}).replace(name, "…")
+
+
+def test_what_is_seen_but_not_allowed_is_forbidden_with_the_rule(admin: Api) -> None:
+    make(admin, "psi")
+    refused = admin.as_("ann", "canton-tenant-operator:psi").call("DELETE", "/v1/tenants/psi", reason="x")
+    assert (refused.status, refused.code) == (403, "forbidden")
+    assert refused.json["details"] == {"permission": "tenant.delete", "rule": "not-granted", "tenant": "psi"}
+
+
+def test_suspended_members_see_and_change_nothing(admin: Api) -> None:
+    make(admin, "psi")
+    member = admin.as_("ann", "canton-tenant-admin:psi")
+    assert member.call("PATCH", "/v1/tenants/psi", {"description": "one"}).status == 200
+    assert admin.post("/v1/tenants/psi/suspend").json["state"] == "suspended"
+    refused = member.call("PATCH", "/v1/tenants/psi", {"description": "two"})
+    assert (refused.status, refused.json["details"]["rule"]) == (403, "tenant-suspended")
+    assert member.get("/v1/tenants/psi").json["description"] == "one"
+    assert admin.post("/v1/tenants/psi/resume").json["state"] == "active"
+    assert member.call("PATCH", "/v1/tenants/psi", {"description": "two"}).status == 200
+
+
+def test_doing_nothing_is_success_and_said(admin: Api) -> None:
+    make(admin, "psi")
+    before = admin.post("/v1/tenants/psi/suspend")
+    again = admin.post("/v1/tenants/psi/suspend")
+    assert (again.status, again.headers["canton-unchanged"]) == (200, "true")
+    assert "canton-unchanged" not in before.headers
+    assert again.json == before.json
+
+
+def test_a_tenant_with_nodes_is_not_deleted(admin: Api) -> None:
+    make(admin, "psi")
+    with admin.services.database.write() as connection:
+        nodes.add(connection, [Node("x1000c0s0b0n0", 1, NodeState.ASSIGNED, "psi", 1)])
+    refused = admin.call("DELETE", "/v1/tenants/psi", reason="contract ended")
+    assert (refused.status, refused.code, refused.json["details"]) == (409, "not-empty", {"tenant": "psi", "nodes": 1})
+    assert admin.get("/v1/tenants/psi").status == 200
+
+
+def test_a_deleted_tenant_is_gone_and_its_name_stays_taken(admin: Api) -> None:
+    make(admin, "psi")
+    assert admin.call("DELETE", "/v1/tenants/psi", reason="contract ended").status == 204
+    assert admin.get("/v1/tenants/psi").code == "unknown-tenant"
+    assert admin.get("/v1/tenants").json["items"] == []
+    assert admin.post("/v1/tenants", {"name": "psi"}).code == "already-exists"
+
+
+def test_deleting_needs_a_reason(admin: Api) -> None:
+    make(admin, "psi")
+    assert admin.call("DELETE", "/v1/tenants/psi").code == "reason-required"
+    assert admin.get("/v1/tenants/psi").status == 200
+
+
+def test_a_version_that_moved_is_not_overwritten(admin: Api) -> None:
+    make(admin, "psi")
+    tag = admin.get("/v1/tenants/psi").headers["etag"]
+    first = admin.call("PATCH", "/v1/tenants/psi", {"description": "one"}, If_Match=tag)
+    second = admin.call("PATCH", "/v1/tenants/psi", {"description": "two"}, If_Match=tag)
+    assert (first.status, second.status, second.code) == (200, 412, "version-mismatch")
+    assert admin.get("/v1/tenants/psi", If_None_Match=first.headers["etag"]).status == 304
+
+
+def test_the_same_key_gives_the_first_answer_again(admin: Api) -> None:
+    first = admin.post("/v1/tenants", {"name": "psi"}, Idempotency_Key="k")
+    again = admin.post("/v1/tenants", {"name": "psi"}, Idempotency_Key="k")
+    assert (again.status, again.json, again.headers["location"]) == (201, first.json, first.headers["location"])
+    assert admin.post("/v1/tenants", {"name": "cscs"}, Idempotency_Key="k").code == "idempotency-key-reused"
+
+
+@pytest.mark.parametrize("name", ["PSI", "p", "psi_1", "-psi", "psi-", "a" * 33, "psi\n", "../x", ""])
+def test_a_wrong_name_is_refused_with_where_it_is(admin: Api, name: str) -> None:
+    refused = admin.post("/v1/tenants", {"name": name})
+    assert (refused.status, refused.code) == (400, "invalid-request")
+    assert refused.json["details"]["errors"][0]["where"] == "body.name"
+
+
+def test_pages_follow_each_other_without_gap_or_double(admin: Api) -> None:
+    names = sorted(f"tenant-{n}" for n in range(7))
+    make(admin, *names)
+    for sort, expected in (("name", names), ("-name", names[::-1]), ("created_at", names)):
+        seen: list[str] = []
+        after = ""
+        for _ in range(4):
+            page = admin.get(f"/v1/tenants?limit=3&sort={sort}&fields=name{after}").json
+            seen += [each["name"] for each in page["items"]]
+            if page["next"] is None:
+                break
+            after = f"&after={page['next']}"
+        assert seen == expected
+        assert admin.get(f"/v1/tenants?limit=3&sort=state{after}").code == "invalid-request"
+        assert admin.get(f"/v1/tenants?limit=3&state=active&sort={sort}{after}").code == "invalid-cursor"
+
+
+def test_granted_and_refused_changes_are_in_the_audit(admin: Api) -> None:
+    make(admin, "psi")
+    admin.as_("eve").call("DELETE", "/v1/tenants/psi", reason="for fun")
+    admin.call("DELETE", "/v1/tenants/none", reason="tidying")
+    with admin.services.database.read() as connection:
+        records = audit.page(connection, None, [], Window(10, "seq", descending=True)).rows
+        audit.verify(connection)
+    told = [(row["actor"], row["action"], row["reason"], json.loads(row["details"])) for row in records]
+    outcomes = [(actor, action, reason, d["decision"], d["rule"], d["outcome"]) for actor, action, reason, d in told]
+    assert outcomes == [
+        ("test:root", "tenant.delete", "tidying", "granted", "provider:provider-admin", "unknown-tenant"),
+        ("test:eve", "tenant.delete", "for fun", "refused", "no-bindings", "refused"),
+        ("test:root", "tenant.create", "a test", "granted", "provider:provider-admin", "done"),
+    ]
+    assert all(details["request"] for *_, details in told)
