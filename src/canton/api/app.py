@@ -7,6 +7,7 @@ from starlette.middleware.gzip import GZipMiddleware
 
 from canton import __version__
 from canton.api import problems
+from canton.api.openapi import describe
 from canton.api.services import Services
 from canton.api.v1 import ROUTERS
 
@@ -26,7 +27,9 @@ def create_app(services: Services) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         separate_input_output_schemas=False,
+        generate_unique_id_function=lambda route: route.name,
     )
+    app.openapi = describe(app)  # type: ignore[method-assign]  # FastAPI's own way to say it
     app.state.services = services
     problems.install(app)
     for router in ROUTERS:

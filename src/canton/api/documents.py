@@ -40,6 +40,7 @@ class Problem(BaseModel):
     details: dict[str, Any]
 
 
+PROBLEM = "#/components/schemas/Problem"
 _PROBLEMS = {
     400: "The request is malformed.",
     401: "There is no token, or not a good one.",
@@ -60,7 +61,7 @@ def answers(
     model: Any, status: int = 200, *, change: bool = False, tagged: bool = False
 ) -> dict[int | str, dict[str, Any]]:
     """What a route may answer, for OpenAPI: rows are rendered by hand, and tests hold them to these models."""
-    problem = {"model": Problem, "content": {MEDIA_TYPE: {}}}
+    problem = {"content": {MEDIA_TYPE: {"schema": {"$ref": PROBLEM}}}}
     expected: dict[str, Any] = {"description": "Done." if change else "Found."}
     if model is not None:
         expected["model"] = model

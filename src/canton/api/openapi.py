@@ -1,0 +1,62 @@
+"""The API's description, put right where FastAPI's own does not say what we do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from canton.api.documents import PROBLEM, Problem
+
+
+def describe(app: FastAPI) -> Callable[[], dict[str, Any]]:
+    """Made when first asked for, once."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            spec = get_openapi(
+                title=app.title,
+                version=app.version,
+                description=app.description,
+                routes=app.routes,
+                tags=app.openapi_tags,
+            )
+            schemas = spec["components"]["schemas"]
+            schemas["Problem"] = Problem.model_json_schema(ref_template=PROBLEM.replace("Problem", "{model}"))
+            for unused in ("HTTPValidationError", "ValidationError"):
+                schemas.pop(unused, None)
+            _allow_sparse_items(schemas)
+            for operation in operations(spec):
+                # A request that is not valid gets a problem with status 400, as any other mistake of the caller.
+                operation["responses"].pop("422", None)
+                for parameter in operation.get("parameters", ()):
+                    parameter["schema"] = _present(parameter["schema"])
+            app.openapi_schema = spec
+        return app.openapi_schema
+
+    return openapi
+
+
+def operations(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for methods in spec["paths"].values():
+        yield from methods.values()
+
+
+def _allow_sparse_items(schemas: dict[str, Any]) -> None:
+    """With ``fields`` an item has only those, so in a list no field must be there."""
+    for name, schema in schemas.items():
+        if name.startswith("Items_"):
+            whole = schemas[schema["properties"]["items"]["items"]["$ref"].rpartition("/")[2]]
+            sparse = {key: value for key, value in whole.items() if key != "required"}
+            schema["properties"]["items"]["items"] = sparse
+
+
+def _present(schema: dict[str, Any]) -> dict[str, Any]:
+    """A parameter is there or not; it is never null."""
+    choices = [choice for choice in schema.get("anyOf", ()) if choice != {"type": "null"}]
+    if len(choices) != 1:
+        return schema
+    kept = {name: value for name, value in schema.items() if name not in ("anyOf", "title", "description")}
+    return {**kept, **choices[0]}
