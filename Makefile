@@ -24,8 +24,8 @@ $(ready): requirements/dev.txt pyproject.toml
 	$(bin)/python -m compileall -q src tests
 	@touch $@
 
-demo: $(ready) ## play a short story: plan, run, kill -9, take over
-	@$(bin)/python -m demo.story
+demo: $(ready) ## a server, two tenants, three people, a worker killed half-way; ONCE=1 ends after it
+	@ONCE=$(ONCE) $(bin)/python -m demo.story
 
 test: $(ready) ## run every test that needs neither root nor a server that is not there
 	$(bin)/pytest -n $(JOBS) --dist worksteal $(TESTS)

@@ -1,147 +1,159 @@
-"""`make demo`: a plan is made, run, its worker killed with -9 half-way, and finished by another.
+"""`make demo`: one machine, two tenants, three people, and a worker that is killed half-way.
 
-The power service is a folder with one file a node, so that it outlives the workers. Every line is checked: the story
-ends with exit status 0 only if all of it held.
+Every command is shown as typed, and what it prints is checked: a line that does not hold ends the story with a status
+that is not 0. With ONCE=1 it ends there; otherwise server and worker stay up for whoever wants to try.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
-import shlex
+import re
+import shutil
 import signal
-import subprocess
+import socket
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from canton.contracts.guard import Guard
-from canton.contracts.power import PowerState
-from canton.domain.errors import StepFailure
-from canton.domain.lifecycle import NodeState
-from canton.domain.node import Node
-from canton.domain.nodeset import expand, fold
-from canton.operations.catalog.power_nodes import Seen, plan_power
-from canton.operations.kinds import Pace, register
-from canton.operations.steps.set_power import SetPower
-from canton.operations.submit import Submission, dry_run, submit
-from canton.operations.worker import Settings, Worker
-from canton.store import journal, nodes
-from canton.store.database import Database, open_database
+from demo.stage import PEOPLE, Stage, wait
 
-NODES = "x1000c0s[0-3]b0n[0-1]"
+PORT = 8700
+PSI = "x1000c0s[0-2]b0n[0-1]"
 
 
-class FolderPower:
-    """One file a node; it takes its time."""
+class Story:
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def tell(self, url: str) -> None:
+        self.say("Three people log in by device code, each into a context of their own.")
+        for who, roles in PEOPLE.items():
+            self.stage.log_in(who, url)
+            print(f"    {who}: {', '.join(roles) or 'no role at all'}")
+        self.set_up()
+        self.who_may_what()
+        self.kill_half_way()
+        self.look_back()
 
-    async def states(self, names: Sequence[str]) -> Mapping[str, PowerState | StepFailure]:
-        return {name: PowerState((self.folder / name).read_text()) for name in names}
+    def set_up(self) -> None:
+        self.say("Rosa runs the centre. She adds two tenants and imports a few nodes.")
+        self.play("canton site create alps --context rosa")
+        self.play("canton tenant create psi --description 'Paul Scherrer Institute' --context rosa")
+        self.play("canton tenant create cscs --description 'Centre for Supercomputing' --context rosa")
+        self.play("canton node import nodes.csv --site alps --context rosa", expect="10 added")
+        self.play("canton tenant list --context rosa", expect="cscs.*psi")
+        self.play("canton node list --context rosa", expect="x1000c0s3b0n0")
 
-    async def switch(self, names: Sequence[str], to: PowerState, guard: Guard) -> Mapping[str, StepFailure]:
-        for name in names:
-            await asyncio.sleep(0.2)
-            guard()
-            (self.folder / name).write_text(to)
-            print(f"    power service: {name} is {to}", flush=True)
-        return {}
+    def who_may_what(self) -> None:
+        self.say("Ann works for PSI. Who does Canton take her for, and what may she do?")
+        self.play("canton whoami --context ann", expect="tenant-operator")
+        self.play("canton can-i node power --tenant psi --context ann", expect="yes")
+        self.play("canton can-i tenant delete --tenant psi --context ann", expect="no", status=4)
+        self.say("She sees her own part of the machine. Another tenant's is, for her, not there.")
+        self.play("canton tenant list --context ann", expect="psi", never="cscs")
+        self.play("canton node list --context ann", expect="x1000c0s0b0n0", never="x1000c0s3b0n0")
+        self.play("canton tenant show cscs --context ann", expect="no tenant", status=3)
+        self.say("Eve has an account and no role. Zero roles see nothing.")
+        self.play("canton tenant list --context eve", never="psi")
+        self.play(f"canton node power off '{PSI}' --reason 'for fun' --yes --context eve", status=3)
 
+    def kill_half_way(self) -> None:
+        self.say("Ann plans to switch her nodes on. The server says what it would do, and nothing happens yet.")
+        planned = self.play(f"canton node power on '{PSI}' --dry-run --context ann", expect="sha256:")
+        digest = self.find(r"sha256:[0-9a-f]{64}", planned)
+        self.say("She runs exactly that plan. A worker takes it, and we kill it with -9 half-way.")
+        worker = self.stage.start_worker()
+        started = self.play(
+            f"canton node power on '{PSI}' --plan {digest} --reason 'beam time' --no-wait --context ann"
+        )
+        operation = self.find(r"op_[0-9a-f]+", started)
+        wait(lambda: self.stage.switched_on() >= 2, "two nodes switched on")
+        worker.send_signal(signal.SIGKILL)
+        worker.wait()
+        on = self.stage.switched_on()
+        print(f"\n    kill -9 {worker.pid}: {on} of 6 nodes are on, and nobody was told of the last")
+        self.expect(on < 6, "the worker was killed half-way")
+        self.say("Another worker waits for the lease to run out, looks at the devices, and goes on.")
+        self.stage.start_worker()
+        self.play(f"canton operation follow {operation} --context ann", expect="done")
+        self.play("canton node list --context ann", expect="on")
+        self.expect(self.stage.switched_on() == 6, "all nodes are on")
 
-def work(url: str, folder: Path) -> None:
-    """A worker process."""
-    kind = SetPower(FolderPower(folder), Pace(batch=2, poll=0.1, settle=0.5))
-    worker = Worker(open_database(url), register(kind), Settings(lease=1.5, per_device=1))
-    asyncio.run(worker.run(asyncio.Event()))
+    def look_back(self) -> None:
+        self.say("What happened is on record, who did it and why, and the chain of records is whole.")
+        self.play("canton audit list --limit 6 --context rosa", expect="beam time")
+        self.play("canton audit verify", expect="intact")
 
+    def say(self, text: str) -> None:
+        print(f"\n# {text}", flush=True)
 
-def tell() -> None:
-    with tempfile.TemporaryDirectory(prefix="canton-demo-") as temporary:
-        folder = Path(temporary)
-        url = f"sqlite:///{folder / 'canton.db'}"
-        os.environ["CANTON_DATABASE"] = url
-        play("canton db upgrade")
-        play(f"canton nodeset count '{NODES}'")
-        database = open_database(url)
-        try:
-            _power_on(database, folder, url)
-        finally:
-            database.close()
-        play("canton audit verify")
-        play("canton db check")
+    def play(self, command: str, *, expect: str = "", never: str | None = None, status: int = 0) -> str:
+        print(f"\n$ {command}", flush=True)
+        ran = self.stage.run(command)
+        print("".join(f"  {line}\n" for line in ran.stdout.splitlines()), end="", flush=True)
+        self.expect(ran.returncode == status, f"the command ended with {status}, not {ran.returncode}")
+        self.find(f"(?s){expect}", ran.stdout)
+        self.expect(never is None or never not in ran.stdout, f'it does not say "{never}"')
+        return ran.stdout
 
+    def find(self, pattern: str, text: str) -> str:
+        found = re.search(pattern, text)
+        if found is None:
+            raise SystemExit(f'the story did not hold: it says "{pattern}"')
+        return found[0]
 
-def _power_on(database: Database, folder: Path, url: str) -> None:
-    names = expand(NODES)
-    for name in names:
-        (folder / name).write_text("off")
-    with database.write() as connection:
-        nodes.add(connection, [Node(name, n, NodeState.FREE, None, 1) for n, name in enumerate(names)])
-        found = nodes.find(connection, names)
-
-    say(f"A plan to power on {fold(names)}, as data, before anything happens:")
-    plan = dry_run(database, plan_power(Seen(found, dict.fromkeys(names, "off"), "power"), "on"))
-    print(f"    {len(plan.steps)} steps, each done only when the power service shows {dict(plan.steps[0].goal)}")
-    print(f"    {plan.digest}")
-
-    say("Execute exactly that plan. A worker takes it, and we kill it with -9 half-way:")
-    because = Submission("demo", "to show that it survives", NODES, key="once", reviewed=plan.digest)
-    operation = submit(database, plan, because).operation
-    command = [sys.executable, "-m", "demo.story", "worker", url, str(folder)]
-    with subprocess.Popen(command) as first:
-        wait(lambda: switched_on(folder, names) >= 3)
-        first.send_signal(signal.SIGKILL)
-    print(f"    killed; {switched_on(folder, names)} of {len(names)} nodes are on, and Canton was not told of the last")
-
-    say("Another worker waits for the lease to run out, looks at the devices, and goes on:")
-    with subprocess.Popen(command) as second:
-        wait(lambda: _state(database, operation) == "done")
-        second.send_signal(signal.SIGKILL)
-    with database.read() as connection:
-        rows = journal.steps(connection, operation)
-    acts = sum(row.acts for row in rows)
-    print(f"    operation {operation} is done: {len(rows)} steps, {acts} requests to the power service")
-    expect(switched_on(folder, names) == len(names), "all nodes are on")
-    expect(all(row.evidence == {"power": "on"} for row in rows), "every step holds what was seen")
-
-
-def switched_on(folder: Path, names: Sequence[str]) -> int:
-    return sum((folder / name).read_text() == "on" for name in names)
-
-
-def _state(database: Database, operation: str) -> str:
-    with database.read() as connection:
-        return journal.find(connection, operation).state
-
-
-def play(command: str) -> None:
-    print(f"\n$ {command}", flush=True)
-    canton = Path(sys.executable).with_name("canton")
-    subprocess.run([canton, *shlex.split(command)[1:]], check=True)
+    def expect(self, held: bool, what: str) -> None:
+        if not held:
+            raise SystemExit(f"the story did not hold: {what}")
 
 
-def say(text: str) -> None:
-    print(f"\n{text}", flush=True)
+def free_port() -> int:
+    """The usual one, or any if somebody has it."""
+    for port in (PORT, 0):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return int(probe.getsockname()[1])
+    raise SystemExit("no port is free on 127.0.0.1")
 
 
-def expect(held: bool, what: str) -> None:
-    if not held:
-        raise SystemExit(f"the story did not hold: {what}")
+def stay(folder: Path, url: str) -> None:
+    print(f"""
+# The server stays up at {url} with a worker. From a second shell:
+
+    . {os.path.relpath(folder / "env")}
+    canton tenant list --context rosa            # also: --context ann, --context eve
+    canton can-i tenant delete --tenant psi --context ann
+    canton node power off '{PSI}' --reason 'good night' --context ann
+    canton event follow --context rosa           # in a third shell
+    canton --help
+
+Ctrl-C ends it.""")
+    try:
+        while True:
+            time.sleep(3600)
+    except KeyboardInterrupt:
+        print()
 
 
-def wait(condition: Callable[[], bool], seconds: float = 30.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        expect(time.monotonic() < deadline, "it came to its end in time")
-        time.sleep(0.05)
+def main() -> None:
+    folder = Path("build/demo").resolve()
+    shutil.rmtree(folder, ignore_errors=True)
+    stage = Stage(folder, free_port())
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    began = time.monotonic()
+    try:
+        stage.build()
+        url = stage.start()
+        Story(stage).tell(url)
+        print(f"\n# Every line of the story held ({time.monotonic() - began:.0f} s).", flush=True)
+        if not os.environ.get("ONCE"):
+            stay(folder, url)
+    finally:
+        stage.stop()
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["worker"]:
-        work(sys.argv[2], Path(sys.argv[3]))
-    else:
-        tell()
+    main()
