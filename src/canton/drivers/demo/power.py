@@ -1,0 +1,70 @@
+"""Power of nodes as one file a node: its name is the node's, its text is ``on``, ``off`` or ``unknown``."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from canton.contracts.guard import Guard
+from canton.contracts.power import PowerState
+from canton.domain.errors import InvalidXname, PermanentFailure, StepFailure, TemporaryFailure
+from canton.domain.xname import parse
+
+LONGEST = 64
+
+
+class FolderPower:
+    """A node without a file is not known to this site. ``latency`` is how long a switch takes for each node."""
+
+    def __init__(self, folder: Path, latency: float = 0.0) -> None:
+        self.folder = folder
+        self.latency = latency
+
+    async def states(self, nodes: Sequence[str]) -> Mapping[str, PowerState | StepFailure]:
+        return await asyncio.to_thread(lambda: {node: self._read(node) for node in nodes})
+
+    async def switch(self, nodes: Sequence[str], to: PowerState, guard: Guard) -> Mapping[str, StepFailure]:
+        refused: dict[str, StepFailure] = {}
+        for node in nodes:
+            if self.latency:
+                await asyncio.sleep(self.latency)
+            seen = await asyncio.to_thread(self._read, node)
+            if isinstance(seen, StepFailure):
+                refused[node] = seen
+                continue
+            guard()
+            await asyncio.to_thread(self._write, node, to)
+        return refused
+
+    def _read(self, node: str) -> PowerState | StepFailure:
+        try:
+            # A name that is no xname could lead out of the folder.
+            written = (self.folder / str(parse(node))).read_text(encoding="utf-8")[:LONGEST].strip()
+            return PowerState(written)
+        except (FileNotFoundError, InvalidXname):
+            return PermanentFailure(
+                f'{node} has no power: {self.folder} holds no file of that name; write "off" into one', node=node
+            )
+        except (OSError, UnicodeDecodeError) as error:
+            raise TemporaryFailure(f"cannot read the power of {node} in {self.folder}: {error}", node=node) from error
+        except ValueError:
+            return PowerState.UNKNOWN
+
+    def _write(self, node: str, to: PowerState) -> None:
+        """Whole or not at all: a worker may be killed at any instant."""
+        try:
+            number, temporary = tempfile.mkstemp(prefix=".", dir=self.folder)
+        except OSError as error:
+            raise TemporaryFailure(f"cannot switch {node} in {self.folder}: {error}", node=node) from error
+        try:
+            with os.fdopen(number, "w", encoding="utf-8") as file:
+                file.write(to)
+            Path(temporary).replace(self.folder / node)
+        except OSError as error:
+            with suppress(OSError):
+                Path(temporary).unlink()
+            raise TemporaryFailure(f"cannot switch {node} in {self.folder}: {error}", node=node) from error

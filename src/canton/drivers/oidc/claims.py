@@ -1,0 +1,99 @@
+"""What a genuine token says: whether it is an access token, for us, now, and about whom."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+
+from canton.contracts.identity import Identity
+from canton.domain.errors import TokenExpired, TokenInvalid
+from canton.drivers.oidc.issuer import IssuerSettings
+from canton.drivers.oidc.mapping import bindings_of, values_at
+from canton.drivers.oidc.token import UnverifiedToken
+
+SECOND = 1_000_000
+# No "/" and no ":": a principal is <issuer>:<username> and a group is <issuer>:group/<group>, so that a person who may
+# choose a username could otherwise be a group.
+_USERNAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@+-]{0,127}", re.ASCII)
+_SUBJECT = re.compile(r"[\x21-\x7e]{1,255}", re.ASCII)
+# Claims of ID and logout tokens (OpenID Connect Core §2, Back-Channel Logout §2.4).
+_NOT_OF_ACCESS_TOKENS = ("nonce", "at_hash", "c_hash", "events")
+
+
+def identify(token: UnverifiedToken, issuer: IssuerSettings, now: float) -> Identity:
+    """Of a token whose signature is right."""
+    claims = token.claims
+    _check_kind(token)
+    _check_audience(claims, issuer)
+    expires_at = _check_times(claims, issuer, now)
+    username = _text(claims, issuer.username_claim, _USERNAME, issuer)
+    return Identity(
+        issuer=issuer.name,
+        username=username,
+        subject=_text(claims, "sub", _SUBJECT, issuer),
+        name=_name(claims) or username,
+        expires_at=expires_at,
+        groups=frozenset(group.removeprefix("/") for group in values_at(claims, issuer.groups_claim)),
+        claims_bindings=bindings_of(claims, issuer.mapping),
+    )
+
+
+def _check_kind(token: UnverifiedToken) -> None:
+    """Keycloak writes the kind into the payload and JWT into every header; RFC 9068 writes at+jwt into the header."""
+    if token.kind not in (None, "jwt", "at+jwt"):
+        raise TokenInvalid("the token's typ is neither JWT nor at+jwt; send an access token")
+    kind = token.claims.get("typ")
+    if kind is not None:
+        if not isinstance(kind, str) or kind.lower() != "bearer":
+            raise TokenInvalid(
+                "the token is not an access token (perhaps an ID or a refresh token); send the access token"
+            )
+    elif token.kind != "at+jwt" and any(claim in token.claims for claim in _NOT_OF_ACCESS_TOKENS):
+        raise TokenInvalid("the token looks like an ID token; send the access token")
+
+
+def _check_audience(claims: Mapping[str, object], issuer: IssuerSettings) -> None:
+    if not set(values_at(claims, "aud")) & set(issuer.audience):
+        wanted = " or ".join(f'"{audience}"' for audience in issuer.audience)
+        raise TokenInvalid(
+            f"the token is not meant for Canton: its audience must hold {wanted}; see the client's mappers"
+        )
+
+
+def _check_times(claims: Mapping[str, object], issuer: IssuerSettings, now: float) -> int:
+    expires, starts, issued = (_instant(claims, claim) for claim in ("exp", "nbf", "iat"))
+    if expires is None:
+        raise TokenInvalid("the token never expires (no exp); Canton takes short-lived tokens only")
+    if now >= expires + issuer.skew:
+        raise TokenExpired("the token has run out; log in again, or refresh it")
+    for instant in (starts, issued):
+        if instant is not None and instant > now + issuer.skew:
+            raise TokenInvalid("the token is from the future; compare the clocks of the issuer and of this server")
+    if expires - (now if issued is None else issued) > issuer.longest_lifetime:
+        raise TokenInvalid(f"the token lives longer than {issuer.longest_lifetime} s; ask the issuer for a shorter one")
+    return int(expires * SECOND)
+
+
+def _instant(claims: Mapping[str, object], claim: str) -> float | None:
+    value = claims.get(claim)
+    if value is None:
+        return None
+    # NaN and 1e999 are numbers for Python's reader of JSON, and neither before nor after any instant.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+        raise TokenInvalid(f"the token's {claim} is not an instant in seconds; get one from the issuer")
+    return value
+
+
+def _text(claims: Mapping[str, object], claim: str, wanted: re.Pattern[str], issuer: IssuerSettings) -> str:
+    value = claims.get(claim)
+    if not isinstance(value, str) or not wanted.fullmatch(value):
+        raise TokenInvalid(
+            f"the token of issuer {issuer.name} has no usable {claim}; wanted {wanted.pattern}. Is the claim mapped?"
+        )
+    return value
+
+
+def _name(claims: Mapping[str, object]) -> str:
+    value = claims.get("name")
+    return value[:200].strip() if isinstance(value, str) and value.isprintable() else ""

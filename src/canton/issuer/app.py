@@ -1,0 +1,161 @@
+"""The application: routes, headers, and a loud word about what this is not."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import JSONResponse
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from canton.issuer import devices, families, keys
+from canton.issuer.browser import Browser
+from canton.issuer.exchange import DEVICE_CODE, Exchange
+from canton.issuer.forms import Form
+from canton.issuer.oauth import OAuthError
+from canton.issuer.requests import SCOPES, known_scope
+from canton.issuer.settings import ALGORITHMS, EmbeddedIssuer
+from canton.issuer.state import State, tidy
+
+_log = logging.getLogger(__name__)
+
+
+def create_issuer(settings: EmbeddedIssuer, clock: Callable[[], float] = time.time) -> FastAPI:
+    """An application to mount at the path of ``settings.url``."""
+    state = State(settings.state)
+    keys.make_sure_of_key(state, settings.algorithm)
+    _log.warning(
+        "EMBEDDED ISSUER at %s: for demos and laptops only. It keeps passwords and signing keys on this machine; in "
+        "production use a real issuer such as Keycloak.",
+        settings.url,
+    )
+    app = FastAPI(title="Canton's embedded issuer", openapi_url=None)
+    app.add_middleware(_Careful, host=settings.parts.netloc)
+    app.add_exception_handler(OAuthError, _problem)
+    _add_routes(app, _Endpoints(settings, state, clock), Browser(settings, state, clock))
+    return app
+
+
+def _add_routes(app: FastAPI, endpoints: _Endpoints, browser: Browser) -> None:
+    routes: tuple[tuple[str, str, Callable[..., Any]], ...] = (
+        ("GET", "/.well-known/openid-configuration", endpoints.discovery),
+        ("GET", "/jwks", endpoints.jwks),
+        ("POST", "/token", endpoints.token),
+        ("POST", "/revoke", endpoints.revoke),
+        ("POST", "/device_authorization", endpoints.start_device),
+        ("GET", "/authorize", browser.ask_to_log_in),
+        ("POST", "/authorize", browser.log_in),
+        ("GET", "/device", browser.ask_for_device),
+        ("POST", "/device", browser.decide_on_device),
+    )
+    for method, path, endpoint in routes:
+        app.add_api_route(path, endpoint, methods=[method], response_model=None)
+
+
+class _Endpoints:
+    """The routes that programs call."""
+
+    def __init__(self, issuer: EmbeddedIssuer, state: State, clock: Callable[[], float]) -> None:
+        self._issuer = issuer
+        self._state = state
+        self._clock = clock
+        self._exchange = Exchange(issuer, state, clock)
+
+    def discovery(self) -> dict[str, Any]:
+        url, ways = self._issuer.url, ["none", "client_secret_basic", "client_secret_post"]
+        return {
+            "issuer": url,
+            "authorization_endpoint": f"{url}/authorize",
+            "token_endpoint": f"{url}/token",
+            "revocation_endpoint": f"{url}/revoke",
+            "device_authorization_endpoint": f"{url}/device_authorization",
+            "jwks_uri": f"{url}/jwks",
+            "response_types_supported": ["code"],
+            "grant_types_supported": ["authorization_code", "refresh_token", "client_credentials", DEVICE_CODE],
+            "code_challenge_methods_supported": ["S256"],
+            "token_endpoint_auth_methods_supported": ways,
+            "revocation_endpoint_auth_methods_supported": ways,
+            "id_token_signing_alg_values_supported": list(ALGORITHMS),
+            "subject_types_supported": ["public"],
+            "scopes_supported": list(SCOPES),
+            "authorization_response_iss_parameter_supported": True,
+        }
+
+    def jwks(self) -> dict[str, Any]:
+        with self._state.transaction() as connection:
+            return keys.published(connection)
+
+    def token(self, request: Request, form: Form) -> dict[str, str | int]:
+        client = self._exchange.client(form, request.headers.get("authorization"))
+        return self._exchange.tokens(client, form)
+
+    def revoke(self, request: Request, form: Form) -> Response:
+        client = self._exchange.client(form, request.headers.get("authorization"))
+        with self._state.transaction() as connection:
+            families.revoke(connection, form.get("token", ""), client.id)
+        # RFC 7009 §2.2: nobody learns whether the token was good.
+        return Response(status_code=200)
+
+    def start_device(self, request: Request, form: Form) -> dict[str, str | int]:
+        client = self._exchange.client(form, request.headers.get("authorization"))
+        self._exchange.refuse_unless_allowed(client, "device_code")
+        issuer, now, scope = self._issuer, self._clock(), known_scope(form.get("scope", ""))
+        with self._state.transaction() as connection:
+            tidy(connection, now)
+            started = devices.start(connection, client.id, scope, issuer.device_interval, now + issuer.device_for)
+        page, shown = f"{issuer.url}/device", devices.shown(started.user_code)
+        return {
+            "device_code": started.device_code,
+            "user_code": shown,
+            "verification_uri": page,
+            "verification_uri_complete": f"{page}?user_code={shown}",
+            "expires_in": issuer.device_for,
+            "interval": issuer.device_interval,
+        }
+
+
+def _problem(_: Request, error: Exception) -> Response:
+    if not isinstance(error, OAuthError):
+        raise error
+    headers = {"WWW-Authenticate": 'Basic realm="Canton embedded issuer"'} if error.status == 401 else {}
+    return JSONResponse({"error": error.error, "error_description": error.description}, error.status, headers)
+
+
+class _Careful:
+    """Headers for every answer, and no answer under a foreign name.
+
+    A page elsewhere whose name is made to point at 127.0.0.1 would otherwise read what is ours (DNS rebinding).
+    """
+
+    def __init__(self, app: ASGIApp, host: str) -> None:
+        self._app = app
+        self._host = host.rpartition("@")[2].lower()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                _harden(MutableHeaders(scope=message))
+            await send(message)
+
+        if Headers(scope=scope).get("host", "").lower() != self._host:
+            refusal = {"error": "invalid_request", "error_description": f"this issuer answers as {self._host} only"}
+            await JSONResponse(refusal, 421)(scope, receive, send_with_headers)
+            return
+        await self._app(scope, receive, send_with_headers)
+
+
+def _harden(headers: MutableHeaders) -> None:
+    headers["Cache-Control"] = "no-store"
+    headers["X-Content-Type-Options"] = "nosniff"
+    headers["X-Frame-Options"] = "DENY"
+    # Not "no-referrer": a browser would then hide its origin from our own forms, too.
+    headers["Referrer-Policy"] = "same-origin"
+    headers.setdefault("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")

@@ -1,0 +1,15 @@
+"""Errors as OAuth has them (RFC 6749 §5.2): a word for programs, and a sentence."""
+
+from __future__ import annotations
+
+
+class OAuthError(Exception):
+    def __init__(self, error: str, description: str, status: int = 400) -> None:
+        super().__init__(description)
+        self.error = error
+        self.description = description
+        self.status = status
+
+
+def no_grant(why: str) -> OAuthError:
+    return OAuthError("invalid_grant", why)

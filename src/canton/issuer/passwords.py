@@ -1,0 +1,37 @@
+"""Passwords are kept as scrypt hashes (RFC 7914), with their parameters beside them."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from binascii import a2b_base64, b2a_base64
+
+_PREFIX = "scrypt"
+_COST, _BLOCK, _PARALLEL = 2**14, 8, 1  # 16 MB and some 50 ms a try
+_MEMORY = 64 * 1024 * 1024
+
+
+def hash_password(password: str) -> str:
+    salt = secrets.token_bytes(16)
+    digest = _scrypt(password, salt, _COST, _BLOCK, _PARALLEL)
+    return "$".join((_PREFIX, str(_COST), str(_BLOCK), str(_PARALLEL), _text(salt), _text(digest)))
+
+
+def is_hash(stored: str) -> bool:
+    return stored.startswith(f"{_PREFIX}$") and stored.count("$") == 5
+
+
+def check_password(password: str, stored: str) -> bool:
+    _, cost, block, parallel, salt, digest = stored.split("$")
+    found = _scrypt(password, a2b_base64(salt), int(cost), int(block), int(parallel))
+    return hmac.compare_digest(found, a2b_base64(digest))
+
+
+def _scrypt(password: str, salt: bytes, cost: int, block: int, parallel: int) -> bytes:
+    text = password.encode("utf-8", "surrogatepass")
+    return hashlib.scrypt(text, salt=salt, n=cost, r=block, p=parallel, maxmem=_MEMORY, dklen=32)
+
+
+def _text(data: bytes) -> str:
+    return b2a_base64(data, newline=False).decode()

@@ -1,0 +1,116 @@
+"""Reading an issuer's documents: over TLS that is checked, and never for longer than is reasonable."""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from canton.domain.errors import InvalidSetting, IssuerUnavailable
+from canton.drivers.oidc import fetch
+from canton.drivers.oidc.fetch import fetcher
+from identity.forge import Drip, Publisher, publisher
+
+
+@contextmanager
+def over_tls(folder: Path, name: x509.GeneralName) -> Iterator[tuple[Publisher, Path]]:
+    """A publisher whose certificate, signed by itself, is for ``name``; and the file to trust it by."""
+    certificate, key = folder / "certificate.pem", folder / "key.pem"
+    _certify(certificate, key, name)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with publisher(context) as made:
+        yield made, certificate
+
+
+def _certify(certificate: Path, key: Path, name: x509.GeneralName) -> None:
+    private = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "a test")])
+    now = datetime.datetime.now(datetime.UTC)
+    signed = (
+        x509.CertificateBuilder(subject, subject, private.public_key(), x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(hours=1))
+        .not_valid_after(now + datetime.timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([name]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(private, hashes.SHA256())
+    )
+    certificate.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
+    key.write_bytes(
+        private.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+    )
+
+
+HERE = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+
+
+def test_a_site_with_its_own_authority(tmp_path: Path) -> None:
+    with over_tls(tmp_path, HERE) as (site, authority):
+        assert site.url.startswith("https://")
+        assert fetcher(authority)(f"{site.url}/jwks") == {"keys": []}
+        with pytest.raises(IssuerUnavailable, match="CERTIFICATE_VERIFY_FAILED"):
+            fetcher(None)(f"{site.url}/jwks")
+    assert site.asked == ["/jwks"]
+
+
+def test_a_certificate_for_another_name(tmp_path: Path) -> None:
+    with over_tls(tmp_path, x509.DNSName("login.example.org")) as (site, authority):
+        with pytest.raises(IssuerUnavailable, match="CERTIFICATE_VERIFY_FAILED"):
+            fetcher(authority)(f"{site.url}/jwks")
+        assert site.asked == []
+
+
+def test_a_file_that_holds_no_certificates(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("nothing")
+    for path in (tmp_path / "ca.pem", tmp_path / "missing.pem"):
+        with pytest.raises(InvalidSetting, match="PEM"):
+            fetcher(path)
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch, "TIMEOUT", 0.2)
+
+
+@pytest.mark.usefixtures("hasty")
+def test_an_issuer_that_says_nothing() -> None:
+    with publisher() as site:
+        site.gate.clear()
+        begun = time.monotonic()
+        with pytest.raises(IssuerUnavailable, match="timed out"):
+            fetcher(None)(f"{site.url}/jwks")
+        assert time.monotonic() - begun < 3
+
+
+@pytest.mark.usefixtures("hasty")
+def test_an_issuer_that_never_comes_to_an_end() -> None:
+    """Every byte is in time; only all of them together are not."""
+    with publisher() as site:
+        stop = threading.Event()
+        site.answers["/jwks"] = Drip(stop)
+        begun = time.monotonic()
+        try:
+            with pytest.raises(IssuerUnavailable, match="too slowly"):
+                fetcher(None)(f"{site.url}/jwks")
+        finally:
+            stop.set()
+        assert time.monotonic() - begun < 3
+
+
+def test_nobody_there() -> None:
+    with publisher() as site:
+        pass
+    with pytest.raises(IssuerUnavailable, match="refused"):
+        fetcher(None)(f"{site.url}/jwks")
