@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-import importlib
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from importlib.util import find_spec
+from pathlib import Path
 
-import click
 import pytest
 from click.testing import CliRunner
 
 from canton import __version__
 from canton.cli.main import COMMANDS, main, root
+from canton.cli.pages import every
 
 # What the command line must not load to say what it can do.
-HEAVY = ("sqlalchemy", "alembic", "psycopg", "canton.store", "canton.operations", "canton.admin", "canton.domain")
+HEAVY = (
+    *("sqlalchemy", "alembic", "psycopg", "fastapi", "pydantic", "yaml", "http", "ssl"),
+    *("canton.store", "canton.operations", "canton.admin", "canton.domain", "canton.client", "canton.api"),
+)
 
 
-def pages(path: tuple[str, ...], command: click.Command) -> Iterator[tuple[str, ...]]:
-    yield path
-    if isinstance(command, click.Group):
-        for name, inner in command.commands.items():
-            yield from pages((*path, name), inner)
-
-
-def every_page() -> Iterator[tuple[str, ...]]:
-    yield ()
-    for name, entry in COMMANDS.items():
-        module, attribute = entry.target.split(":")
-        if find_spec(module):
-            yield from pages((name,), getattr(importlib.import_module(module), attribute))
+PAGES = {page.path: page for page in every()}
 
 
 def run(*arguments: str) -> str:
@@ -42,16 +32,16 @@ def run(*arguments: str) -> str:
 
 
 def test_the_offline_commands_are_there() -> None:
-    assert {("nodeset",), ("nodeset", "expand"), ("nodeset", "fold"), ("nodeset", "count")} <= set(every_page())
+    assert {("nodeset",), ("nodeset", "expand"), ("nodeset", "fold"), ("nodeset", "count")} <= set(PAGES)
 
 
-@pytest.mark.parametrize("page", list(every_page()), ids=" ".join)
+@pytest.mark.parametrize("page", list(PAGES), ids=" ".join)
 def test_every_page_says_what_it_does_and_shows_an_example(page: tuple[str, ...]) -> None:
     text = run(*page, "--help")
     usage, said, *_ = text.split("\n\n")
     assert usage.startswith(" ".join(["Usage: canton", *page]))
     assert said.endswith("."), "a sentence follows the usage"
-    _, _, examples = text.partition("Example")
+    _, _, examples = text.rpartition("\n  Example")
     assert " ".join(["canton", *page]).strip() in examples
     assert max(map(len, text.splitlines())) <= 80
 
@@ -83,7 +73,7 @@ def test_no_command_is_a_mistake_that_shows_the_help(
 
 
 @pytest.mark.parametrize(
-    ("typed", "nearest"), [("nodset", "nodeset"), ("nodesets", "nodeset"), ("adit", "audit"), ("dbs", "db")]
+    ("typed", "nearest"), [("completoin", "completion"), ("tennant", "tenant"), ("adit", "audit"), ("servce", "serve")]
 )
 def test_an_unknown_command_suggests_the_nearest(
     typed: str, nearest: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -120,10 +110,12 @@ def test_completion_offers_commands_and_options() -> None:
             command, capture_output=True, text=True, timeout=60, check=True, env=os.environ | environment
         ).stdout
 
-    assert complete("canton n") == "plain,nodeset\n"
+    assert complete("canton n") == "plain,node\nplain,nodeset\n"
     assert complete("canton ").split() == [f"plain,{name}" for name in COMMANDS]
     assert "plain,--version" in complete("canton --v")
     assert complete("canton nodeset c") == "plain,count\n"
+    assert complete("canton nodes p") == "plain,power\n"
+    assert "plain,verify" in complete("canton audit ")
 
 
 @pytest.mark.parametrize("arguments", [["nodeset", "count", "n[1-3]"], ["nodeset", "--help"]])
@@ -132,3 +124,41 @@ def test_an_offline_command_loads_no_database(arguments: list[str]) -> None:
     ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     loaded = {line.split("|")[-1].strip() for line in ran.stderr.splitlines()}
     assert not {name for name in loaded if name.startswith(HEAVY) and not name.startswith("canton.domain")}
+
+
+REFERENCE = (Path(__file__).parents[2] / "docs/reference/cli.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", list(PAGES), ids=" ".join)
+def test_every_command_and_flag_is_in_the_reference(page: tuple[str, ...]) -> None:
+    """By what help prints, not by what draws the reference."""
+    title = f"`{' '.join(('canton', *page))}`\n"
+    assert title in REFERENCE, "run: make docs"
+    _, _, section = REFERENCE.partition(f"# {title}")
+    section = section.partition("\n#")[0]
+    listed = run(*page, "--help").partition("Options:")[2].partition("\n\n")[0]
+    flags = re.findall(r"^  (?:-\w, )?(--[a-z-]+)", listed, re.MULTILINE)
+    assert [flag for flag in flags if f"{flag}" not in section] == []
+    assert flags
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_every_command_has_a_manual_page(name: str) -> None:
+    page = Path(__file__).parents[2] / f"docs/man/canton-{name}.1"
+    assert page.read_text(encoding="utf-8").startswith('.TH "CANTON')
+    assert COMMANDS[name].help
+
+
+def test_the_manual_is_for_man_off_a_terminal() -> None:
+    text = run("manual", "node")
+    assert text == (Path(__file__).parents[2] / "docs/man/canton-node.1").read_text(encoding="utf-8")
+    assert "canton node power off" in text.replace("\\-", "-")
+
+
+@pytest.mark.parametrize(
+    ("shell", "mark"), [("bash", "complete -o"), ("zsh", "#compdef canton"), ("fish", "complete --no-files")]
+)
+def test_completion_scripts_name_the_command(shell: str, mark: str) -> None:
+    text = run("completion", shell)
+    assert mark in text
+    assert "_CANTON_COMPLETE" in text

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from canton.cli import main as cli
+from canton.cli.lazy import Entry
 from canton.domain.errors import DatabaseUnavailable, NodesClaimed, UnknownNodes
 
 CANTON = str(Path(sys.executable).with_name("canton"))
@@ -104,7 +105,7 @@ class TestExitCodes:
 
         boom = SimpleNamespace(boom=click.Command("boom", callback=raise_it))
         monkeypatch.setitem(sys.modules, "canton_boom", boom)
-        monkeypatch.setitem(cli.COMMANDS, "boom", cli.Entry("canton_boom:boom", "fail", "Offline"))
+        monkeypatch.setitem(cli.COMMANDS, "boom", Entry("canton_boom:boom", "fail", "Offline"))
         monkeypatch.setattr(sys, "argv", ["canton", "boom"])
 
     @pytest.mark.parametrize(

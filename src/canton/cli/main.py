@@ -3,67 +3,108 @@
 from __future__ import annotations
 
 import os
-from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+import sys
 
 import click
 
 from canton import __version__
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
+from canton.cli.lazy import Entry, LazyGroup
 
 INTERRUPTED = 130  # as a shell reports a process that SIGINT ended
 
-
-class Entry(NamedTuple):
-    """Where a command is found, and what help and completion say of it without importing it."""
-
-    target: str
-    help: str
-    section: str
-
-
 COMMANDS = {
+    "login": Entry("canton.cli.login:login", "log in to a server", "You"),
+    "logout": Entry("canton.cli.login:logout", "forget the login", "You"),
+    "whoami": Entry("canton.cli.whoami:whoami", "who the server takes you for, and your roles", "You"),
+    "can-i": Entry("canton.cli.whoami:can_i", "whether you may do something, and why", "You"),
+    "context": Entry("canton.cli.context:context", "servers and tenants by name", "You"),
+    "node": Entry("canton.cli.node:node", "list, import, switch and set aside nodes", "The machine"),
+    "site": Entry("canton.cli.site:site", "the places that nodes stand in", "The machine"),
+    "operation": Entry("canton.cli.operation:operation", "follow work and intervene in it", "The machine"),
+    "plan": Entry("canton.cli.plan:plan", "what was planned, with every step", "The machine"),
+    "event": Entry("canton.cli.event:event", "what happened, and what happens now", "The machine"),
+    "tenant": Entry("canton.cli.tenant:tenant", "create, suspend and delete tenants", "Tenants and people"),
+    "member": Entry("canton.cli.member:member", "who has which role", "Tenants and people"),
+    "role": Entry("canton.cli.role:role", "what each role may do", "Tenants and people"),
+    "quota": Entry("canton.cli.quota:quota", "how much a tenant may have", "Tenants and people"),
+    "approval": Entry("canton.cli.approval:approval", "be the second person for a change", "Tenants and people"),
+    "service-account": Entry(
+        "canton.cli.service_account:service_account", "accounts and tokens for programs", "Tenants and people"
+    ),
+    "audit": Entry("canton.cli.audit:audit", "who did what, and why", "Tenants and people"),
+    "apply": Entry("canton.cli.apply:apply", "make the server as a file says", "From a file"),
+    "diff": Entry("canton.cli.apply:diff", "what apply would change", "From a file"),
     "nodeset": Entry("canton.cli.nodeset:nodeset", "fold, expand and count sets of nodes", "Offline"),
+    "completion": Entry("canton.cli.completion:completion", "completion for bash, zsh and fish", "Offline"),
+    "manual": Entry("canton.cli.manual:manual", "the manual page of a command", "Offline"),
+    "serve": Entry("canton.admin.serve:serve", "run the API server", "On the server"),
+    "worker": Entry("canton.admin.worker:worker", "run a worker, which carries operations out", "On the server"),
+    "settings": Entry("canton.admin.settings:settings", "every setting, its value and its origin", "On the server"),
     "db": Entry("canton.admin.db:db", "create, upgrade, check and back up the database", "On the server"),
-    "audit": Entry("canton.admin.audit:audit", "verify the chain of audit records", "On the server"),
 }
 
-
-class Root(click.Group):
-    """Imports a command when it is run, not before: start-up is a feature."""
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        entry = COMMANDS.get(cmd_name)
-        if entry is None:
-            return None
-        module, attribute = entry.target.split(":")
-        command: click.Command = getattr(import_module(module), attribute)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        for section in dict.fromkeys(entry.section for entry in COMMANDS.values()):
-            with formatter.section(section):
-                formatter.write_dl([(name, it.help) for name, it in COMMANDS.items() if it.section == section])
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        from click.shell_completion import CompletionItem  # noqa: PLC0415 (only a shell that completes pays)
-
-        found = [CompletionItem(name, help=it.help) for name, it in COMMANDS.items() if name.startswith(incomplete)]
-        return found + click.Command.shell_complete(self, ctx, incomplete)
+# Habits from tools that put the verb first.
+VERBS = {"get": "list", "list": "list", "describe": "show", "show": "show", "create": "create", "delete": "delete"}
 
 
-# The stand-ins let Click list the commands and suggest the nearest to a misspelt one.
+class Root(LazyGroup):
+    """Singular nouns; a plural, and a verb before its noun, are understood."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return super().get_command(ctx, _singular(cmd_name) or cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        return super().resolve_command(ctx, args if ctx.resilient_parsing else _noun_first(args))
+
+
+def _singular(name: str) -> str | None:
+    """The noun that a plural stands for."""
+    return name[:-1] if name.endswith("s") and name not in COMMANDS and name[:-1] in COMMANDS else None
+
+
+def _noun_first(args: list[str]) -> list[str]:
+    """``get nodes`` as ``node list``, ``get node x1`` as ``node show x1``; says so."""
+    noun = (_singular(args[1]) or args[1]) if len(args) > 1 else ""
+    if args[0] not in VERBS or noun not in COMMANDS:
+        return args
+    named = len(args) > 2 and not args[2].startswith("-")
+    verb = "show" if args[0] == "get" and named else VERBS[args[0]]
+    _say(f"the noun comes first here: canton {' '.join([noun, verb, *args[2:]])}")
+    return [noun, verb, *args[2:]]
+
+
 @click.group(
     cls=Root,
-    commands=[click.Command(name) for name in COMMANDS],
+    table=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="\b\nExamples:\n  canton nodeset count 'x1000c0s[0-3]b0n[0-1]'\n  canton nodeset --help",
+    epilog="\b\nExamples:\n"
+    "  canton login --server https://canton.example.org\n"
+    "  canton node list --selector state=free\n"
+    "  canton node power off 'x1000c0s0b0n[0-3]' --reason 'ticket 17' --dry-run\n"
+    "  canton can-i tenant delete --tenant psi\n"
+    "\b\nExit codes:\n"
+    "  0 ok   1 failed   2 usage   3 not found   4 not logged in or forbidden\n"
+    "  5 conflict   6 time-out while waiting (the work goes on)   7 partial\n"
+    "  8 unreachable   130 interrupted\n",
 )
 @click.version_option(__version__, message="canton %(version)s")
-def root() -> None:
-    """Hand parts of one supercomputer to other institutions, with proved separation."""
+@click.option("--context", metavar="NAME", help="The context to use; also CANTON_CONTEXT.")
+@click.option("--server", metavar="URL", help="The server; also CANTON_SERVER.")
+@click.option("--tenant", metavar="TENANT", help="The tenant that is meant; also CANTON_TENANT.")
+@click.option("-o", "--output", "format", metavar="FORMAT", help="table, wide, json, yaml, name or csv.")
+@click.option("-v", "--verbose", count=True, help="Say each request and its id; -vv with headers.")
+@click.option("--debug", is_flag=True, help="Say each request as a curl line, secrets cut.")
+@click.pass_context
+def root(ctx: click.Context, /, **given: object) -> None:
+    """Hand parts of one supercomputer to other institutions, with proved separation.
+
+    \b
+    Commands are a noun and a verb:  canton node list, canton tenant show psi.
+    Data goes to standard output, everything else to standard error.
+    """
+    ctx.obj = given
 
 
 def main() -> int:
@@ -96,7 +137,8 @@ def _explain(error: Exception) -> int:
 
         traceback.print_exception(error)
     if isinstance(error, CantonError):
-        _say(error.message)
+        request = getattr(error, "request", "")
+        _say(f"{error.message} [request {request}]" if request and sys.stderr.isatty() else error.message)
         return error.exit_code
     if isinstance(error, click.ClickException):
         _say(error.format_message())
@@ -107,4 +149,6 @@ def _explain(error: Exception) -> int:
 
 
 def _say(message: str) -> None:
-    click.echo(f"canton: {message}", err=True)
+    from canton.cli.harmless import harmless  # noqa: PLC0415 (keeps --help light)
+
+    click.echo(f"canton: {harmless(message)}", err=True)

@@ -1,0 +1,35 @@
+"""``canton audit``: records through the API; the proof of their chain needs the database and lives in ``admin``."""
+
+from __future__ import annotations
+
+import click
+
+from canton.cli.lazy import Entry, LazyGroup
+from canton.cli.options import all_tenants, connected, limited, shown, sorted_by
+from canton.cli.output import Show
+from canton.cli.session import Session
+from canton.cli.shapes import RECORD
+
+ON_THE_SERVER = {
+    "verify": Entry("canton.admin.audit:verify", "check every record of the chain", "On the server"),
+    "head": Entry("canton.admin.audit:head", "print the last record's number and hash", "On the server"),
+}
+
+
+@click.group(cls=LazyGroup, table=ON_THE_SERVER, epilog="\b\nExamples:\n  canton audit list\n  canton audit verify")
+def audit() -> None:
+    """See who did what and why, and verify that no record was changed."""
+
+
+@audit.command("list", epilog="\b\nExample:\n  canton audit list --actor cscs:alice --limit 20")
+@click.option("--actor", metavar="WHO", help="Only by this person or account.")
+@click.option("--action", metavar="ACTION", help="Only this action.")
+@click.option("--subject", metavar="ID", help="Only about this.")
+@sorted_by("seq")
+@limited
+@all_tenants
+@shown(RECORD, many=True)
+@connected
+def list_records(session: Session, show: Show, limit: int | None, **filters: str | None) -> None:
+    """List audit records, the newest first."""
+    show.listing(RECORD, session.client.audit.list(limit=limit, **filters))

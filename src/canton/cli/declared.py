@@ -1,0 +1,156 @@
+"""What a file declares, checked, and how the server differs from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from canton.cli.output import nearest
+from canton.cli.table import cell
+from canton.domain.errors import InvalidRequest, NotFound
+
+if TYPE_CHECKING:
+    from canton.client import Client
+    from canton.client.calls import Change
+    from canton.client.objects import Quota
+
+Table: TypeAlias = Mapping[str, Any]
+LIMITS = ("nodes", "open_operations", "service_accounts")
+_LIMIT = (int, type(None))
+TOP = {"sites": list, "tenants": list}
+SITE = {"name": str, "description": str}
+TENANT = {"name": str, "description": str, "quota": dict, "members": list}
+QUOTA = dict.fromkeys(LIMITS, _LIMIT)
+MEMBER = {"subject": str, "role": str, "until": (str, datetime)}
+
+
+class Step(NamedTuple):
+    """One difference: how it reads, and what takes it away."""
+
+    text: str
+    act: Callable[[Change], object]
+
+
+def read(content: bytes, file: str) -> Table:
+    """The declarations of a file; InvalidRequest names everything that is wrong with them."""
+    import yaml  # noqa: PLC0415 (20 ms)
+
+    try:
+        told = yaml.safe_load(content)
+    except (yaml.YAMLError, ValueError) as error:
+        raise InvalidRequest(f"{file} is neither YAML nor JSON: {' '.join(str(error).split())}") from error
+    wrong = list(_mistakes(told if told is not None else {}))
+    if wrong:
+        raise InvalidRequest(f"{file}: nothing was done\n" + "\n".join(f"  {what}" for what in wrong))
+    return told or {}
+
+
+def _mistakes(told: object) -> Iterator[str]:
+    yield from _wrong_keys(told, TOP, (), "the file")
+    if not isinstance(told, dict):
+        return
+    for where, site in _each(told, "sites"):
+        yield from _wrong_keys(site, SITE, ("name",), where)
+    for where, tenant in _each(told, "tenants"):
+        yield from _wrong_keys(tenant, TENANT, ("name",), where)
+        if isinstance(tenant, dict):
+            yield from _wrong_keys(tenant.get("quota", {}), QUOTA, (), f"{where}.quota")
+            for inner, member in _each(tenant, "members", f"{where}."):
+                yield from _wrong_keys(member, MEMBER, ("subject", "role"), inner)
+    for noun in ("sites", "tenants"):
+        names = [str(each.get("name")) for _, each in _each(told, noun) if isinstance(each, dict)]
+        yield from (f"{noun}: {name} is there twice" for name in sorted({n for n in names if names.count(n) > 1}))
+
+
+def _each(table: Table, key: str, before: str = "") -> list[tuple[str, Any]]:
+    found = table.get(key)
+    return [(f"{before}{key}[{n}]", each) for n, each in enumerate(found)] if isinstance(found, list) else []
+
+
+def _wrong_keys(table: object, kinds: Mapping[str, Any], needed: Sequence[str], where: str) -> Iterator[str]:
+    if not isinstance(table, dict):
+        yield f"{where} must be a mapping with {', '.join(kinds)}"
+        return
+    yield from (f"{where} has no {key}" for key in needed if key not in table)
+    for key, value in table.items():
+        if key not in kinds:
+            yield f'{where}: unknown key "{key}"{nearest(str(key), kinds)}'
+        elif not isinstance(value, kinds[key]) or isinstance(value, bool):
+            yield f"{where}.{key}: {cell(value)} is not what belongs here"
+
+
+def differences(client: Client, declared: Table) -> Iterator[Step]:
+    """What has to change on the server, in an order that works."""
+    for site in declared.get("sites", []):
+        yield from _described(client.sites, "site", site)
+    for tenant in declared.get("tenants", []):
+        yield from _described(client.tenants, "tenant", tenant)
+        yield from _quota(client, tenant["name"], tenant.get("quota"))
+        yield from _members(client, tenant["name"], tenant.get("members", []))
+
+
+def _described(noun: Any, kind: str, wanted: Table) -> Iterator[Step]:
+    name, description = wanted["name"], wanted.get("description")
+    try:
+        now = noun.get(name)["description"]
+    except NotFound:
+        yield Step(f"+ {kind} {name}", lambda change: noun.create(name, description or "", **change))
+        return
+    if description is not None and description != now:
+        text = f"~ {kind} {name} description: {cell(now)} → {cell(description)}"
+        yield Step(text, lambda change: noun.update(name, description, **change))
+
+
+def _quota(client: Client, tenant: str, wanted: Table | None) -> Iterator[Step]:
+    if wanted is None:
+        return
+    now: Quota | None
+    try:
+        now = client.tenants.quota(tenant)
+    except NotFound:
+        now = None
+    before: dict[str, Any] = {key: dict(now or {}).get(key) for key in LIMITS}
+    after = {**before, **wanted}
+    changed = [f"{key}: {_limit(before[key])} → {_limit(after[key])}" for key in LIMITS if before[key] != after[key]]
+    if changed:
+        yield Step(
+            f"~ tenant {tenant} quota {', '.join(changed)}",
+            lambda change: client.tenants.set_quota(tenant, after, **change),
+        )
+
+
+def _limit(value: object) -> str:
+    return "none" if value is None else str(value)
+
+
+def _members(client: Client, tenant: str, wanted: Sequence[Table]) -> Iterator[Step]:
+    if not wanted:
+        return
+    try:
+        held = {(each["subject"], each["role"]): each["until"] for each in client.bindings.list(tenant=tenant)}
+    except NotFound:
+        held = {}
+    for each in wanted:
+        subject, role, until = each["subject"], each["role"], _instant(each.get("until"))
+        if (subject, role) in held and (until is None or _same(held[subject, role], until)):
+            continue
+        mark = "~" if (subject, role) in held else "+"
+        text = f"{mark} tenant {tenant} member {subject} {role}{f' until {until}' if until else ''}"
+        yield Step(text, _binding(client, tenant, (subject, role, until)))
+
+
+def _binding(client: Client, tenant: str, wanted: tuple[str, str, str | None]) -> Callable[[Change], object]:
+    subject, role, until = wanted
+    return lambda change: client.bindings.create(subject, role, tenant, until, **change)
+
+
+def _instant(value: object) -> str | None:
+    return value.isoformat() if isinstance(value, datetime) else None if value is None else str(value)
+
+
+def _same(one: str | None, other: str) -> bool:
+    try:
+        return one is not None and datetime.fromisoformat(one) == datetime.fromisoformat(other)
+    except (ValueError, TypeError):
+        return one == other

@@ -1,0 +1,53 @@
+"""``canton event``: what happened, and what happens now."""
+
+from __future__ import annotations
+
+import click
+
+from canton.cli.options import all_tenants, connected, limited, shown
+from canton.cli.output import Show, write
+from canton.cli.session import Session
+from canton.cli.shapes import EVENT
+from canton.cli.terminal import say
+from canton.cli.watch import line
+
+subject_option = click.option("--subject", metavar="ID", help="Only about this: an operation, a node, a tenant.")
+
+
+@click.group(epilog="\b\nExamples:\n  canton event follow\n  canton event list --subject op_01J…")
+def event() -> None:
+    """See what happened, and what happens now."""
+
+
+@event.command("list", epilog="\b\nExample:\n  canton event list --limit 20")
+@subject_option
+@limited
+@all_tenants
+@shown(EVENT, many=True)
+@connected
+def list_events(session: Session, show: Show, subject: str | None, limit: int | None) -> None:
+    """List events, the oldest first."""
+    show.listing(EVENT, session.client.events.list(subject=subject, limit=limit))
+
+
+@event.command(
+    "follow", epilog="\b\nExamples:\n  canton event follow -o json | jq .kind\n  canton event follow --after start"
+)
+@subject_option
+@click.option("--after", metavar="ID", help="From after this event, or from the start; from now on if not given.")
+@all_tenants
+@shown(EVENT)
+@connected
+def follow_events(session: Session, show: Show, subject: str | None, after: str | None) -> None:
+    """Print events as they happen, until Ctrl-C; with -o json each is a line.
+
+    A lost connection is made again, and nothing is lost or doubled by it.
+    """
+    import json  # noqa: PLC0415
+
+    with session.client.events.stream(subject=subject, after=after) as stream:
+        for message in stream.messages():
+            if message.kind == "canton.behind":
+                say("canton: the server says that this reader is too slow; events come late")
+            else:
+                write(line(show, json.loads(message.data)))

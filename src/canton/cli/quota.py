@@ -1,0 +1,83 @@
+"""``canton quota``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from canton.cli.change import carry_out, tell
+from canton.cli.options import Changing, changing, connected, names, shown
+from canton.cli.output import Show
+from canton.cli.session import Session
+from canton.cli.shapes import QUOTA
+from canton.cli.terminal import say
+
+if TYPE_CHECKING:
+    from canton.client.calls import Change
+    from canton.client.objects import Quota
+
+LIMITS = ("nodes", "open_operations", "service_accounts")
+
+name = click.argument("name", metavar="[TENANT]", required=False, shell_complete=names("tenants"))
+
+
+class Limit(click.ParamType["int | str"]):
+    """A number, or ``none`` for without limit."""
+
+    name = "limit"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        text = str(value)
+        if text != "none" and not (text.isascii() and text.isdigit() and len(text) < 10):
+            self.fail(f"{text!r} is neither a number nor none", param, ctx)
+        return text if text == "none" else int(text)
+
+
+@click.group(epilog="\b\nExample:\n  canton quota show psi")
+def quota() -> None:
+    """See and set how much a tenant may have."""
+
+
+@quota.command("show", epilog="\b\nExample:\n  canton quota show psi")
+@name
+@shown(QUOTA)
+@connected
+def show_quota(session: Session, show: Show, name: str | None) -> None:
+    """Show what a tenant may have, and what it uses."""
+    show.one(QUOTA, session.client.tenants.quota(name or session.named_tenant))
+
+
+@quota.command("set", epilog="\b\nExample:\n  canton quota set psi --nodes 64 --open-operations none")
+@name
+@click.option("--nodes", type=Limit(), metavar="N|none", help="So many nodes.")
+@click.option("--open-operations", type=Limit(), metavar="N|none", help="So many operations under way at once.")
+@click.option("--service-accounts", type=Limit(), metavar="N|none", help="So many service accounts.")
+@shown(QUOTA)
+@changing
+@connected
+def set_quota(session: Session, show: Show, change: Changing, name: str | None, **limits: int | str | None) -> None:
+    """Set what a tenant may have; what is not named stays as it is."""
+    given = {key: _number(value) for key, value in limits.items() if value is not None}
+    if not given:
+        raise click.UsageError("Name at least one of --nodes, --open-operations and --service-accounts.")
+    tenant = name or session.named_tenant
+    now = session.client.tenants.quota(tenant)
+    before: dict[str, int | None] = {key: value for key, value in now.items() if key in LIMITS}  # type: ignore[misc]
+    wanted = {**before, **given}
+    if wanted == before:
+        say(f"canton: the quota of {tenant} is already so; nothing to do")
+        show.one(QUOTA, now)
+        return
+
+    def act(headers: Change) -> Quota:
+        bound: Change = {**headers, "if_match": now["version"]}
+        return session.client.tenants.set_quota(tenant, wanted, **bound)
+
+    made = carry_out(session, change, act)
+    tell(session, f"set the quota of {tenant}", f"the quota of {tenant} is already so")
+    show.one(QUOTA, made)
+
+
+def _number(limit: int | str) -> int | None:
+    return limit if isinstance(limit, int) else None

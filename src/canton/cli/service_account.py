@@ -1,0 +1,161 @@
+"""``canton service-account``: accounts for programs, and their tokens."""
+
+from __future__ import annotations
+
+import click
+
+from canton.cli.change import carry_out, confirm, tell
+from canton.cli.options import Changing, Duration, all_tenants, changing, connected, limited, shown
+from canton.cli.output import Show, write
+from canton.cli.session import Session
+from canton.cli.shapes import ACCOUNT, TOKEN
+from canton.cli.terminal import say
+
+identity = click.argument("account", metavar="ID")
+permission_option = click.option(
+    "--permission", "permissions", metavar="P", multiple=True, help="May do this; again for more."
+)
+ttl_option = click.option("--ttl", type=Duration(), metavar="TIME", help="How long a token lasts: 1h, 30d.")
+
+
+@click.group(
+    "service-account",
+    epilog="\b\nExamples:\n  canton service-account create ci --tenant psi --permission node.read\n"
+    "  canton service-account token create sa_01J… --ttl 1h",
+)
+def service_account() -> None:
+    """Accounts and tokens for programs."""
+
+
+@service_account.command("list", epilog="\b\nExample:\n  canton service-account list --tenant psi")
+@limited
+@all_tenants
+@shown(ACCOUNT, many=True)
+@connected
+def list_accounts(session: Session, show: Show, limit: int | None) -> None:
+    """List service accounts."""
+    show.listing(ACCOUNT, session.client.service_accounts.list(limit=limit))
+
+
+@service_account.command("show", epilog="\b\nExample:\n  canton service-account show sa_01J…")
+@identity
+@shown(ACCOUNT)
+@connected
+def show_account(session: Session, show: Show, account: str) -> None:
+    """Show one service account."""
+    show.one(ACCOUNT, session.client.service_accounts.get(account))
+
+
+@service_account.command(
+    "create", epilog="\b\nExample:\n  canton service-account create ci --tenant psi --permission node.read"
+)
+@click.argument("name")
+@permission_option
+@click.option("--description", metavar="TEXT", default="", help="What it is for.")
+@click.option("--provider", is_flag=True, help="An account of the provider, not of a tenant.")
+@shown(ACCOUNT)
+@changing
+@connected
+def create_account(session: Session, show: Show, change: Changing, name: str, provider: bool, **given: str) -> None:
+    """Create a service account that may do what is named, and nothing else."""
+    tenant = None if provider else session.named_tenant
+    made = carry_out(
+        session,
+        change,
+        lambda headers: session.client.service_accounts.create(
+            name, tenant, given["permissions"], given["description"], **headers
+        ),
+    )
+    tell(session, f"created service account {name} ({made['id']})", f"service account {name} is there")
+    show.one(ACCOUNT, made)
+
+
+@service_account.command(
+    "delete", epilog="\b\nExample:\n  canton service-account delete sa_01J… --reason 'no longer used'"
+)
+@identity
+@changing
+@connected
+def delete_account(session: Session, change: Changing, account: str) -> None:
+    """Delete a service account; its tokens end at once."""
+    found = session.client.service_accounts.get(account)
+    confirm(f"Delete the service account {found['name']}? Its tokens end at once.", change, found["name"])
+    carry_out(session, change, lambda headers: session.client.service_accounts.delete(account, **headers))
+    tell(session, f"deleted service account {account}", f"service account {account} is gone")
+
+
+@service_account.group("token", epilog="\b\nExample:\n  canton service-account token list sa_01J…")
+def token() -> None:
+    """Create, list, revoke and rotate the tokens of an account."""
+
+
+@token.command("create", epilog="\b\nExample:\n  canton service-account token create sa_01J… --ttl 1h > token")
+@identity
+@ttl_option
+@permission_option
+@shown(TOKEN)
+@changing
+@connected
+def create_token(
+    session: Session, show: Show, change: Changing, account: str, ttl: float | None, permissions: tuple[str, ...]
+) -> None:
+    """Create a token and print it, once; it cannot be shown again."""
+    made = carry_out(
+        session,
+        change,
+        lambda headers: session.client.service_accounts.create_token(
+            account, None if ttl is None else int(ttl), permissions or None, **headers
+        ),
+    )
+    _print_secret(show, made)
+
+
+@token.command("list", epilog="\b\nExample:\n  canton service-account token list sa_01J…")
+@identity
+@limited
+@shown(TOKEN, many=True)
+@connected
+def list_tokens(session: Session, show: Show, account: str, limit: int | None) -> None:
+    """List the tokens of an account, without their secrets."""
+    show.listing(TOKEN, session.client.service_accounts.tokens(account, limit=limit))
+
+
+@token.command("revoke", epilog="\b\nExample:\n  canton service-account token revoke sa_01J… tk_01J… --reason leaked")
+@identity
+@click.argument("token_id", metavar="TOKEN-ID")
+@changing
+@connected
+def revoke_token(session: Session, change: Changing, account: str, token_id: str) -> None:
+    """End a token at once."""
+    carry_out(
+        session, change, lambda headers: session.client.service_accounts.revoke_token(account, token_id, **headers)
+    )
+    tell(session, f"revoked {token_id}", f"{token_id} was already revoked")
+
+
+@token.command("rotate", epilog="\b\nExample:\n  canton service-account token rotate sa_01J… --overlap 5m > token")
+@identity
+@ttl_option
+@click.option("--overlap", type=Duration(), metavar="TIME", help="Others end after this; at once if not given.")
+@shown(TOKEN)
+@changing
+@connected
+def rotate_token(
+    session: Session, show: Show, change: Changing, account: str, ttl: float | None, overlap: float | None
+) -> None:
+    """Create a new token and print it; every other one ends."""
+    seconds = [None if value is None else int(value) for value in (ttl, overlap)]
+    made = carry_out(
+        session, change, lambda headers: session.client.service_accounts.rotate(account, *seconds, **headers)
+    )
+    _print_secret(show, made)
+
+
+def _print_secret(show: Show, made: object) -> None:
+    """For people and pipes the bare token; the rest of the answer only where it was asked for."""
+    assert isinstance(made, dict)  # noqa: S101 (the API's body)
+    if show.format in ("json", "yaml"):
+        show.body(made)
+        return
+    write(f"{made['id'] if show.quiet else made.get('token', '')}\n")
+    say(f"canton: token {made['id']}, until {made['expires_at']}; it is not shown again")

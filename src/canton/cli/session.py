@@ -1,0 +1,158 @@
+"""Whom a command talks to: flag over environment over the user's file over the system's."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from canton.cli import contexts, places
+from canton.cli.contexts import Context, Contexts
+from canton.cli.terminal import say
+from canton.domain.errors import InvalidSetting
+
+if TYPE_CHECKING:
+    from canton.client import Client
+    from canton.client.credentials import Credentials, Kept
+    from canton.client.oidc import Grant
+    from canton.client.transport import Answer, Request
+
+SECRET = ("authorization", "cookie", "set-cookie")
+
+
+class Session:
+    """The choices of one command, and the client they make."""
+
+    def __init__(self, given: dict[str, object], output: str | None = None) -> None:
+        self._given = given
+        self.output = output
+
+    @cached_property
+    def contexts(self) -> Contexts:
+        return contexts.load()
+
+    @property
+    def context_name(self) -> str | None:
+        """The context that was chosen; None if there is none."""
+        return self._text("context", "CANTON_CONTEXT") or self.contexts.current
+
+    @property
+    def context(self) -> Context:
+        name = self.context_name
+        return self.contexts.get(name) if name else Context()
+
+    @property
+    def server(self) -> str:
+        found = self._text("server", "CANTON_SERVER") or self.context.server
+        if found is None:
+            raise InvalidSetting(
+                "no server is named; log in to one with: canton login --server https://canton.example.org, "
+                "or give --server, CANTON_SERVER or a context"
+            )
+        return found.rstrip("/")
+
+    @property
+    def tenant(self) -> str | None:
+        if self._given.get("all_tenants"):
+            return None
+        return self._text("tenant", "CANTON_TENANT") or self.context.tenant
+
+    @property
+    def named_tenant(self) -> str:
+        """The tenant, for a command that needs one."""
+        if self.tenant is None:
+            raise InvalidSetting("which tenant? Give --tenant, set CANTON_TENANT, or: canton context set NAME --tenant")
+        return self.tenant
+
+    @property
+    def ca(self) -> str | None:
+        return os.environ.get("CANTON_CA") or self.context.ca
+
+    @property
+    def credentials_file(self) -> Path:
+        """By context, or by server where the server is not the context's: a token is sent to nobody else."""
+        name = self.context_name
+        if name in self.contexts.known and (self.context.server or "").rstrip("/") == self.server:
+            return places.credentials() / f"{name}.json"
+        return places.credentials() / f"{quote(self.server, safe='')}.json"
+
+    @cached_property
+    def client(self) -> Client:
+        return self.connect(self.credentials())
+
+    def close(self) -> None:
+        """Let go of the connection, if there is one."""
+        if "client" in vars(self):
+            self.client.close()
+
+    def connect(self, credentials: Credentials, timeout: float = 30.0, tries: int = 3) -> Client:
+        """A client with these credentials."""
+        self._load_client()
+        from canton.client import Client  # noqa: PLC0415 (offline commands need none)
+        from canton.client.calls import Caller  # noqa: PLC0415
+        from canton.client.client import AGENT  # noqa: PLC0415
+        from canton.client.transport import Address, Transport, ignore  # noqa: PLC0415
+
+        context = self.context if self.context_name else Context()
+        address = Address(self.server, timeout, self.ca, context.plain_http)
+        watched = self._given.get("debug") or self._given.get("verbose")
+        transport = Transport(address, self._observe if watched else ignore, tries)
+        return Client.over(transport, Caller(credentials, AGENT, self.tenant, context.read_only))
+
+    def credentials(self) -> Credentials:
+        """The token of the environment, else the login that is kept."""
+        self._load_client()
+        from canton.client.credentials import StoredCredentials, Token  # noqa: PLC0415
+
+        token = os.environ.get("CANTON_TOKEN")
+        return Token(token) if token else StoredCredentials(self.credentials_file, renew)
+
+    def _load_client(self) -> None:
+        if self.server.startswith("http://"):
+            spare_ssl()
+
+    def _text(self, option: str, variable: str) -> str | None:
+        given = self._given.get(option)
+        return str(given) if given else os.environ.get(variable) or None
+
+    def _observe(self, request: Request, answer: Answer | None, seconds: float) -> None:
+        if self._given.get("debug"):
+            say(curl(self.server, request))
+        status = f"{answer.status} in {seconds * 1000:.0f} ms, request {answer.request_id}" if answer else "no answer"
+        say(f"{request.method} {request.target}: {status}")
+        if answer and isinstance(level := self._given.get("verbose"), int) and level > 1:
+            for name, value in answer.headers.items():
+                say(f"  {name}: {'…' if name in SECRET else value}")
+
+
+def spare_ssl() -> None:
+    """Load http.client without the ssl it would load for a class that we do not use: 5 ms of each command."""
+    if "http.client" in sys.modules or "ssl" in sys.modules:
+        return
+    sys.modules["ssl"] = None  # type: ignore[assignment]
+    try:
+        import http.client  # noqa: PLC0415, F401
+    finally:
+        del sys.modules["ssl"]
+
+
+def curl(server: str, request: Request) -> str:
+    """The request as a command that shows what was sent, without what must stay secret."""
+    import shlex  # noqa: PLC0415
+
+    words = ["curl", "-X", request.method, f"{server}{request.target}"]
+    for name, value in request.headers.items():
+        words += ["-H", f"{name}: {'Bearer …' if name.lower() in SECRET else value}"]
+    if request.body is not None:
+        words += ["--data-raw", request.body.decode(errors="replace")]
+    return shlex.join(words)
+
+
+def renew(kept: Kept) -> Grant:
+    """A new grant from the issuer that gave the last."""
+    from canton.client.oidc import Issuer  # noqa: PLC0415 (few commands renew)
+
+    return Issuer(kept["issuer"], kept["client_id"], ca=kept.get("ca")).refresh(kept["refresh_token"])

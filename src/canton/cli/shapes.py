@@ -1,0 +1,224 @@
+"""How each noun looks: its id and its columns. The names of columns are stable."""
+
+from __future__ import annotations
+
+from canton.cli.output import Column, Shape
+
+SITE = Shape(
+    "site",
+    "name",
+    (
+        Column("name", "name"),
+        Column("description", "description"),
+        Column("created", "created_at", instant=True, wide=True),
+        Column("version", "version", wide=True),
+    ),
+)
+TENANT = Shape(
+    "tenant",
+    "name",
+    (
+        Column("name", "name"),
+        Column("state", "state"),
+        Column("nodes", "nodes"),
+        Column("description", "description"),
+        Column("created", "created_at", instant=True, wide=True),
+        Column("version", "version", wide=True),
+    ),
+)
+ROLE = Shape(
+    "role",
+    "name",
+    (
+        Column("name", "name"),
+        Column("scope", "scope"),
+        Column("description", "description"),
+        Column("builtin", "builtin", wide=True),
+        Column("permissions", "permissions", wide=True),
+    ),
+)
+MEMBER = Shape(
+    "binding",
+    "id",
+    (
+        Column("subject", "subject"),
+        Column("role", "role"),
+        Column("tenant", "tenant"),
+        Column("until", "until", instant=True),
+        Column("id", "id"),
+        Column("granted-by", "granted_by", wide=True),
+        Column("reason", "reason", wide=True),
+        Column("created", "created_at", instant=True, wide=True),
+    ),
+)
+QUOTA = Shape(
+    "quota",
+    "tenant",
+    (
+        Column("tenant", "tenant"),
+        Column("nodes", "nodes"),
+        Column("nodes-used", "used.nodes"),
+        Column("open-operations", "open_operations"),
+        Column("open-operations-used", "used.open_operations"),
+        Column("service-accounts", "service_accounts"),
+        Column("service-accounts-used", "used.service_accounts"),
+        Column("version", "version", wide=True),
+    ),
+)
+NODE = Shape(
+    "node",
+    "xname",
+    (
+        Column("xname", "xname"),
+        Column("nid", "nid", wide=True),
+        Column("site", "site"),
+        Column("state", "state"),
+        Column("tenant", "tenant"),
+        Column("power", "power"),
+        Column("operation", "claimed_by", wide=True),
+        Column("seen", "seen_at", instant=True, wide=True),
+        Column("changed", "changed_at", instant=True, wide=True),
+        Column("version", "version", wide=True),
+    ),
+)
+OPERATION = Shape(
+    "operation",
+    "id",
+    (
+        Column("id", "id"),
+        Column("state", "state"),
+        Column("summary", "summary"),
+        Column("done", "steps.done"),
+        Column("total", "steps.total"),
+        Column("failed", "steps.failed", wide=True),
+        Column("nodes", "nodes"),
+        Column("tenant", "tenant"),
+        Column("actor", "actor"),
+        Column("created", "created_at", instant=True),
+        Column("ended", "ended_at", instant=True, wide=True),
+        Column("kind", "kind", wide=True),
+        Column("reason", "reason", wide=True),
+        Column("plan", "plan", wide=True),
+        Column("worker", "worker", wide=True),
+        Column("cancelled-by", "cancel_requested_by", wide=True),
+        Column("attention", "attention", wide=True),
+    ),
+)
+STEP = Shape(
+    "step",
+    "n",
+    (
+        Column("n", "n"),
+        Column("kind", "kind"),
+        Column("target", "target"),
+        Column("state", "state"),
+        Column("tries", "tries"),
+        Column("changed", "changed_at", instant=True),
+        Column("error", "error"),
+        Column("acts", "acts", wide=True),
+        Column("begun", "begun_at", instant=True, wide=True),
+        Column("evidence", "evidence", wide=True),
+    ),
+)
+PLAN = Shape(
+    "plan",
+    "digest",
+    (
+        Column("digest", "digest"),
+        Column("kind", "kind", wide=True),
+        Column("summary", "summary"),
+        Column("tenant", "tenant"),
+        Column("nodes", "nodes"),
+        Column("created", "created_at", instant=True),
+    ),
+)
+APPROVAL = Shape(
+    "approval",
+    "id",
+    (
+        Column("id", "id"),
+        Column("state", "state"),
+        Column("permission", "permission"),
+        Column("tenant", "tenant"),
+        Column("requested-by", "requested_by"),
+        Column("reason", "reason"),
+        Column("expires", "expires_at", instant=True),
+        Column("method", "method", wide=True),
+        Column("path", "path", wide=True),
+        Column("body", "body", wide=True),
+        Column("decided-by", "decided_by", wide=True),
+        Column("decided-reason", "decided_reason", wide=True),
+        Column("created", "created_at", instant=True, wide=True),
+    ),
+)
+EVENT = Shape(
+    "event",
+    "subject",
+    (
+        Column("at", "at", instant=True),
+        Column("kind", "kind"),
+        Column("subject", "subject"),
+        Column("tenant", "tenant"),
+        Column("body", "body"),
+    ),
+)
+RECORD = Shape(
+    "record",
+    "seq",
+    (
+        Column("seq", "seq"),
+        Column("at", "at", instant=True),
+        Column("actor", "actor"),
+        Column("action", "action"),
+        Column("subject", "subject"),
+        Column("tenant", "tenant"),
+        Column("reason", "reason"),
+        Column("details", "details", wide=True),
+        Column("hash", "hash", wide=True),
+    ),
+)
+ACCOUNT = Shape(
+    "service-account",
+    "id",
+    (
+        Column("id", "id"),
+        Column("name", "name"),
+        Column("tenant", "tenant"),
+        Column("permissions", "permissions"),
+        Column("description", "description"),
+        Column("created-by", "created_by", wide=True),
+        Column("created", "created_at", instant=True, wide=True),
+        Column("version", "version", wide=True),
+    ),
+)
+TOKEN = Shape(
+    "token",
+    "id",
+    (
+        Column("id", "id"),
+        Column("expires", "expires_at", instant=True),
+        Column("permissions", "permissions"),
+    ),
+)
+WHOAMI = Shape(
+    "principal",
+    "id",
+    (
+        Column("id", "id"),
+        Column("name", "name"),
+        Column("kind", "kind"),
+        Column("issuer", "issuer"),
+        Column("expires", "expires_at", instant=True),
+        Column("server", "server.version"),
+    ),
+)
+HELD = Shape(
+    "binding",
+    "role",
+    (
+        Column("role", "role"),
+        Column("tenant", "tenant"),
+        Column("source", "source"),
+        Column("until", "until", instant=True),
+    ),
+)

@@ -1,0 +1,68 @@
+"""Tables for people: cells, widths, relative times."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from canton.cli.harmless import one_line
+from canton.cli.terminal import BOLD, COLOURS, paint
+
+Row = Sequence[str]
+GAP = "  "
+
+
+def draw(head: Row | None, rows: Sequence[Row], *, colour: bool) -> str:
+    """Rows in columns as wide as they need; the last is not padded."""
+    everything = [*([head] if head else []), *rows]
+    if not everything:
+        return ""
+    widths = [max(map(len, column)) for column in zip(*everything, strict=True)]
+    lines = [_line(row, widths, COLOURS if colour else {}) for row in rows]
+    if head:
+        title = _line(head, widths, {})
+        lines.insert(0, paint(title, BOLD) if colour else title)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _line(row: Row, widths: Sequence[int], colours: dict[str, str]) -> str:
+    padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+    if not colours:
+        return GAP.join(padded).rstrip()
+    painted = [paint(text, colours[cell]) if cell in colours else text for cell, text in zip(row, padded, strict=True)]
+    return GAP.join(painted).rstrip()
+
+
+def cell(value: object) -> str:
+    """A value as a table shows it; nothing is a dash."""
+    if value is None or value in ("", []):
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ",".join(map(cell, value))
+    if isinstance(value, dict):
+        return " ".join(f"{name}={cell(held)}" for name, held in value.items())
+    return one_line(str(value))
+
+
+def ago(instant: object, now: float | None = None) -> str:
+    """``3m ago`` or ``in 2h`` for an instant of the API."""
+    if not isinstance(instant, str):
+        return cell(instant)
+    from datetime import datetime  # noqa: PLC0415 (a table without instants needs none of it)
+
+    try:
+        then = datetime.fromisoformat(instant).timestamp()
+    except ValueError:
+        return cell(instant)
+    seconds = int((time.time() if now is None else now) - then)
+    text = _span(abs(seconds))
+    return "now" if seconds == 0 else f"in {text}" if seconds < 0 else f"{text} ago"
+
+
+def _span(seconds: int) -> str:
+    for unit, size, upto in (("s", 1, 120), ("m", 60, 7200), ("h", 3600, 172_800)):
+        if seconds < upto:
+            return f"{seconds // size}{unit}"
+    return f"{seconds // 86_400}d"

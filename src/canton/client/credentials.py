@@ -1,0 +1,151 @@
+"""Where a client's token comes from, and how it gets another when that one runs out.
+
+People log in and are given a short-lived access token and a refresh token, kept in a file that only they can read.
+A refresh token works once, so two processes must not use it at the same time: whoever renews holds a lock file, and
+finds, once it has it, that the other has already done the work.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypedDict, cast
+
+from canton.domain.errors import NotAuthenticated
+
+if TYPE_CHECKING:
+    from canton.client.oidc import Grant
+
+EARLY = 20.0
+"""Seconds before its end at which a token counts as run out: it has to last for the way to the server."""
+LOCK_PATIENCE = 30.0
+
+
+class Credentials(Protocol):
+    """Gives tokens."""
+
+    def token(self) -> str | None:
+        """The token to send now; None to send none."""
+
+    def renew(self, used: str) -> str | None:
+        """Another token than the one used, which the server said had run out; None if there is none to be had."""
+
+
+class Token:
+    """One token, for as long as it lasts."""
+
+    def __init__(self, token: str | None) -> None:
+        self._token = token
+
+    def token(self) -> str | None:
+        return self._token
+
+    def renew(self, used: str) -> str | None:  # noqa: ARG002
+        return None
+
+
+class Kept(TypedDict, total=False):
+    """What the file holds."""
+
+    server: str
+    access_token: str
+    refresh_token: str
+    expires_at: float
+    issuer: str
+    client_id: str
+    ca: str | None
+
+
+class Renewal(Protocol):
+    """Asks an issuer for a new grant."""
+
+    def __call__(self, kept: Kept) -> Grant: ...
+
+
+class StoredCredentials:
+    """Tokens in a file, mode 0600; renewed by one process at a time."""
+
+    def __init__(self, path: Path, renewal: Renewal) -> None:
+        self._path = path
+        self._renewal = renewal
+
+    def token(self) -> str | None:
+        kept = read(self._path)
+        if kept is None:
+            return None
+        token = kept.get("access_token")
+        if token and kept.get("expires_at", float("inf")) - EARLY < time.time() and kept.get("refresh_token"):
+            return self.renew(token)
+        return token
+
+    def renew(self, used: str) -> str | None:
+        with _locked(self._path):
+            kept = read(self._path)
+            if kept is None:
+                return None
+            if kept.get("access_token") != used:
+                return kept.get("access_token")
+            if not kept.get("refresh_token"):
+                return None
+            grant = self._renewal(kept)
+            write(self._path, cast("Kept", {**kept, **grant}))
+            return grant["access_token"]
+
+
+def read(path: Path) -> Kept | None:
+    """What is kept, or None if nothing is. A file that others could read is refused: its tokens may be known."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            if mode & 0o077:
+                raise NotAuthenticated(
+                    f"{path} can be read by others (mode {mode & 0o777:04o}), so its token may be known to them; "
+                    "log in again: canton logout && canton login"
+                )
+            return cast("Kept", json.load(file))
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise NotAuthenticated(f"{path} is damaged; log in again: canton logout && canton login") from error
+
+
+def write(path: Path, kept: Kept) -> None:
+    """Replace what is kept, all of it or nothing; nobody else can read it at any moment."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(kept, file)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold the lock file beside the path; the system lets go of it when its holder dies."""
+    import fcntl  # noqa: PLC0415 (few commands renew)
+
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    descriptor = os.open(path.with_name(f"{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        deadline = time.monotonic() + LOCK_PATIENCE
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise NotAuthenticated(f"another canton has been renewing {path} for {LOCK_PATIENCE:g} s") from None
+                time.sleep(0.05)
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,164 @@
+"""Nodes, and the operations and plans that change them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Unpack, cast
+
+from canton.client.calls import Calls, Change, path
+from canton.client.errors import Unreachable, WaitTimeout
+from canton.domain.operation import DRIVEN
+
+if TYPE_CHECKING:
+    from canton.client.objects import Imported, NewNode, Node, Operation, Plan, Step
+
+QUICKEST_LOOK, SLOWEST_LOOK = 0.2, 2.0
+"""Seconds between two looks at an operation: quick while it moves, slower while it rests."""
+
+
+class Nodes:
+    """Nodes as Canton knows them."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    def list(
+        self,
+        *,
+        nodeset: str | None = None,
+        tenant: str | None = None,
+        limit: int | None = None,
+        sort: str | None = None,
+        **filters: str | None,
+    ) -> Iterator[Node]:
+        """Nodes by nodeset, tenant (``-`` for none), ``site``, ``state`` and ``power``."""
+        query = {"nodeset": nodeset, "tenant": tenant or self._calls.caller.tenant, "sort": sort, **filters}
+        return cast("Iterator[Node]", self._calls.pages(path("nodes"), query, limit))
+
+    def get(self, xname: str) -> Node:
+        return cast("Node", self._calls.get(path("nodes", xname)))
+
+    def load(self, site: str, nodes: Sequence[NewNode], *, dry_run: bool = False, **change: Unpack[Change]) -> Imported:
+        """Import nodes, all of them or none; ``details["rows"]`` of the problem names every wrong row."""
+        body = {"site": site, "nodes": list(nodes)}
+        query = {"dry_run": dry_run or None}
+        return cast("Imported", self._calls.change("POST", path("nodes", "import"), body, change, query))
+
+    def power(self, nodes: str, to: str, plan: str | None = None, **change: Unpack[Change]) -> Operation:
+        """Switch nodes ``on`` or ``off``; the operation has begun, not ended, when this returns."""
+        body = {"nodes": nodes, "to": to} | ({"plan": plan} if plan else {})
+        return cast("Operation", self._calls.change("POST", path("nodes", "power"), body, change))
+
+    def plan_power(self, nodes: str, to: str) -> Plan:
+        """What ``power`` would do; its digest binds a later call to exactly that."""
+        body = {"nodes": nodes, "to": to}
+        return cast("Plan", self._calls.change("POST", path("nodes", "power"), body, None, {"dry_run": True}))
+
+    def set_aside(self, nodes: str, plan: str | None = None, **change: Unpack[Change]) -> Operation:
+        """Take nodes out of service."""
+        body = {"nodes": nodes} | ({"plan": plan} if plan else {})
+        return cast("Operation", self._calls.change("POST", path("nodes", "set-aside"), body, change))
+
+    def plan_set_aside(self, nodes: str) -> Plan:
+        """What ``set_aside`` would do."""
+        body = {"nodes": nodes}
+        return cast("Plan", self._calls.change("POST", path("nodes", "set-aside"), body, None, {"dry_run": True}))
+
+
+class Operations:
+    """Work that takes time."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    def list(
+        self,
+        *,
+        tenant: str | None = None,
+        limit: int | None = None,
+        sort: str | None = None,
+        **filters: str | None,
+    ) -> Iterator[Operation]:
+        """Operations by tenant, ``state``, ``kind``, ``actor`` and ``node``."""
+        query = {"tenant": tenant or self._calls.caller.tenant, "sort": sort, **filters}
+        return cast("Iterator[Operation]", self._calls.pages(path("operations"), query, limit))
+
+    def get(self, operation: str) -> Operation:
+        return cast("Operation", self._calls.get(path("operations", operation)))
+
+    def steps(self, operation: str, *, limit: int | None = None) -> Iterator[Step]:
+        return cast("Iterator[Step]", self._calls.pages(path("operations", operation, "steps"), None, limit))
+
+    def retry(self, operation: str, **change: Unpack[Change]) -> Operation:
+        """Give the failed steps another chance."""
+        return self._intervene(operation, "retry", change)
+
+    def undo(self, operation: str, **change: Unpack[Change]) -> Operation:
+        """Take back what was done."""
+        return self._intervene(operation, "undo", change)
+
+    def abandon(self, operation: str, **change: Unpack[Change]) -> Operation:
+        """Leave everything as it is and let go of the nodes; those in doubt are quarantined."""
+        return self._intervene(operation, "abandon", change)
+
+    def cancel(self, operation: str, **change: Unpack[Change]) -> Operation:
+        """Begin no further step and undo those that are done."""
+        return self._intervene(operation, "cancel", change)
+
+    def follow(self, operation: str, *, patience: float = 60.0, timeout: float | None = None) -> Iterator[Operation]:
+        """The operation now, then whenever it changed, until it rests: ended, or in need of a person.
+
+        A server that is away for less than ``patience`` seconds is waited for. ``WaitTimeout`` after ``timeout``
+        seconds; the work goes on.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        seen: Operation | None = None
+        pause = QUICKEST_LOOK
+        while True:
+            found = self._look(operation, patience)
+            if found != seen:
+                seen, pause = found, QUICKEST_LOOK
+                yield found
+            if found["state"] not in DRIVEN:
+                return
+            if deadline is not None and time.monotonic() + pause > deadline:
+                raise WaitTimeout(
+                    f"{operation} is still {found['state']} after {timeout:g} s; it goes on without you. "
+                    f"Follow it with: canton operation follow {operation}",
+                    operation=operation,
+                )
+            time.sleep(pause)
+            pause = min(SLOWEST_LOOK, pause * 1.5)
+
+    def wait(self, operation: str, timeout: float | None = None) -> Operation:
+        """The operation once it rests."""
+        *_, last = self.follow(operation, timeout=timeout)
+        return last
+
+    def _intervene(self, operation: str, verb: str, change: Change) -> Operation:
+        return cast("Operation", self._calls.change("POST", path("operations", operation, verb), None, change))
+
+    def _look(self, operation: str, patience: float) -> Operation:
+        gone = time.monotonic() + patience
+        while True:
+            try:
+                return self.get(operation)
+            except Unreachable:
+                if time.monotonic() > gone:
+                    raise
+                time.sleep(SLOWEST_LOOK / 2)
+
+
+class Plans:
+    """What was planned, whether or not it was carried out."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    def list(self, *, tenant: str | None = None, limit: int | None = None, sort: str | None = None) -> Iterator[Plan]:
+        query = {"tenant": tenant or self._calls.caller.tenant, "sort": sort}
+        return cast("Iterator[Plan]", self._calls.pages(path("plans"), query, limit))
+
+    def get(self, digest: str) -> Plan:
+        return cast("Plan", self._calls.get(path("plans", digest)))

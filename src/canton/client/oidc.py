@@ -1,0 +1,186 @@
+"""The client's side of OpenID Connect: discovery, device code (RFC 8628), PKCE (RFC 7636), refresh and revocation."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypedDict, cast
+from urllib.parse import urlencode, urlsplit
+
+from canton.client.errors import Unreachable
+from canton.client.transport import Address, Request, Transport
+from canton.domain.errors import NotAuthenticated
+
+SCOPE = "openid"
+DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
+SLOW_DOWN = 5.0  # RFC 8628, section 3.5
+
+
+class Grant(TypedDict, total=False):
+    """What a login or a renewal gives."""
+
+    access_token: str
+    refresh_token: str
+    expires_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A device code that waits for a person to enter its user code."""
+
+    code: str
+    user_code: str
+    uri: str
+    complete_uri: str
+    interval: float
+    expires_in: float
+
+
+class Issuer:
+    """One issuer, found by its discovery document."""
+
+    def __init__(self, url: str, client_id: str, audience: str | None = None, ca: str | None = None) -> None:
+        self.url = url.rstrip("/")
+        self.client_id = client_id
+        self._audience = audience
+        self._ca = ca
+        self._found: dict[str, object] | None = None
+
+    def endpoint(self, name: str) -> str | None:
+        """An address from the discovery document; None if the issuer does not offer it."""
+        if self._found is None:
+            status, found = self._call("GET", f"{self.url}/.well-known/openid-configuration")
+            if status != 200:
+                raise Unreachable(f"the issuer {self.url} answered its discovery with HTTP status {status}")
+            if str(found.get("issuer", "")).rstrip("/") != self.url:
+                raise NotAuthenticated(f"{self.url} says that it is the issuer {found.get('issuer')}; nothing was sent")
+            self._found = found
+        value = self._found.get(name)
+        return str(value) if value else None
+
+    def start_device(self) -> Device:
+        """Ask for a code that a person enters elsewhere."""
+        endpoint = self.endpoint("device_authorization_endpoint")
+        if endpoint is None:
+            raise NotAuthenticated(f"the issuer {self.url} offers no device code; use: canton login --web")
+        status, told = self._call("POST", endpoint, {"client_id": self.client_id, "scope": SCOPE, **self._for()})
+        if status != 200:
+            raise _refused(self.url, told)
+        uri = str(told["verification_uri"])
+        complete = str(told.get("verification_uri_complete") or uri)
+        interval, lasts = _number(told, "interval", 5), _number(told, "expires_in", 600)
+        return Device(str(told["device_code"]), str(told["user_code"]), uri, complete, interval, lasts)
+
+    def poll_device(self, device: Device, sleep: Callable[[float], None] = time.sleep) -> Grant:
+        """Wait until the person has decided; NotAuthenticated if they refused or did not come."""
+        interval = device.interval
+        deadline = time.monotonic() + device.expires_in
+        while time.monotonic() < deadline:
+            sleep(interval)
+            status, told = self._token({"grant_type": DEVICE_GRANT, "device_code": device.code})
+            if status == 200:
+                return _grant(told)
+            if told.get("error") not in ("authorization_pending", "slow_down"):
+                raise _refused(self.url, told)
+            interval += SLOW_DOWN if told["error"] == "slow_down" else 0
+        raise NotAuthenticated("nobody entered the code in time; run canton login again")
+
+    def authorize_url(self, redirect: str, state: str, verifier: str) -> str:
+        """Where a person's browser goes to log in."""
+        challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+        asked = {
+            "response_type": "code",
+            "client_id": self.client_id,
+            "redirect_uri": redirect,
+            "scope": SCOPE,
+            "state": state,
+            "code_challenge": challenge,
+            "code_challenge_method": "S256",
+            **self._for(),
+        }
+        endpoint = self.endpoint("authorization_endpoint")
+        if endpoint is None:
+            raise NotAuthenticated(f"the issuer {self.url} offers no login by browser; use: canton login")
+        return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(asked)}"
+
+    def redeem(self, code: str, redirect: str, verifier: str) -> Grant:
+        """A grant for the code that the browser brought back."""
+        asked = {"grant_type": "authorization_code", "code": code, "redirect_uri": redirect, "code_verifier": verifier}
+        status, told = self._token(asked)
+        if status != 200:
+            raise _refused(self.url, told)
+        return _grant(told)
+
+    def refresh(self, token: str) -> Grant:
+        """A new grant for a refresh token, which is then used up."""
+        status, told = self._token({"grant_type": "refresh_token", "refresh_token": token})
+        if status != 200:
+            raise _refused(self.url, told)
+        return _grant(told)
+
+    def revoke(self, token: str) -> bool:
+        """Tell the issuer that a refresh token is no longer wanted; False if it takes no such word."""
+        endpoint = self.endpoint("revocation_endpoint")
+        if endpoint is None:
+            return False
+        asked = {"token": token, "token_type_hint": "refresh_token", "client_id": self.client_id}
+        return self._call("POST", endpoint, asked)[0] == 200
+
+    def _for(self) -> dict[str, str]:
+        return {"audience": self._audience} if self._audience else {}
+
+    def _token(self, asked: dict[str, str]) -> tuple[int, dict[str, object]]:
+        endpoint = self.endpoint("token_endpoint")
+        if endpoint is None:
+            raise NotAuthenticated(f"the issuer {self.url} names no token endpoint")
+        return self._call("POST", endpoint, {"client_id": self.client_id, **asked})
+
+    def _call(self, method: str, url: str, form: dict[str, str] | None = None) -> tuple[int, dict[str, object]]:
+        parts = urlsplit(url)
+        transport = Transport(Address(f"{parts.scheme}://{parts.netloc}", ca=self._ca))
+        headers = {"Accept": "application/json"}
+        if form is not None:
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+        body = None if form is None else urlencode(form).encode()
+        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        try:
+            answer = transport.exchange(Request(method, target, headers, body))
+        finally:
+            transport.close()
+        return answer.status, _object(answer.body)
+
+
+def new_secret() -> str:
+    """Text that nobody guesses, fit for a URL: a state or a PKCE verifier."""
+    return base64.urlsafe_b64encode(os.urandom(32)).rstrip(b"=").decode()
+
+
+def _object(body: bytes) -> dict[str, object]:
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _number(told: dict[str, object], name: str, otherwise: float) -> float:
+    value = told.get(name)
+    return float(value) if isinstance(value, int | float) else otherwise
+
+
+def _grant(told: dict[str, object]) -> Grant:
+    if not isinstance(told.get("access_token"), str):
+        raise NotAuthenticated("the issuer answered without an access token; log in again: canton login")
+    kept = {name: told[name] for name in ("access_token", "refresh_token") if isinstance(told.get(name), str)}
+    lasts = _number(told, "expires_in", 300)
+    return cast("Grant", {**kept, "expires_at": time.time() + lasts})
+
+
+def _refused(url: str, told: dict[str, object]) -> NotAuthenticated:
+    said = told.get("error_description") or told.get("error") or "no reason given"
+    return NotAuthenticated(f"the issuer {url} refused: {said}; log in again: canton login")

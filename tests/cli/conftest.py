@@ -1,0 +1,60 @@
+"""A scripted server, a home of one's own, and the command line as a user runs it."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from canton.cli import contexts, places
+from canton.cli.main import main
+from cli.running import Ran, Run
+from client.scripted import Script, serving
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Nothing of the machine's: no configuration, no login, no variables."""
+    for name in [name for name in os.environ if name.startswith(("CANTON_", "CLICOLOR", "NO_COLOR"))]:
+        monkeypatch.delenv(name)
+    for name in ("config", "state", "cache"):
+        monkeypatch.setenv(f"XDG_{name.upper()}_HOME", str(tmp_path / name))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(places, "SYSTEM_CONFIG", tmp_path / "etc/config.toml")
+    return tmp_path
+
+
+@pytest.fixture
+def script(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Script]:
+    """A server in the environment, with a token for it."""
+    with serving(Script()) as served:
+        monkeypatch.setenv("CANTON_SERVER", served.url)
+        monkeypatch.setenv("CANTON_TOKEN", "secret-token")
+        yield served
+
+
+@pytest.fixture
+def canton(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the command line in this process."""
+
+    def run(*arguments: str, stdin: str = "") -> Ran:
+        monkeypatch.setattr(sys, "argv", ["canton", *arguments])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
+        status = main()
+        said = capsys.readouterr()
+        return Ran(status, said.out, said.err)
+
+    return run
+
+
+@pytest.fixture
+def context(script: Script, monkeypatch: pytest.MonkeyPatch) -> Script:
+    """The same server, named by a context of the user's file instead of the environment."""
+    monkeypatch.delenv("CANTON_SERVER")
+    contexts.put(places.user_config(), "alps", {"server": script.url})
+    contexts.use(places.user_config(), "alps")
+    return script

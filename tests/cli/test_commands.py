@@ -1,0 +1,530 @@
+"""Every command against a scripted server: what it asks, what it prints, how it ends."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, ClassVar, NamedTuple
+
+import pytest
+
+from cli.running import Run
+from client import samples
+from client.scripted import Reply, Script, items, problem
+
+
+class Read(NamedTuple):
+    line: str
+    asked: str
+    query: dict[str, str]
+    reply: Reply
+    printed: str
+
+
+class Change(NamedTuple):
+    line: str
+    asked: str
+    body: Any
+    reply: Reply
+    said: str
+
+
+READS = [
+    Read("site list", "GET /v1/sites", {}, items(samples.site()), "alps  Lugano"),
+    Read("site show alps", "GET /v1/sites/alps", {}, Reply(body=samples.site()), "Lugano"),
+    Read(
+        "tenant list --state active --sort -name",
+        "GET /v1/tenants",
+        {"state": "active", "sort": "-name"},
+        items(samples.tenant()),
+        "psi   active  4      Villigen",
+    ),
+    Read("tenant show psi", "GET /v1/tenants/psi", {}, Reply(body=samples.tenant()), "Villigen"),
+    Read(
+        "member list --tenant psi --role tenant-admin",
+        "GET /v1/bindings",
+        {"tenant": "psi", "role": "tenant-admin"},
+        items(samples.binding()),
+        "cscs:alice",
+    ),
+    Read(
+        "member list --provider", "GET /v1/bindings", {"provider": "true"}, items(samples.binding(tenant=None)), "bd_1"
+    ),
+    Read("quota show psi", "GET /v1/tenants/psi/quota", {}, Reply(body=samples.quota()), "64"),
+    Read(
+        "role list",
+        "GET /v1/roles",
+        {},
+        items({"name": "auditor", "scope": "provider", "description": "sees", "permissions": ["a.b"], "builtin": True}),
+        "auditor  provider  sees",
+    ),
+    Read("node show x1000c0s0b0n0", "GET /v1/nodes/x1000c0s0b0n0", {}, Reply(body=samples.node()), "x1000c0s0b0n0"),
+    Read(
+        "node list --selector state=free,tenant=-",
+        "GET /v1/nodes",
+        {"state": "free", "tenant": "-"},
+        items(samples.node()),
+        "x1000c0s0b0n0",
+    ),
+    Read(
+        "operation list --state running --kind power --actor cscs:alice --node x1",
+        "GET /v1/operations",
+        {"state": "running", "kind": "power", "actor": "cscs:alice", "node": "x1"},
+        items(samples.operation()),
+        "op_1",
+    ),
+    Read("operation show op_1", "GET /v1/operations/op_1", {}, Reply(body=samples.operation()), "power off 2 nodes"),
+    Read(
+        "operation show op_1 --steps",
+        "GET /v1/operations/op_1/steps",
+        {},
+        items(samples.step(1, "x1000c0s0b0n0")),
+        "power.set",
+    ),
+    Read("plan list", "GET /v1/plans", {}, items(samples.plan()), "sha256:aa"),
+    Read("plan show sha256:aa", "GET /v1/plans/sha256:aa", {}, Reply(body=samples.plan()), "power.set  x1000c0s0b0n0"),
+    Read("approval list --state pending", "GET /v1/approvals", {"state": "pending"}, items(samples.approval()), "ap_1"),
+    Read("approval show ap_1", "GET /v1/approvals/ap_1", {}, Reply(body=samples.approval()), "/v1/tenants/psi"),
+    Read(
+        "event list --subject psi", "GET /v1/events", {"subject": "psi"}, items(samples.event()), "tenant.created  psi"
+    ),
+    Read(
+        "audit list --actor cscs:alice --action tenant.create --subject psi",
+        "GET /v1/audit",
+        {"actor": "cscs:alice", "action": "tenant.create", "subject": "psi"},
+        items(samples.record()),
+        "tenant.create",
+    ),
+    Read(
+        "service-account list --tenant psi",
+        "GET /v1/service-accounts",
+        {"tenant": "psi"},
+        items(samples.account()),
+        "sa_1  ci",
+    ),
+    Read("service-account show sa_1", "GET /v1/service-accounts/sa_1", {}, Reply(body=samples.account()), "node.read"),
+    Read("service-account token list sa_1", "GET /v1/service-accounts/sa_1/tokens", {}, items(samples.token()), "tk_1"),
+    Read("whoami", "GET /v1/whoami", {}, Reply(body=samples.whoami()), "tenant-admin  psi"),
+]
+
+
+@pytest.mark.parametrize("case", READS, ids=[case.line for case in READS])
+def test_reading(canton: Run, script: Script, case: Read) -> None:
+    script.on(case.asked, case.reply)
+    ran = canton(*case.line.split())
+    assert (ran.status, ran.err) == (0, "")
+    assert case.printed in ran.out
+    [request] = script.asked
+    assert request.line == case.asked
+    assert {name: value for name, value in request.query.items() if name != "limit"} == case.query
+    assert request.headers["authorization"] == "Bearer secret-token"
+    assert "idempotency-key" not in request.headers
+
+
+@pytest.mark.parametrize("case", READS, ids=[case.line for case in READS])
+def test_json_is_the_body_of_the_api(canton: Run, script: Script, case: Read) -> None:
+    script.on(case.asked, case.reply)
+    ran = canton(*case.line.split(), "-o", "json")
+    assert json.loads(ran.out) == case.reply.body
+
+
+LIMITS = {"nodes": 9, "open_operations": 4, "service_accounts": 8}
+CHANGES = [
+    Change(
+        "site create alps --description Lugano",
+        "POST /v1/sites",
+        {"name": "alps", "description": "Lugano"},
+        Reply(201, samples.site()),
+        "created site alps",
+    ),
+    Change(
+        "site update alps --description Lugano",
+        "PATCH /v1/sites/alps",
+        {"description": "Lugano"},
+        Reply(body=samples.site()),
+        "updated site alps",
+    ),
+    Change("site delete alps", "DELETE /v1/sites/alps", None, Reply(204), "deleted site alps"),
+    Change(
+        "tenant create psi", "POST /v1/tenants", {"name": "psi"}, Reply(201, samples.tenant()), "created tenant psi"
+    ),
+    Change(
+        "tenant update psi --description new",
+        "PATCH /v1/tenants/psi",
+        {"description": "new"},
+        Reply(body=samples.tenant()),
+        "updated tenant psi",
+    ),
+    Change(
+        "tenant suspend psi",
+        "POST /v1/tenants/psi/suspend",
+        None,
+        Reply(body=samples.tenant(state="suspended")),
+        "suspended tenant psi",
+    ),
+    Change(
+        "tenant resume psi", "POST /v1/tenants/psi/resume", None, Reply(body=samples.tenant()), "resumed tenant psi"
+    ),
+    Change("tenant delete psi", "DELETE /v1/tenants/psi", None, Reply(204), "deleted tenant psi"),
+    Change(
+        "member add cscs:alice tenant-admin --tenant psi",
+        "POST /v1/bindings",
+        {"subject": "cscs:alice", "role": "tenant-admin", "tenant": "psi"},
+        Reply(201, samples.binding()),
+        "cscs:alice is tenant-admin in psi",
+    ),
+    Change(
+        "member add cscs:alice auditor --provider --until 2027-01-31T18:00:00+01:00",
+        "POST /v1/bindings",
+        {"subject": "cscs:alice", "role": "auditor", "tenant": None, "until": "2027-01-31T17:00:00.000000Z"},
+        Reply(201, samples.binding()),
+        "at the provider",
+    ),
+    Change("member remove bd_1", "DELETE /v1/bindings/bd_1", None, Reply(204), "took away bd_1"),
+    Change(
+        "operation retry op_1",
+        "POST /v1/operations/op_1/retry",
+        None,
+        Reply(202, samples.operation()),
+        "retry was accepted",
+    ),
+    Change(
+        "operation undo op_1",
+        "POST /v1/operations/op_1/undo",
+        None,
+        Reply(202, samples.operation()),
+        "undo was accepted",
+    ),
+    Change(
+        "operation abandon op_1",
+        "POST /v1/operations/op_1/abandon",
+        None,
+        Reply(202, samples.operation()),
+        "abandon was accepted",
+    ),
+    Change(
+        "operation cancel op_1",
+        "POST /v1/operations/op_1/cancel",
+        None,
+        Reply(202, samples.operation()),
+        "cancel was accepted",
+    ),
+    Change(
+        "approval approve ap_1",
+        "POST /v1/approvals/ap_1/approve",
+        None,
+        Reply(body=samples.approval("approved")),
+        "cscs:alice can now repeat",
+    ),
+    Change(
+        "approval refuse ap_1",
+        "POST /v1/approvals/ap_1/refuse",
+        None,
+        Reply(body=samples.approval("refused")),
+        "refused ap_1",
+    ),
+    Change(
+        "quota set psi --nodes 9",
+        "PUT /v1/tenants/psi/quota",
+        LIMITS,
+        Reply(body=samples.quota()),
+        "set the quota of psi",
+    ),
+    Change(
+        "quota set psi --nodes none",
+        "PUT /v1/tenants/psi/quota",
+        LIMITS | {"nodes": None},
+        Reply(body=samples.quota()),
+        "set the quota of psi",
+    ),
+    Change(
+        "service-account create ci --tenant psi --permission node.read --permission node.power",
+        "POST /v1/service-accounts",
+        {"name": "ci", "tenant": "psi", "permissions": ["node.read", "node.power"], "description": ""},
+        Reply(201, samples.account()),
+        "created service account ci",
+    ),
+    Change(
+        "service-account delete sa_1",
+        "DELETE /v1/service-accounts/sa_1",
+        None,
+        Reply(204),
+        "deleted service account sa_1",
+    ),
+    Change(
+        "service-account token create sa_1 --ttl 1h",
+        "POST /v1/service-accounts/sa_1/tokens",
+        {"ttl": 3600},
+        Reply(201, samples.token()),
+        "not shown again",
+    ),
+    Change(
+        "service-account token rotate sa_1 --overlap 5m",
+        "POST /v1/service-accounts/sa_1/rotate",
+        {"overlap": 300},
+        Reply(201, samples.token()),
+        "not shown again",
+    ),
+    Change(
+        "service-account token revoke sa_1 tk_1",
+        "DELETE /v1/service-accounts/sa_1/tokens/tk_1",
+        None,
+        Reply(204),
+        "revoked tk_1",
+    ),
+    Change(
+        "node power on x1000c0s0b0n[0-1]",
+        "POST /v1/nodes/power",
+        {"nodes": "x1000c0s0b0n[0-1]", "to": "on"},
+        Reply(202, samples.operation()),
+        "canton operation follow op_1",
+    ),
+    Change(
+        "node power off x1 --plan sha256:aa",
+        "POST /v1/nodes/power",
+        {"nodes": "x1", "to": "off", "plan": "sha256:aa"},
+        Reply(202, samples.operation()),
+        "canton operation follow op_1",
+    ),
+    Change(
+        "node set-aside x1",
+        "POST /v1/nodes/set-aside",
+        {"nodes": "x1"},
+        Reply(202, samples.operation()),
+        "canton operation follow op_1",
+    ),
+]
+
+
+def look_ups(script: Script) -> None:
+    """What some changes look at first."""
+    script.on("GET /v1/operations/op_1", Reply(body=samples.operation()))
+    script.on("GET /v1/approvals/ap_1", Reply(body=samples.approval()))
+    script.on("GET /v1/tenants/psi/quota", Reply(body=samples.quota()))
+    script.on("GET /v1/service-accounts/sa_1", Reply(body=samples.account()))
+
+
+@pytest.mark.parametrize("case", CHANGES, ids=[case.line for case in CHANGES])
+def test_changing(canton: Run, script: Script, case: Change) -> None:
+    look_ups(script)
+    script.on(case.asked, case.reply)
+    ran = canton(*case.line.split(), "--reason", "Grüße, 17%")
+    assert ran.status == 0, ran.err
+    assert case.said in ran.err
+    request = script.last
+    assert (request.line, request.body) == (case.asked, case.body)
+    assert request.headers["canton-reason"] == "Gr%C3%BC%C3%9Fe%2C 17%25"
+    assert len(request.headers["idempotency-key"]) == 32
+
+
+@pytest.mark.parametrize("line", [case.line for case in CHANGES] + ["apply -f -", "node import --site alps -"])
+def test_a_read_only_context_changes_nothing(canton: Run, context: Script, line: str) -> None:
+    canton("context", "set", "alps", "--read-only")
+    look_ups(context)
+    ran = canton(*line.split(), stdin="xname\nx1\n" if "import" in line else "sites: [{name: a}]")
+    assert ran.status == 4
+    assert "the context alps is read_only" in ran.err
+    assert {asked.method for asked in context.asked} <= {"GET"}
+
+
+def test_a_read_only_context_still_plans(canton: Run, context: Script) -> None:
+    canton("context", "set", "alps", "--read-only")
+    context.on("POST /v1/nodes/power", Reply(body=samples.plan()))
+    assert canton("node", "power", "off", "x1", "--dry-run").status == 0
+
+
+def test_a_token_is_printed_once_and_alone(canton: Run, script: Script) -> None:
+    script.on("POST /v1/service-accounts/sa_1/tokens", Reply(201, samples.token()))
+    assert canton("service-account", "token", "create", "sa_1").out == "canton_secret\n"
+    assert json.loads(canton("service-account", "token", "create", "sa_1", "-o", "json").out) == samples.token()
+
+
+class TestAlreadySo:
+    @pytest.mark.parametrize("verb", ["suspend", "resume"])
+    def test_is_success_and_said(self, canton: Run, script: Script, verb: str) -> None:
+        script.on(f"POST /v1/tenants/psi/{verb}", Reply(body=samples.tenant(), headers={"Canton-Unchanged": "true"}))
+        ran = canton("tenant", verb, "psi")
+        assert ran.status == 0
+        assert "is already" in ran.err
+        assert "nothing to do" in ran.err
+
+    def test_a_quota_that_is_so_is_not_set(self, canton: Run, script: Script) -> None:
+        look_ups(script)
+        ran = canton("quota", "set", "psi", "--nodes", "64")
+        assert ran.status == 0
+        assert "already so" in ran.err
+        assert script.lines() == ["GET /v1/tenants/psi/quota"]
+
+
+def test_a_quota_is_set_against_the_version_that_was_read(canton: Run, script: Script) -> None:
+    look_ups(script)
+    script.on("PUT /v1/tenants/psi/quota", problem(412, "version-mismatch", "it moved"))
+    ran = canton("quota", "set", "psi", "--nodes", "9")
+    assert ran.status == 5
+    assert script.last.headers["if-match"] == '"5"'
+
+
+def test_a_member_is_removed_by_name(canton: Run, script: Script) -> None:
+    script.on("GET /v1/bindings", items(samples.binding("bd_1"), samples.binding("bd_2", role="tenant-viewer")))
+    script.on("DELETE /v1/bindings/bd_1", Reply(204))
+    script.on("DELETE /v1/bindings/bd_2", Reply(204))
+    assert canton("member", "remove", "cscs:alice", "--tenant", "psi").status == 0
+    assert script.asked[0].query == {"tenant": "psi", "subject": "cscs:alice", "limit": "1000"}
+    assert script.lines()[1:] == ["DELETE /v1/bindings/bd_1", "DELETE /v1/bindings/bd_2"]
+
+
+def test_removing_what_nobody_gave_is_not_found(canton: Run, script: Script) -> None:
+    script.on("GET /v1/bindings", items())
+    ran = canton("member", "remove", "cscs:alice", "tenant-admin", "--tenant", "psi")
+    assert (ran.status, ran.out) == (3, "")
+    assert "cscs:alice was not given the role tenant-admin in psi" in ran.err
+
+
+class TestCanI:
+    decision: ClassVar = {
+        "permission": "tenant.delete",
+        "tenant": "psi",
+        "rule": "role:tenant-admin",
+        "reason": "it does not hold it",
+    }
+
+    @pytest.mark.parametrize(("allowed", "status", "word"), [(True, 0, "yes"), (False, 4, "no")])
+    def test_the_exit_code_answers(self, canton: Run, script: Script, allowed: bool, status: int, word: str) -> None:
+        script.on("GET /v1/can-i", Reply(body=self.decision | {"allowed": allowed}))
+        ran = canton("can-i", "tenants", "delete", "--tenant", "psi")
+        assert ran == (status, f"{word}: it does not hold it (rule role:tenant-admin)\n", "")
+        assert script.last.query == {"permission": "tenant.delete", "tenant": "psi"}
+
+    def test_in_json(self, canton: Run, script: Script) -> None:
+        script.on("GET /v1/can-i", Reply(body=self.decision | {"allowed": False}))
+        ran = canton("can-i", "tenant", "delete", "-o", "json")
+        assert ran.status == 4
+        assert json.loads(ran.out) == self.decision | {"allowed": False}
+
+
+class TestProblems:
+    @pytest.mark.parametrize(
+        ("status", "code", "exit_code"),
+        [
+            (404, "unknown-tenant", 3),
+            (403, "forbidden", 4),
+            (401, "token-invalid", 4),
+            (409, "not-empty", 5),
+            (400, "reason-required", 2),
+            (500, "invariant-broken", 1),
+            (418, "brand-new", 2),
+            (404, "brand-new", 3),
+            (502, "brand-new", 1),
+        ],
+    )
+    def test_end_with_the_code_of_the_tree(
+        self, canton: Run, script: Script, status: int, code: str, exit_code: int
+    ) -> None:
+        script.on("GET /v1/tenants/psi", problem(status, code, "no such thing as \x1b[2Jpsi"))
+        ran = canton("tenant", "show", "psi")
+        assert (ran.status, ran.out) == (exit_code, "")
+        assert ran.err.startswith("canton: no such thing as \\x1b[2Jpsi")
+
+    def test_nobody_there_is_8(self, canton: Run) -> None:
+        ran = canton("tenant", "list", "--server", "http://127.0.0.1:1")
+        assert ran.status == 8
+        assert "http://127.0.0.1:1 cannot be reached" in ran.err
+
+    def test_a_web_page_is_not_canton(self, canton: Run, script: Script) -> None:
+        script.version = ""
+        script.on("GET /v1/tenants", Reply(raw=b"<html>", headers={"Content-Type": "text/html"}))
+        ran = canton("tenant", "list")
+        assert ran.status == 8
+        assert "not as Canton does (text/html)" in ran.err
+
+    def test_no_server_says_what_to_do(self, canton: Run) -> None:
+        ran = canton("tenant", "list")
+        assert ran.status == 2
+        assert "canton login --server" in ran.err
+
+
+class TestApproval:
+    needed = problem(403, "approval-required", "a second person", approval="ap_1", permission="tenant.delete")
+
+    def test_says_who_does_what_next(self, canton: Run, script: Script) -> None:
+        script.on("DELETE /v1/tenants/psi", self.needed)
+        ran = canton("tenant", "delete", "psi", "--reason", "contract ended")
+        assert ran.status == 4
+        assert "somebody else who has the permission tenant.delete runs\n  canton approval approve ap_1" in ran.err
+        assert "canton tenant delete psi --reason 'contract ended' --approval ap_1" in ran.err
+
+    def test_the_approval_goes_with_the_repeated_request(self, canton: Run, script: Script) -> None:
+        script.on("DELETE /v1/tenants/psi", Reply(204))
+        assert canton("tenant", "delete", "psi", "--approval", "ap_1").status == 0
+        assert script.last.headers["canton-approval"] == "ap_1"
+
+    def test_can_be_waited_for(self, canton: Run, script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("canton.cli.change.LOOK", 0.01)
+        script.on("DELETE /v1/tenants/psi", self.needed, Reply(204))
+        script.on("GET /v1/approvals/ap_1", Reply(body=samples.approval()), Reply(body=samples.approval("approved")))
+        assert canton("tenant", "delete", "psi", "--wait-approval").status == 0
+        assert script.last.headers["canton-approval"] == "ap_1"
+
+    def test_a_refusal_ends_the_wait(self, canton: Run, script: Script) -> None:
+        script.on("DELETE /v1/tenants/psi", self.needed)
+        refused = samples.approval("refused", decided_reason="not before Monday")
+        script.on("GET /v1/approvals/ap_1", Reply(body=refused))
+        ran = canton("tenant", "delete", "psi", "--wait-approval")
+        assert ran.status == 4
+        assert "approval ap_1 is refused: not before Monday" in ran.err
+
+
+class TestHabits:
+    def test_a_plural_is_a_singular(self, canton: Run, script: Script) -> None:
+        script.on("GET /v1/tenants", items(samples.tenant()))
+        assert canton("tenants", "list", "-q") == (0, "psi\n", "")
+
+    @pytest.mark.parametrize(
+        ("typed", "meant"),
+        [
+            (["get", "tenants", "-q"], "canton tenant list -q"),
+            (["get", "tenant", "psi", "-q"], "canton tenant show psi -q"),
+            (["describe", "tenants", "psi", "-q"], "canton tenant show psi -q"),
+        ],
+    )
+    def test_a_verb_before_its_noun_is_understood(
+        self, canton: Run, script: Script, typed: list[str], meant: str
+    ) -> None:
+        script.on("GET /v1/tenants", items(samples.tenant()))
+        script.on("GET /v1/tenants/psi", Reply(body=samples.tenant()))
+        assert canton(*typed) == (0, "psi\n", f"canton: the noun comes first here: {meant}\n")
+
+    def test_global_options_stand_before_or_after(self, canton: Run, script: Script) -> None:
+        script.on("GET /v1/operations", items())
+        for line in (["--tenant", "psi", "operation", "list"], ["operation", "list", "--tenant", "psi"]):
+            assert canton(*line).status == 0
+            assert script.last.query["tenant"] == "psi"
+        script.on("GET /v1/tenants", items(samples.tenant()))
+        assert canton("-o", "name", "tenant", "list").out == "tenant/psi\n"
+        ran = canton("-o", "jsno", "tenant", "list")
+        assert ran.status == 2
+
+    def test_all_tenants_overrules_the_context(
+        self, canton: Run, script: Script, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("CANTON_TENANT", "psi")
+        script.on("GET /v1/operations", items())
+        canton("operation", "list")
+        canton("operation", "list", "-A")
+        assert [asked.query.get("tenant") for asked in script.asked] == ["psi", None]
+
+
+class TestVerbosity:
+    def test_says_requests_and_their_ids_on_stderr(self, canton: Run, script: Script) -> None:
+        script.on("GET /v1/tenants", items(samples.tenant()))
+        ran = canton("tenant", "list", "-q", "-v")
+        assert ran.out == "psi\n"
+        assert "GET /v1/tenants?limit=1000: 200 in " in ran.err
+        assert "request req-1" in ran.err
+
+    def test_debug_shows_a_curl_line_without_the_token(self, canton: Run, script: Script) -> None:
+        script.on("POST /v1/tenants", Reply(201, samples.tenant()))
+        ran = canton("tenant", "create", "psi", "--debug", "-vv")
+        assert f"curl -X POST {script.url}/v1/tenants" in ran.err
+        assert '--data-raw \'{"name": "psi"}\'' in ran.err
+        assert "Authorization: Bearer …" in ran.err
+        assert "secret-token" not in ran.err

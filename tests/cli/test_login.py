@@ -1,0 +1,151 @@
+"""Logging in and out."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from canton.cli import places
+from canton.client import credentials as keeping
+from cli.running import Run
+from client import samples
+from client.scripted import Asked, Reply, Script, problem
+
+
+@pytest.fixture
+def issuer(script: Script, monkeypatch: pytest.MonkeyPatch) -> Script:
+    """The server is its own issuer, and nobody is logged in."""
+    monkeypatch.delenv("CANTON_TOKEN")
+    monkeypatch.delenv("CANTON_SERVER")
+    monkeypatch.setattr(time, "sleep", lambda _seconds: None)
+    login = {"issuer": f"{script.url}/issuer", "client_id": "canton-cli", "audience": "canton"}
+    script.on("GET /v1/version", Reply(body={"version": script.version, "api": "1", "login": login}))
+    names = ("authorization", "token", "device_authorization", "revocation")
+    told = {f"{name}_endpoint": f"{script.url}/issuer/{name}" for name in names}
+    script.on("GET /issuer/.well-known/openid-configuration", Reply(body=told | {"issuer": f"{script.url}/issuer"}))
+    script.on("GET /v1/whoami", Reply(body=samples.whoami()))
+    grant = {"access_token": "fresh", "refresh_token": "r1", "expires_in": 300}
+    script.on("POST /issuer/token", Reply(400, {"error": "authorization_pending"}), Reply(body=grant))
+    device = {"device_code": "d", "user_code": "WDJB-MJHT", "verification_uri": f"{script.url}/device", "interval": 1}
+    script.on("POST /issuer/device_authorization", Reply(body=device))
+    return script
+
+
+def test_by_device_code(canton: Run, issuer: Script, home: Path) -> None:
+    ran = canton("login", "--server", issuer.url)
+    assert (ran.status, ran.out) == (0, "")
+    assert "WDJB-MJHT" in ran.err
+    assert f"{issuer.url}/device" in ran.err
+    assert f"logged in to {issuer.url} as cscs:alice, context 127" in ran.err
+    assert "fresh" not in ran.err
+    assert canton("context", "show", "-q").out == "127\n"
+    [kept] = (home / "state/canton/credentials").glob("*.json")
+    assert json.loads(kept.read_text())["refresh_token"] == "r1"  # noqa: S105
+    assert canton("whoami", "-q").out == "cscs:alice\n"
+    assert issuer.last.headers["authorization"] == "Bearer fresh"
+
+
+def test_a_refused_login_keeps_nothing(canton: Run, issuer: Script, home: Path) -> None:
+    issuer.on("POST /issuer/token", Reply(400, {"error": "access_denied", "error_description": "no\x1b[2J"}))
+    ran = canton("login", "--server", issuer.url)
+    assert ran.status == 4
+    assert "refused: no\\x1b[2J" in ran.err
+    assert not (home / "state").exists()
+
+
+def test_a_token_the_server_does_not_take_is_not_kept(canton: Run, issuer: Script, home: Path) -> None:
+    issuer.on("GET /v1/whoami", problem(401, "token-invalid", "not ours"))
+    assert canton("login", "--server", issuer.url, "--token-stdin", stdin="abc").status == 4
+    assert not (home / "state").exists()
+
+
+@pytest.mark.parametrize("stdin", ["", " \n", "two words", "a\x00b", "x" * 20_000])
+def test_what_is_no_token_is_refused(canton: Run, issuer: Script, stdin: str) -> None:
+    assert canton("login", "--server", issuer.url, "--token-stdin", stdin=stdin).status == 2
+
+
+def test_by_browser_with_pkce(canton: Run, issuer: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {}
+
+    def browse(url: str) -> bool:
+        query = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
+        asked.update(query)
+        back = f"{query['redirect_uri']}?code=c0de&state="
+        threading.Thread(target=lambda: [_visit(f"{back}forged"), _visit(back + query["state"])], daemon=True).start()
+        return True
+
+    def redeemed(request: Asked) -> Reply:
+        assert request.body["code"] == "c0de"
+        assert request.body["redirect_uri"] == asked["redirect_uri"]
+        asked["verifier"] = request.body["code_verifier"]
+        return Reply(body={"access_token": "by-web", "expires_in": 300})
+
+    monkeypatch.setattr("webbrowser.open", browse)
+    issuer.on("POST /issuer/token", redeemed)
+    ran = canton("login", "--web", "--server", issuer.url)
+    assert ran.status == 0, ran.err
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/callback", asked["redirect_uri"])
+    assert asked["code_challenge_method"] == "S256"
+    assert len(asked["verifier"]) == 43
+    assert issuer.last.headers["authorization"] == "Bearer by-web"
+
+
+def _visit(url: str) -> int:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 (our own listener)
+            return int(answer.status)
+    except OSError:
+        return 0
+
+
+class TestLogout:
+    def test_forgets_and_tells_the_issuer(self, canton: Run, issuer: Script, home: Path) -> None:
+        canton("login", "--server", issuer.url)
+        issuer.on("POST /issuer/revocation", Reply(200))
+        assert "logged out" in canton("logout").err
+        assert issuer.last.body["token"] == "r1"  # noqa: S105
+        assert list((home / "state/canton/credentials").glob("*.json")) == []
+        assert "not logged in" in canton("logout").err
+
+    def test_works_without_the_issuer(self, canton: Run, issuer: Script, home: Path) -> None:
+        canton("login", "--server", issuer.url)
+        issuer.on("POST /issuer/revocation", Reply(500))
+        ran = canton("logout")
+        assert ran.status == 0
+        assert "could not be told" in ran.err
+        assert list((home / "state/canton/credentials").glob("*.json")) == []
+
+
+def test_a_login_that_others_could_read_is_refused_and_can_be_left(canton: Run, issuer: Script) -> None:
+    canton("login", "--server", issuer.url)
+    path = places.credentials() / "127.json"
+    path.chmod(0o644)
+    ran = canton("whoami")
+    assert ran.status == 4
+    assert "can be read by others (mode 0644)" in ran.err
+    assert canton("logout").status == 0
+    assert not path.exists()
+
+
+def test_a_login_is_renewed_when_it_runs_out(canton: Run, issuer: Script) -> None:
+    canton("login", "--server", issuer.url)
+    path = places.credentials() / "127.json"
+    kept = keeping.read(path)
+    assert kept is not None
+    keeping.write(path, {**kept, "expires_at": time.time() - 1})
+    issuer.on("POST /issuer/token", Reply(body={"access_token": "second", "refresh_token": "r2", "expires_in": 300}))
+    assert canton("whoami", "-q").status == 0
+    assert issuer.last.headers["authorization"] == "Bearer second"
+    issuer.on("POST /issuer/token", Reply(400, {"error": "invalid_grant"}))
+    keeping.write(path, {**kept, "expires_at": time.time() - 1})
+    ran = canton("whoami")
+    assert ran.status == 4
+    assert "log in again: canton login" in ran.err

@@ -1,0 +1,268 @@
+"""Work that takes time: plans, waiting, partial failure; sets of nodes on the command line; import; watching."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, ClassVar
+
+import pytest
+
+from canton.client import events as streams
+from canton.client import machine
+from cli.running import Run
+from client import samples
+from client.scripted import Reply, Script, items, problem
+
+
+@pytest.fixture(autouse=True)
+def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "QUICKEST_LOOK", 0.001)
+    monkeypatch.setattr(streams, "LONGEST_PAUSE", 0.001)
+
+
+def story(script: Script, *states: tuple[str, int], steps: list[dict[str, Any]] | None = None, failed: int = 0) -> None:
+    told = [samples.operation(state, done) for state, done in states]
+    told[-1]["steps"]["failed"] = failed
+    script.on("POST /v1/nodes/power", Reply(202, samples.operation()))
+    script.on("GET /v1/operations/op_1", *(Reply(body=each) for each in told))
+    default = [samples.step(n, f"x1000c0s0b0n{n}") for n in range(2)]
+    script.on("GET /v1/operations/op_1/steps", items(*(default if steps is None else steps)))
+
+
+POWER = ("node", "power", "off", "x1000c0s0b0n[0-1]")
+
+
+class TestWaiting:
+    def test_off_a_terminal_it_returns_at_once_and_says_how_to_follow(self, canton: Run, script: Script) -> None:
+        story(script, ("running", 1))
+        ran = canton(*POWER, "-q")
+        assert ran == (0, "op_1\n", "canton: follow it with: canton operation follow op_1\n")
+        assert script.lines() == ["POST /v1/nodes/power"]
+
+    def test_to_the_end(self, canton: Run, script: Script) -> None:
+        story(script, ("queued", 0), ("running", 1), ("done", 2))
+        assert canton(*POWER, "--wait") == (0, "x1000c0s0b0n[0-1]: done\n", "")
+
+    def test_in_json_it_is_the_operation(self, canton: Run, script: Script) -> None:
+        story(script, ("done", 2))
+        assert json.loads(canton(*POWER, "--wait", "-o", "json").out) == samples.operation("done", 2)
+
+    def test_some_nodes_failed(self, canton: Run, script: Script) -> None:
+        error = {"code": "permanent-failure", "message": "BMC says\x1b[2J no"}
+        steps = [samples.step(1, "x1000c0s0b0n0"), samples.step(2, "x1000c0s0b0n1", "failed", error=error)]
+        story(script, ("needs_attention", 1), steps=steps, failed=1)
+        ran = canton(*POWER, "--wait")
+        assert (ran.status, ran.out) == (7, "x1000c0s0b0n0: done\nx1000c0s0b0n1: failed\n")
+        assert "canton: failed: x1000c0s0b0n1\n" in ran.err
+        assert "BMC says\\x1b[2J no" in ran.err
+        assert "canton operation retry op_1" in ran.err
+
+    def test_all_nodes_failed(self, canton: Run, script: Script) -> None:
+        story(script, ("needs_attention", 0), steps=[samples.step(1, "x1", "failed")], failed=1)
+        assert canton(*POWER, "--wait").status == 1
+
+    def test_time_is_up_and_the_work_goes_on(self, canton: Run, script: Script) -> None:
+        story(script, ("running", 1))
+        ran = canton(*POWER, "--wait", "--timeout", "0s")
+        assert ran.status == 6
+        assert "it goes on without you" in ran.err
+        assert "canton operation follow op_1" in ran.err
+
+    @pytest.mark.parametrize("verb", ["follow", "wait"])
+    @pytest.mark.parametrize(("state", "status"), [("done", 0), ("undone", 1), ("needs_attention", 1)])
+    def test_following_ends_as_the_work_did(
+        self, canton: Run, script: Script, verb: str, state: str, status: int
+    ) -> None:
+        story(script, ("running", 1), (state, 2))
+        assert canton("operation", verb, "op_1").status == status
+
+    def test_following_in_json_has_a_line_for_every_change(self, canton: Run, script: Script) -> None:
+        story(script, ("queued", 0), ("running", 1), ("done", 2))
+        ran = canton("operation", "follow", "op_1", "-o", "json")
+        assert [json.loads(line)["state"] for line in ran.out.splitlines()] == ["queued", "running", "done"]
+
+    def test_an_undo_that_undid_is_a_success(self, canton: Run, script: Script) -> None:
+        story(script, ("undoing", 1), ("undone", 2))
+        script.on("POST /v1/operations/op_1/undo", Reply(202, samples.operation("undoing")))
+        assert canton("operation", "undo", "op_1", "--wait", "-y").status == 0
+
+
+class TestPlans:
+    def test_a_dry_run_changes_nothing_and_gives_the_digest(self, canton: Run, script: Script) -> None:
+        script.on("POST /v1/nodes/power", Reply(body=samples.plan()))
+        ran = canton(*POWER, "--dry-run")
+        assert ran.status == 0
+        assert "--plan sha256:aa" in ran.err
+        assert script.last.query == {"dry_run": "true"}
+        assert json.loads(canton(*POWER, "--dry-run", "-o", "json").out) == samples.plan()
+
+    def test_a_plan_that_moved_is_a_conflict(self, canton: Run, script: Script) -> None:
+        script.on("POST /v1/nodes/power", problem(409, "plan-moved", "x1 changed"))
+        assert canton(*POWER, "--plan", "sha256:aa").status == 5
+
+
+class TestSets:
+    @pytest.fixture(autouse=True)
+    def nodes(self, script: Script) -> None:
+        script.on("GET /v1/nodes", items(samples.node("x7"), samples.node("x8")))
+        script.on("POST /v1/nodes/power", Reply(202, samples.operation()))
+
+    @pytest.mark.parametrize(
+        ("arguments", "stdin", "sent"),
+        [
+            (["x[1-3]!x2"], "", "x[1,3]"),
+            (["x1", "x2"], "", "x[1-2]"),
+            (["-"], "x1 x2\nx3\n", "x[1-3]"),
+            (["x9", "-"], "x1", "x[1,9]"),
+            (["@psi"], "", "x[7-8]"),
+            (["@psi/alps!x8,x1"], "", "x[1,7]"),
+            (["--selector", "state=free"], "", "x[7-8]"),
+        ],
+    )
+    def test_are_sent_as_names(self, canton: Run, script: Script, arguments: list[str], stdin: str, sent: str) -> None:
+        assert canton("node", "power", "on", *arguments, stdin=stdin).status == 0
+        assert script.last.body["nodes"] == sent
+
+    def test_groups_are_a_tenant_and_a_site(self, canton: Run, script: Script) -> None:
+        canton("node", "power", "on", "@psi/alps")
+        assert script.asked[0].query == {"tenant": "psi", "site": "alps", "limit": "1000"}
+
+    def test_a_selector_narrows_what_is_named(self, canton: Run, script: Script) -> None:
+        canton("node", "power", "on", "x[1-9]", "--selector", "state=free,power=off")
+        expected = {"nodeset": "x[1-9]", "state": "free", "power": "off", "limit": "1000"}
+        assert script.asked[0].query == expected
+
+    @pytest.mark.parametrize(
+        ("arguments", "status", "said"),
+        [
+            ([], 2, "which nodes?"),
+            (["-"], 2, "name no nodes"),
+            (["x1!x1"], 2, "name no nodes"),
+            (["x[1-"], 2, "x[1-\n"),
+            (["x1", "--selector", "stat=free"], 2, 'did you mean "state"?'),
+            (["x1", "--selector", "state"], 2, "write state=VALUE"),
+        ],
+    )
+    def test_mistakes_reach_no_server(
+        self, canton: Run, script: Script, arguments: list[str], status: int, said: str
+    ) -> None:
+        ran = canton("node", "power", "on", *arguments)
+        assert ran.status == status
+        assert said in ran.err
+        assert script.asked == []
+
+    def test_an_empty_group_is_never_the_whole_machine(self, canton: Run, script: Script) -> None:
+        script.on("GET /v1/nodes", items())
+        for arguments in (["@psi"], ["--selector", "state=free"]):
+            assert canton("node", "power", "off", *arguments).status == 3
+        assert "POST /v1/nodes/power" not in script.lines()
+
+
+class TestImport:
+    def imported(self, canton: Run, text: str, *options: str) -> Any:
+        return canton("node", "import", "-", *options, stdin=text)
+
+    @pytest.fixture(autouse=True)
+    def server(self, script: Script) -> None:
+        script.on("POST /v1/nodes/import", Reply(body={"added": 2, "changed": 0, "unchanged": 1, "nodes": "x[1-3]"}))
+
+    ROWS: ClassVar = [{"xname": "x1", "nid": 7, "power": "on"}, {"xname": "x2"}]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "xname,nid,power\nx1,7,on\n\nx2,,\n",
+            "\ufeffxname,nid,power\r\nx1,7,on\r\nx2,,\r\n",
+            json.dumps(ROWS),
+            json.dumps({"nodes": ROWS, "site": "alps"}),
+        ],
+        ids=["csv", "csv of a spreadsheet", "json list", "json object"],
+    )
+    def test_is_one_request(self, canton: Run, script: Script, text: str) -> None:
+        ran = self.imported(canton, text, "--site", "alps")
+        assert ran == (0, "2 added, 0 changed, 1 unchanged\n", "")
+        assert script.last.body == {"site": "alps", "nodes": self.ROWS}
+        assert script.last.query == {}
+
+    def test_a_dry_run_says_would(self, canton: Run, script: Script) -> None:
+        ran = self.imported(canton, "xname\nx1\n", "--site", "alps", "--dry-run")
+        assert ran.out == "2 would be added, 0 would be changed, 1 unchanged\n"
+        assert script.last.query == {"dry_run": "true"}
+
+    def test_nothing_new_is_said(self, canton: Run, script: Script) -> None:
+        script.on("POST /v1/nodes/import", Reply(body={"added": 0, "changed": 0, "unchanged": 1, "nodes": "x1"}))
+        assert "nothing to do" in self.imported(canton, "xname\nx1\n", "--site", "alps").err
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("xname,nidd\nx1,1\n", ['line 1: unknown column "nidd"; did you mean "nid"?']),
+            ("nid\n1\n", ["line 1: no column xname"]),
+            (
+                "xname,nid\nx1,one\nx2,2\nx3\n,4\n",
+                ['line 2: nid "one" is not a number', "line 4: 1 cells", "line 5: no xname"],
+            ),
+            ('xname\n"x1\n', ["line 2: "]),
+            ("[{]", ["is not JSON"]),
+            ('[{"xnam": "x1"}, 7]', ["node 1: no xname", 'node 1: unknown key "xnam"', "node 2: 7 is not an object"]),
+            ('{"node": []}', ['unknown key "node"; did you mean "nodes"?']),
+            ('{"site": "daint", "nodes": []}', ["is for the site daint, and --site says alps"]),
+            ("", ["line 1: no column xname"]),
+        ],
+    )
+    def test_every_mistake_is_named_with_its_line(
+        self, canton: Run, script: Script, text: str, said: list[str]
+    ) -> None:
+        ran = self.imported(canton, text, "--site", "alps")
+        assert (ran.status, ran.out) == (2, "")
+        assert [line for line in said if line not in ran.err] == []
+        assert script.asked == []
+
+    def test_the_server_s_rows_are_lines_of_the_file(self, canton: Run, script: Script) -> None:
+        wrong = [{"row": 2, "what": "x2 is no node's xname"}]
+        script.on("POST /v1/nodes/import", problem(400, "invalid-request", "1 row is wrong", rows=wrong))
+        ran = self.imported(canton, "xname\nx1\n\nx2\n", "--site", "alps")
+        assert ran.status == 2
+        assert "<stdin>, line 4: x2 is no node's xname" in ran.err
+
+    def test_no_site_is_asked_for(self, canton: Run) -> None:
+        assert "Give --site" in self.imported(canton, "xname\nx1\n").err
+
+    def test_not_text(self, canton: Run, tmp_path: Any) -> None:
+        (tmp_path / "nodes").write_bytes(b"xname\n\xff\n")
+        ran = canton("node", "import", str(tmp_path / "nodes"), "--site", "alps")
+        assert ran.status == 2
+        assert "is not UTF-8 text" in ran.err
+
+
+class TestWatching:
+    @pytest.fixture(autouse=True)
+    def stream(self, script: Script) -> None:
+        told = [
+            samples.event("tenant.created"),
+            samples.event("node.changed", "x1"),
+            samples.event("step.changed", "op_1"),
+        ]
+        text = "".join(f"id: {n}\nevent: e\ndata: {json.dumps(each)}\n\n" for n, each in enumerate(told, 1))
+        live = Reply(raw=text.encode(), headers={"Content-Type": "text/event-stream"}, cut=True)
+        # A refusal ends what would otherwise go on for ever.
+        script.on("GET /v1/events", live, problem(401, "token-invalid", "enough"))
+        script.on("GET /v1/nodes", items(samples.node()))
+
+    def test_the_list_then_what_happens_to_it(self, canton: Run, script: Script) -> None:
+        ran = canton("node", "list", "-q", "--watch")
+        assert ran.status == 4
+        assert ran.out == "x1000c0s0b0n0\nx1\nop_1\n"
+        assert script.lines()[:2] == ["GET /v1/events", "GET /v1/nodes"]
+
+    def test_json_lines(self, canton: Run) -> None:
+        out = canton("event", "follow", "-o", "json").out
+        assert [json.loads(line)["kind"] for line in out.splitlines()] == [
+            "tenant.created",
+            "node.changed",
+            "step.changed",
+        ]
+
+    def test_for_people(self, canton: Run) -> None:
+        first = canton("event", "follow").out.splitlines()[0]
+        assert first == f"{samples.AT}  tenant.created  psi  psi  a=1"

@@ -1,0 +1,83 @@
+"""Objects of the API, as they look."""
+
+from __future__ import annotations
+
+from typing import Any
+
+AT = "2026-11-15T23:07:21.123456Z"
+
+
+def tenant(name: str = "psi", **changes: Any) -> dict[str, Any]:
+    told = {"name": name, "description": "Villigen", "state": "active", "version": 3, "created_at": AT, "nodes": 4}
+    return told | changes
+
+
+def site(name: str = "alps", **changes: Any) -> dict[str, Any]:
+    return {"name": name, "description": "Lugano", "version": 1, "created_at": AT} | changes
+
+
+def node(xname: str = "x1000c0s0b0n0", **changes: Any) -> dict[str, Any]:
+    told = {"xname": xname, "nid": 1, "site": "alps", "state": "free", "tenant": None, "power": "on", "seen_at": AT}
+    return told | {"version": 1, "changed_at": AT, "claimed_by": None} | changes
+
+
+def operation(state: str = "queued", done: int = 0, total: int = 2, **changes: Any) -> dict[str, Any]:
+    steps = {"total": total, "done": done, "failed": 0, "under_way": 0, "pending": total - done}
+    told = {"id": "op_1", "kind": "power", "summary": "power off 2 nodes", "tenant": "psi", "actor": "cscs:alice"}
+    told |= {"reason": "ticket 17", "plan": "sha256:aa", "state": state, "nodes": "x1000c0s0b0n[0-1]"}
+    rest = {"attention": None, "cancel_requested_by": None, "worker": None, "created_at": AT, "ended_at": None}
+    return told | {"steps": steps} | rest | changes
+
+
+def step(n: int, target: str, state: str = "done", **changes: Any) -> dict[str, Any]:
+    told = {"n": n, "kind": "power.set", "target": target, "state": state, "tries": 1, "acts": 1, "begun_at": AT}
+    return told | {"changed_at": AT, "evidence": None, "error": None} | changes
+
+
+def plan(**changes: Any) -> dict[str, Any]:
+    told = {"digest": "sha256:aa", "kind": "power", "summary": "power off 2 nodes", "tenant": "psi"}
+    steps = [{"kind": "power.set", "target": "x1000c0s0b0n0"}]
+    return told | {"nodes": "x1000c0s0b0n[0-1]", "steps": steps, "inputs": {}, "created_at": AT} | changes
+
+
+def binding(identity: str = "bd_1", **changes: Any) -> dict[str, Any]:
+    told = {"id": identity, "subject": "cscs:alice", "role": "tenant-admin", "tenant": "psi", "until": None}
+    return told | {"granted_by": "cscs:root", "reason": "r", "created_at": AT} | changes
+
+
+def quota(**changes: Any) -> dict[str, Any]:
+    used = {"nodes": 4, "open_operations": 0, "service_accounts": 0}
+    told = {"tenant": "psi", "nodes": 64, "open_operations": 4, "service_accounts": 8, "used": used, "version": 5}
+    return told | changes
+
+
+def approval(state: str = "pending", **changes: Any) -> dict[str, Any]:
+    told = {"id": "ap_1", "permission": "tenant.delete", "tenant": "psi", "method": "DELETE", "path": "/v1/tenants/psi"}
+    told |= {"requested_by": "cscs:alice", "reason": "contract ended", "state": state}
+    return (
+        told | {"body": None, "decided_by": None, "decided_reason": None, "created_at": AT, "expires_at": AT} | changes
+    )
+
+
+def account(**changes: Any) -> dict[str, Any]:
+    told = {"id": "sa_1", "name": "ci", "tenant": "psi", "permissions": ["node.read"], "description": ""}
+    return told | {"created_by": "cscs:alice", "created_at": AT, "version": 1} | changes
+
+
+def token(**changes: Any) -> dict[str, Any]:
+    return {"id": "tk_1", "token": "canton_secret", "expires_at": AT, "permissions": ["node.read"]} | changes
+
+
+def event(kind: str = "tenant.created", subject: str = "psi", **changes: Any) -> dict[str, Any]:
+    return {"at": AT, "kind": kind, "subject": subject, "tenant": "psi", "body": {"a": 1}} | changes
+
+
+def record(**changes: Any) -> dict[str, Any]:
+    told = {"seq": 7, "at": AT, "actor": "cscs:alice", "action": "tenant.create", "subject": "psi", "tenant": "psi"}
+    return told | {"reason": "r", "details": {}, "hash": "sha256:00"} | changes
+
+
+def whoami(**changes: Any) -> dict[str, Any]:
+    held = {"role": "tenant-admin", "tenant": "psi", "source": "claim", "until": None}
+    told = {"id": "cscs:alice", "name": "Alice", "kind": "person", "issuer": "cscs", "bindings": [held]}
+    return told | {"expires_at": None, "server": {"version": "0.2.0"}} | changes

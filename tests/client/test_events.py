@@ -1,0 +1,147 @@
+"""The stream of events: however it is cut, every event comes once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice, pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from canton.client import Client, Problem, Unreachable
+from canton.client import events as streams
+from canton.client.sse import Message, Parser
+from client import samples
+from client.scripted import Asked, Reply, Script, items, problem, serving
+
+WORD = st.text(st.characters(exclude_characters="\r\n\0", exclude_categories=["Cs"]), max_size=12)
+MESSAGE = st.tuples(WORD.filter(bool), st.lists(WORD, min_size=1, max_size=3), WORD)
+ENDS = st.sampled_from(["\n", "\r\n", "\r"])
+
+
+def written(kind: str, lines: list[str], identity: str, end: str) -> str:
+    told = [f"id: {identity}", f"event: {kind}", ": a comment", *(f"data: {line}" for line in lines), "", ""]
+    return end.join(told[:-1]) + end
+
+
+class TestParser:
+    @given(st.lists(MESSAGE, max_size=5), ENDS, st.lists(st.integers(0, 400), max_size=8), st.booleans())
+    def test_reads_the_same_however_it_is_cut(
+        self, told: list[tuple[str, list[str], str]], end: str, cuts: list[int], bom: bool
+    ) -> None:
+        content = ("\ufeff" * bom + "".join(written(*each, end) for each in told)).encode()
+        # A CR that ends everything could be half of a CRLF: only the next byte tells.
+        edges = [0, *sorted(min(cut, len(content)) for cut in cuts), len(content)]
+        parser = Parser()
+        pieces = [content[start:stop] for start, stop in pairwise(edges)] + [b":\n"]
+        found = [message for piece in pieces for message in parser.feed(piece)]
+        assert found == [Message(kind, "\n".join(lines), identity) for kind, lines, identity in told]
+
+    @given(st.binary(max_size=200), st.integers(0, 200))
+    def test_takes_anything(self, content: bytes, cut: int) -> None:
+        whole, halves = Parser(), Parser()
+        expected = list(whole.feed(content))
+        assert [*halves.feed(content[:cut]), *halves.feed(content[cut:])] == expected
+
+    def test_an_id_counts_only_once_its_message_is_complete(self) -> None:
+        parser = Parser("1")
+        assert list(parser.feed(b"id: 2\ndata: x\n")) == []
+        assert parser.last_id == "1"
+        assert list(parser.feed(b"\n")) == [Message("message", "x", "2")]
+        assert parser.last_id == "2"
+
+    def test_an_id_without_data_moves_the_place_to_resume(self) -> None:
+        parser = Parser()
+        assert list(parser.feed(b"retry: 1000\nid: 9\n\n")) == []
+        assert parser.last_id == "9"
+
+    def test_an_id_with_a_nul_is_no_id(self) -> None:
+        parser = Parser("1")
+        assert [message.id for message in parser.feed(b"id: 2\0\ndata: x\n\n")] == ["1"]
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Iterator[Script]:
+    monkeypatch.setattr(streams, "LONGEST_PAUSE", 0.01)
+    with serving(Script()) as served:
+        yield served
+
+
+def chunk(*numbers: int, opening: int | None = None, rest: str = "") -> Reply:
+    """A stretch of the stream, after which the connection is lost."""
+    told = "" if opening is None else f"retry: 1000\nid: {opening}\n\n"
+    told += "".join(f"id: {n}\nevent: e\ndata: {json.dumps(samples.event(subject=str(n)))}\n\n" for n in numbers)
+    return Reply(raw=(told + rest).encode(), headers={"Content-Type": "text/event-stream"}, cut=True)
+
+
+def subjects(script: Script, count: int, **options: str) -> list[str]:
+    with Client(script.url, "t") as client, client.events.stream(patience=5, **options) as stream:
+        return [event["subject"] for event in islice(stream, count)]
+
+
+def resumed(script: Script) -> list[str | None]:
+    return [asked.headers.get("last-event-id") for asked in script.asked]
+
+
+class TestStream:
+    def test_goes_on_after_the_last_event(self, script: Script) -> None:
+        script.on("GET /v1/events", chunk(1, 2, opening=0), chunk(3), chunk(), chunk(4, 5))
+        assert subjects(script, 5) == ["1", "2", "3", "4", "5"]
+        assert resumed(script) == [None, "2", "3", "3"]
+
+    def test_half_an_event_is_asked_for_again(self, script: Script) -> None:
+        script.on("GET /v1/events", chunk(1, rest="id: 2\nevent: e\ndata: {"), chunk(2))
+        assert subjects(script, 2) == ["1", "2"]
+        assert resumed(script) == [None, "1"]
+
+    def test_nothing_is_missed_before_the_first_event(self, script: Script) -> None:
+        """The server says where "from now on" begins; a connection lost before any event resumes there."""
+        script.on("GET /v1/events", chunk(opening=7), chunk(8))
+        assert subjects(script, 1) == ["8"]
+        assert resumed(script) == [None, "7"]
+
+    def test_an_event_that_comes_again_is_not_given_again(self, script: Script) -> None:
+        script.on("GET /v1/events", chunk(1, 2), chunk(2, 3))
+        assert subjects(script, 3) == ["1", "2", "3"]
+
+    def test_being_behind_is_no_event_and_moves_nothing(self, script: Script) -> None:
+        script.on("GET /v1/events", chunk(1, rest='event: canton.behind\ndata: {"behind": 9}\n\n'), chunk(2))
+        assert subjects(script, 2) == ["1", "2"]
+        assert resumed(script) == [None, "1"]
+
+    def test_filters_and_beginning(self, script: Script) -> None:
+        script.on("GET /v1/events", chunk(1), chunk(2))
+        assert subjects(script, 2, tenant="psi", subject="op_1", after="start") == ["1", "2"]
+        assert [asked.query for asked in script.asked] == [
+            {"tenant": "psi", "subject": "op_1", "after": "start"},
+            {"tenant": "psi", "subject": "op_1"},
+        ]
+
+    def test_a_server_that_is_away_is_waited_for(self, script: Script) -> None:
+        script.on("GET /v1/events", chunk(1), Reply(cut=True), problem(503, "too-busy", "full"), chunk(2))
+        assert subjects(script, 2) == ["1", "2"]
+
+    def test_a_server_that_stays_away_is_not(self, script: Script) -> None:
+        script.on("GET /v1/events", chunk(1), Reply(cut=True))
+        with Client(script.url, "t") as client, client.events.stream(patience=0.05) as stream:
+            events = iter(stream)
+            next(events)
+            with pytest.raises(Unreachable):
+                next(events)
+
+    def test_a_refusal_is_a_problem(self, script: Script) -> None:
+        script.on("GET /v1/events", problem(400, "invalid-cursor", "not ours"))
+        with pytest.raises(Problem, match="not ours"):
+            subjects(script, 1, after="nonsense")
+
+
+def test_pages_of_events_need_no_stream(script: Script) -> None:
+    def reply(asked: Asked) -> Reply:
+        assert "event-stream" not in asked.headers["accept"]
+        return items(samples.event())
+
+    script.on("GET /v1/events", reply)
+    with Client(script.url, "t") as client:
+        assert [event["kind"] for event in client.events.list()] == ["tenant.created"]
