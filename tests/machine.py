@@ -19,6 +19,7 @@ from canton.domain.lifecycle import NodeState, must_have_tenant
 from canton.domain.node import Node
 from canton.domain.operation import DRIVEN
 from canton.operations.drive import Hands
+from canton.operations.endings import Because
 from canton.operations.kinds import Call, Pace, StepKind, register
 from canton.operations.pen import Writer
 from canton.operations.plan import Plan, Step, Undo
@@ -159,8 +160,16 @@ def add_tenant(connection: Connection, name: str = TENANT) -> None:
 
 def order(database: Database, plan: Plan, **fields: str) -> str:
     """Submit a plan and answer with the operation."""
-    wanted = {"actor": "alice", "reason": "ticket 17", "request": plan.summary} | fields
+    wanted: dict[str, Any] = {"actor": "alice", "reason": "ticket 17", "request": plan.summary} | fields
     return submit(database, plan, Submission(**wanted)).operation
+
+
+def by_hand(
+    database: Database, intervene: Callable[[Connection, str, Because], None], identity: str, because: Because
+) -> None:
+    """A person's decision, as a transaction of its own."""
+    with database.write() as connection:
+        intervene(connection, identity, because)
 
 
 def operation(database: Database, identity: str) -> Operation:

@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from canton.domain.errors import InvalidSetting, SchemaMismatch
-from canton.settings import Settings
-from canton.store import database
-from canton.store.database import Database
+from canton import telemetry
+from canton.contracts.power import Power
+from canton.domain.errors import Invalid, InvalidSetting, SchemaMismatch
+from canton.drivers.demo.power import FolderPower
+from canton.operations import worker as engine
+from canton.operations.kinds import Kinds, Pace, register
+from canton.operations.steps.set_power import SetPower
+from canton.policy.permissions import PERMISSIONS
+from canton.policy.roles import BUILTIN, Roles, custom
+from canton.settings import Settings, SiteEntry
+from canton.store import database, migrate
+from canton.store.database import Database, system_clock
+
+if TYPE_CHECKING:  # a worker, and every command for the database, does without the HTTP stack
+    from starlette.types import ASGIApp
+
+    from canton.api.hub import Hub
+
+
+# Every site there can be yet is a folder: it shows at once what was written, and takes its nodes one after the other.
+FOLDER_PACE = Pace(batch=8, timeout=60.0, settle=1.0, poll=0.2, tries=4, backoff=1.0)
 
 
 def open_database(settings: Settings, *, create: bool = False) -> Database:
@@ -16,6 +36,127 @@ def open_database(settings: Settings, *, create: bool = False) -> Database:
     if not opened.is_postgresql:
         _find_file(opened.engine.url.database, create=create)
     return opened
+
+
+def open_current(settings: Settings) -> Database:
+    """A database that this version can work with."""
+    opened = open_database(settings)
+    try:
+        migrate.require_current(opened)
+    except BaseException:
+        opened.close()
+        raise
+    return opened
+
+
+def start_logging(settings: Settings) -> None:
+    telemetry.set_up(settings.log.format, settings.log.level)
+
+
+def make_worker(settings: Settings, opened: Database) -> engine.Worker:
+    wanted = settings.worker
+    limits = engine.Settings(
+        lease=wanted.lease,
+        operations=wanted.operations,
+        parallel=wanted.parallel,
+        per_device=wanted.per_device,
+        sweep=wanted.sweep,
+        grace=wanted.grace,
+    )
+    return engine.Worker(opened, make_kinds(settings), limits)
+
+
+def make_kinds(settings: Settings) -> Kinds:
+    powers = {f"power@{site.name}": _power(site) for site in settings.sites.values()}
+    return register(SetPower(powers, FOLDER_PACE))
+
+
+def make_roles(settings: Settings) -> Roles:
+    """Those built in and the site's own."""
+    try:
+        own = [custom(it.name, it.scope, it.description, it.permissions) for it in settings.roles.values()]
+    except InvalidSetting:
+        raise
+    except Invalid as error:
+        raise InvalidSetting(f"a role in the configuration is wrong: {error.message}", **error.details) from error
+    return {**BUILTIN, **{role.name: role for role in own}}
+
+
+def check_policy(settings: Settings) -> None:
+    """What the settings say about permissions must be about permissions that there are."""
+    for name in settings.policy.two_person:
+        if name not in PERMISSIONS or not PERMISSIONS[name].change:
+            changes = [each.name for each in PERMISSIONS.values() if each.change]
+            near = get_close_matches(name, changes, 1)
+            hint = f'did you mean "{near[0]}"?' if near else f"those there are: {', '.join(changes)}"
+            raise InvalidSetting(
+                f'policy.two_person names "{name}", which is no change that somebody could make; {hint}'
+            )
+
+
+def check(settings: Settings) -> None:
+    """Everything that can be found wrong without a database or a network."""
+    from canton import wiring_issuers  # noqa: PLC0415
+
+    check_policy(settings)
+    make_roles(settings)
+    make_kinds(settings)
+    url = settings.api.public_url or f"http://{settings.api.listen}"
+    wiring_issuers.make_verifier(settings, url)
+    if settings.embedded_issuer.enabled:
+        wiring_issuers.embedded(settings, url)
+    for path in (settings.api.tls_certificate, settings.api.tls_key):
+        if path is not None:
+            _readable(path, "api.tls_certificate and api.tls_key")
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What ``canton serve`` runs, and what it has to end."""
+
+    app: ASGIApp
+    hub: Hub
+    database: Database
+
+
+def make_app(settings: Settings, url: str) -> Serving:
+    """The API as one ASGI app; ``url`` is where clients find it."""
+    from canton import wiring_issuers  # noqa: PLC0415
+    from canton.api import health, limits  # noqa: PLC0415
+    from canton.api.app import create_app  # noqa: PLC0415
+    from canton.api.hub import Hub  # noqa: PLC0415
+    from canton.api.metrics import Metrics  # noqa: PLC0415
+    from canton.api.services import Services  # noqa: PLC0415
+
+    check_policy(settings)
+    opened = open_current(settings)
+    hub = Hub(opened, settings.api.readers)
+    services = Services(
+        database=opened,
+        verifier=wiring_issuers.make_verifier(settings, url),
+        roles=make_roles(settings),
+        settings=settings,
+        hub=hub,
+        clock=system_clock,
+        issuer=wiring_issuers.make_issuer(settings, url),
+    )
+    metrics = Metrics()
+    app = create_app(services)
+    app.include_router(health.router(health.Health(opened, hub, metrics)))
+    return Serving(limits.guard(app, settings.api, metrics.observe), hub, opened)
+
+
+def _power(site: SiteEntry) -> Power:
+    if site.folder is None or not site.folder.is_dir():
+        raise InvalidSetting(f"sites.{site.name}.folder names {site.folder}, which is no folder; create it")
+    return FolderPower(site.folder, site.latency)
+
+
+def _readable(path: Path, setting: str) -> None:
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise InvalidSetting(f"{setting}: cannot read {path}: {error.strerror}") from error
 
 
 def _find_file(name: str | None, *, create: bool) -> None:

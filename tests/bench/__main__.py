@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from bench import claims, engine, fleet, nodeset, takeover
-from bench.figures import Row, circumstances, document, load, table
+from bench import api, claims, client, engine, events, fleet, load, nodeset, takeover
+from bench.figures import Row, circumstances, document, table
+from bench.figures import load as load_average
 from bench.places import Place, places, postgresql_version
 
 PARTS: dict[str, Callable[[Sequence[Place]], Iterable[Row]]] = {
@@ -20,6 +21,10 @@ PARTS: dict[str, Callable[[Sequence[Place]], Iterable[Row]]] = {
     "fleet": fleet.run,
     "takeover": takeover.run,
     "claims": claims.run,
+    "api": api.run,
+    "client": client.run,
+    "events": events.run,
+    "load": load.run,
 }
 
 
@@ -64,7 +69,7 @@ def _measure(name: str, found: Sequence[Place]) -> list[Row]:
     start = time.monotonic()
     print(f"{name} …", end=" ", file=sys.stderr, flush=True)
     rows = list(PARTS[name](found))
-    print(f"{time.monotonic() - start:.0f} s, load {load()}", file=sys.stderr)
+    print(f"{time.monotonic() - start:.0f} s, load {load_average()}", file=sys.stderr)
     return rows
 
 

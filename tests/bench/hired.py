@@ -88,7 +88,7 @@ def kinds() -> Kinds:
         SetValue("instant/1"),
         SetValue("distant/1", DISTANCE),
         Stuck("stuck/1"),
-        set_power.SetPower(PowerService(), replace(set_power.PACE, batch=100)),
+        set_power.SetPower({"pcs": PowerService()}, replace(set_power.PACE, batch=100)),
     )
 
 

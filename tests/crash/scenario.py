@@ -152,7 +152,8 @@ class Case:
                 state = self.find().state
                 if state is OperationState.NEEDS_ATTENTION:
                     self._repair_device()
-                    CHOICES[choose](self.database, self.operation, PERSON)
+                    with self.database.write() as connection:
+                        CHOICES[choose](connection, self.operation, PERSON)
             except (DatabaseUnavailable, WrongState):
                 continue
             if state in ENDED or time.monotonic() > started + for_seconds:

@@ -168,7 +168,7 @@ class SetFact:
 
 def kinds(wire: Wire) -> Kinds:
     return register(
-        SetPower(WirePower(wire), replace(PACE, batch=10)),
+        SetPower({"pcs": WirePower(wire)}, replace(PACE, batch=10)),
         SetFact(wire, "disk", PACE),
         SetFact(wire, "port", replace(PACE, batch=2)),
     )

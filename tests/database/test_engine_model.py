@@ -41,7 +41,7 @@ from canton.store import audit, claims, journal, leases, nodes, outbox
 from canton.store.database import SECOND, Database, open_database
 from canton.store.journal import Operation, StepRow
 from databases import Databases
-from machine import TENANT, add_nodes, add_tenant, order, rows
+from machine import TENANT, add_nodes, add_tenant, by_hand, order, rows
 
 T = TypeVar("T")
 Op, S = OperationState, StepState
@@ -276,7 +276,7 @@ DRIVES = {
     Op.RUNNING: {Op.DONE, Op.CANCELLED, Op.NEEDS_ATTENTION},
     Op.UNDOING: {Op.UNDONE, Op.NEEDS_ATTENTION},
 }
-DECISIONS: dict[str, tuple[Callable[[Database, str, Because], None], set[OperationState], set[OperationState]]] = {
+DECISIONS: dict[str, tuple[Callable[[Connection, str, Because], None], set[OperationState], set[OperationState]]] = {
     "cancel": (cancel, {Op.QUEUED, Op.RUNNING}, {Op.QUEUED, Op.RUNNING}),
     "retry": (retry, {Op.NEEDS_ATTENTION}, {Op.RUNNING, Op.UNDOING}),
     "undo": (undo, {Op.NEEDS_ATTENTION}, {Op.UNDOING}),
@@ -410,7 +410,7 @@ class Site:
         undoing = any(n < 0 for n in rows(self.database, identity))
         allowed = self.states[identity] in before and not (decision == "undo" and undoing)
         try:
-            intervene(self.database, identity, BOB)
+            by_hand(self.database, intervene, identity, BOB)
         except WrongState:
             assert not allowed
             return
@@ -513,7 +513,7 @@ class Site:
         assert all(state in ENDED or state is Op.NEEDS_ATTENTION for state in self.states.values())
         for identity, state in self.states.items():
             if state is Op.NEEDS_ATTENTION:
-                retry(self.database, identity, BOB)
+                by_hand(self.database, retry, identity, BOB)
                 self.states[identity] = self.state(identity)
         self.drain()
         assert all(state in ENDED for state in self.states.values()), self.states

@@ -12,6 +12,7 @@ from dataclasses import replace
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import event
+from sqlalchemy.engine import Connection
 
 from canton.domain.errors import UnknownOperation, WrongState
 from canton.domain.lifecycle import NodeEvent, NodeState
@@ -28,6 +29,7 @@ from machine import (
     SetValue,
     add_nodes,
     add_tenant,
+    by_hand,
     claimed,
     contents,
     node_states,
@@ -44,7 +46,7 @@ from machine import (
 )
 
 Op, S = OperationState, StepState
-Intervention = Callable[[Database, str, Because], None]
+Intervention = Callable[[Connection, str, Because], None]
 BOB = Because("bob", "ticket 18")
 CLOSED = {S.DONE, S.FAILED, S.SKIPPED}
 
@@ -97,7 +99,7 @@ def test_cancel_before_anything_acted_is_the_end(database: Database) -> None:
     machine = Machine()
     moves = (Move(name, start=NodeEvent.CLEAN, done=NodeEvent.SANITISED, undone=NodeEvent.ABANDON),)
     identity = order(database, replace(plan_of(set_value(1, name), nodes=(name,)), moves=moves))
-    cancel(database, identity, BOB)
+    by_hand(database, cancel, identity, BOB)
     assert last_record(database) == ("bob", "operation.cancel-requested", identity, "ticket 18")
     assert last_event(database) == ("operation.cancel-requested", identity)
     assert carry_on(database, machine, identity) is Op.CANCELLED
@@ -118,7 +120,7 @@ def test_cancel_withdraws_what_was_only_looked_at(database: Database) -> None:
             assert states(database, identity)[1] is S.WAITING
             await asyncio.sleep(0.4)  # until the worker sleeps
             asked = time.monotonic()
-            cancel(database, identity, BOB)
+            by_hand(database, cancel, identity, BOB)
             await rested(database, identity)
             assert time.monotonic() - asked < 2
         assert operation(database, identity).state is Op.CANCELLED
@@ -135,7 +137,7 @@ def test_cancel_stops_at_the_next_safe_point_and_names_it(database: Database) ->
         identity = order(database, plan_of(*steps))
         async with working(database, SetValue(machine)):
             await until(lambda: "t" in machine.at_gate)
-            cancel(database, identity, BOB)
+            by_hand(database, cancel, identity, BOB)
             machine.gates["t"].set()
             await rested(database, identity)
         assert machine.acts == [("t", "on")]
@@ -157,7 +159,7 @@ def test_cancel_finishes_a_stretch_that_must_not_be_left_half_way(database: Data
         identity = order(database, plan_of(set_value(1, "t"), middle, set_value(3, "v", needs=(2,))))
         async with working(database, SetValue(machine)):
             await until(lambda: "t" in machine.at_gate)
-            cancel(database, identity, BOB)
+            by_hand(database, cancel, identity, BOB)
             machine.gates["t"].set()
             await rested(database, identity)
         assert machine.acts == [("t", "on"), ("u", "on")]
@@ -175,7 +177,7 @@ def test_cancel_waits_for_what_is_under_way(database: Database) -> None:
         identity = order(database, plan_of(set_value(1, "t"), set_value(2, "u", needs=(1,))))
         async with working(database, SetValue(machine, replace(QUICK, settle=60.0, poll=0.05))):
             await until(lambda: bool(machine.acts) and operation(database, identity).worker is None)
-            cancel(database, identity, BOB)
+            by_hand(database, cancel, identity, BOB)
             await rested(database, identity)
         assert states(database, identity) == {1: S.DONE, 2: S.PENDING}
         assert machine.acts == [("t", "on")]
@@ -191,7 +193,7 @@ def test_cancel_reaches_a_drive_that_writes_nothing(database: Database) -> None:
         identity = order(database, plan_of(set_value(1, "slow"), set_value(2, "t"), set_value(3, "u", needs=(2,))))
         async with working(database, SetValue(machine, replace(QUICK, timeout=30.0)), lease=0.45) as worker:
             await until(lambda: machine.at_gate == {"slow", "t"})
-            cancel(database, identity, BOB)
+            by_hand(database, cancel, identity, BOB)
             ((lease, _),) = worker._driving.values()
             await until(lambda: lease.cancel_by == "bob", seconds=2)
             for gate in machine.gates.values():
@@ -208,7 +210,7 @@ def test_cancel_too_late_is_done(database: Database) -> None:
         identity = order(database, plan_of(set_value(1, "t")))
         async with working(database, SetValue(machine)):
             await until(lambda: "t" in machine.at_gate)
-            cancel(database, identity, BOB)
+            by_hand(database, cancel, identity, BOB)
             machine.gates["t"].set()
             await rested(database, identity)
         assert operation(database, identity).state is Op.DONE
@@ -221,9 +223,9 @@ def test_a_cancelled_operation_can_be_taken_up_again(database: Database) -> None
     identity = order(database, plan_of(set_value(1, "u"), set_value(2, "v", needs=(1,))))
     with database.write() as connection:
         connection.execute(sa.update(schema.step).where(schema.step.c.n == 1).values(state=S.DONE, acts=1))
-    cancel(database, identity, BOB)
+    by_hand(database, cancel, identity, BOB)
     assert carry_on(database, machine, identity) is Op.NEEDS_ATTENTION
-    retry(database, identity, BOB)
+    by_hand(database, retry, identity, BOB)
     assert operation(database, identity).cancel_by is None
     assert carry_on(database, machine, identity) is Op.DONE
     assert machine.acts == [("v", "on")]
@@ -235,7 +237,7 @@ def test_retry_gives_failed_steps_another_chance(database: Database) -> None:
     before = rows(database, identity)[1]
     assert (before.state, before.tries, before.acts) == (S.FAILED, 4, 4)
     machine.deaf.clear()
-    retry(database, identity, BOB)
+    by_hand(database, retry, identity, BOB)
     assert last_record(database) == ("bob", "operation.running", identity, "ticket 18")
     assert last_event(database) == ("operation.running", identity)
     waiting = rows(database, identity)[1]
@@ -250,7 +252,7 @@ def test_retry_looks_before_it_acts(database: Database) -> None:
     machine = Machine(refuse={"t": [permanent()]})
     identity = stuck(database, machine, plan_of(set_value(1, "t")))
     machine.values["t"] = "on"  # somebody did it by hand
-    retry(database, identity, BOB)
+    by_hand(database, retry, identity, BOB)
     assert carry_on(database, machine, identity) is Op.DONE
     assert machine.acts == []
 
@@ -270,7 +272,7 @@ def test_undo_takes_back_in_reverse_order_what_acted(database: Database) -> None
     machine = Machine(refuse={"w": [permanent()]})
     identity = stuck(database, machine, chain())
     machine.acts.clear()
-    undo(database, identity, BOB)
+    by_hand(database, undo, identity, BOB)
     assert last_record(database) == ("bob", "operation.undoing", identity, "ticket 18")
     assert operation(database, identity).state is Op.UNDOING
     assert carry_on(database, machine, identity) is Op.UNDONE
@@ -293,7 +295,7 @@ def test_undo_looks_before_it_acts(database: Database) -> None:
     identity = stuck(database, machine, chain())
     machine.values |= {"v": "off", "w": "off"}
     machine.acts.clear()
-    undo(database, identity, BOB)
+    by_hand(database, undo, identity, BOB)
     assert carry_on(database, machine, identity) is Op.UNDONE
     assert machine.acts == [], "step 1 never acted, the others are back already"
     assert machine.values["t"] == "on"
@@ -302,7 +304,7 @@ def test_undo_looks_before_it_acts(database: Database) -> None:
 def test_undo_with_nothing_to_take_back_is_undone(database: Database) -> None:
     machine = Machine(blind=[permanent()])
     identity = stuck(database, machine, plan_of(set_value(1, "t", back="off")))
-    undo(database, identity, BOB)
+    by_hand(database, undo, identity, BOB)
     assert carry_on(database, machine, identity) is Op.UNDONE
     assert machine.acts == []
 
@@ -311,13 +313,13 @@ def test_an_undo_that_fails_asks_again_and_leaves_no_step_open(database: Databas
     machine = Machine(refuse={"w": [permanent()]})
     identity = stuck(database, machine, chain())
     machine.refuse["v"] = [permanent("stuck")]
-    undo(database, identity, BOB)
+    by_hand(database, undo, identity, BOB)
     assert carry_on(database, machine, identity) is Op.NEEDS_ATTENTION
     assert (operation(database, identity).attention or {})["choices"] == ["retry", "abandon"]
     assert machine.values == {"t": "on", "u": "on", "v": "on", "w": "off"}
     with pytest.raises(WrongState, match="already being undone and a step of that failed; retry or abandon it"):
-        undo(database, identity, BOB)
-    retry(database, identity, BOB)
+        by_hand(database, undo, identity, BOB)
+    by_hand(database, retry, identity, BOB)
     assert operation(database, identity).state is Op.UNDOING
     assert carry_on(database, machine, identity) is Op.UNDONE
     assert machine.values == {"t": "off", "u": "on", "v": "off", "w": "off"}
@@ -338,7 +340,7 @@ def test_undo_waits_for_what_may_still_show(database: Database) -> None:
             assert operation(database, identity).state is Op.NEEDS_ATTENTION
             assert machine.values == {"t": "off"}
             machine.late.clear()
-            undo(database, identity, BOB)
+            by_hand(database, undo, identity, BOB)
             await rested(database, identity)
         assert operation(database, identity).state is Op.UNDONE
         assert machine.values == {"t": "off"}
@@ -364,7 +366,7 @@ def test_abandon_lets_go_and_leaves_what_was_between_owners_in_quarantine(databa
     )
     identity = stuck(database, Machine(refuse={coming: [permanent()]}), plan)
     assert node_states(database)[coming] is NodeState.JOINING
-    abandon(database, identity, BOB)
+    by_hand(database, abandon, identity, BOB)
     found = operation(database, identity)
     assert (found.state, found.due_at, found.worker) == (Op.ABANDONED, None, None)
     assert found.ended_at is not None
@@ -385,9 +387,9 @@ def test_abandon_lets_go_and_leaves_what_was_between_owners_in_quarantine(databa
 def test_abandon_half_way_through_an_undo(database: Database) -> None:
     machine = Machine(refuse={"w": [permanent(), permanent()]})
     identity = stuck(database, machine, chain())
-    undo(database, identity, BOB)
+    by_hand(database, undo, identity, BOB)
     assert carry_on(database, machine, identity) is Op.NEEDS_ATTENTION
-    abandon(database, identity, BOB)
+    by_hand(database, abandon, identity, BOB)
     assert operation(database, identity).state is Op.ABANDONED
     assert set(states(database, identity).values()) <= CLOSED
 
@@ -459,7 +461,7 @@ def test_in_any_other_state_nothing_happens(database: Database, intervene: Inter
             connection.execute(sa.update(schema.operation).values(state=state))
         before = contents(database)
         with pytest.raises(WrongState, match=f"operation {identity} is {state} and cannot be") as refusal:
-            intervene(database, identity, BOB)
+            by_hand(database, intervene, identity, BOB)
         assert refusal.value.details == {"operation": identity, "state": state}
         assert contents(database) == before
 
@@ -467,7 +469,7 @@ def test_in_any_other_state_nothing_happens(database: Database, intervene: Inter
 @pytest.mark.parametrize("intervene", ALLOWED)
 def test_what_does_not_exist_is_not_found(database: Database, intervene: Intervention) -> None:
     with pytest.raises(UnknownOperation, match="there is no operation op_1"):
-        intervene(database, "op_1", BOB)
+        by_hand(database, intervene, "op_1", BOB)
 
 
 class Cut(Exception):
@@ -504,7 +506,7 @@ def test_an_intervention_happens_as_a_whole_or_not_at_all(database: Database, in
         number += 1
         with cut_before_statement(database, number):
             try:
-                intervene(database, identity, BOB)
+                by_hand(database, intervene, identity, BOB)
                 over = True
             except Cut:
                 continue
@@ -521,7 +523,7 @@ def test_two_people_at_the_same_moment(database: Database, intervene: Interventi
 
     def decide(who: str) -> bool:
         try:
-            intervene(database, identity, Because(who, "at once"))
+            by_hand(database, intervene, identity, Because(who, "at once"))
         except WrongState:
             return False
         return True
@@ -544,7 +546,7 @@ def test_a_person_is_heard_at_once(database: Database) -> None:
                 await rested(database, identity)
                 await asyncio.sleep(0.3)  # until the worker sleeps
                 asked = time.monotonic()
-                intervene(database, identity, BOB)
+                by_hand(database, intervene, identity, BOB)
                 await rested(database, identity)
                 assert operation(database, identity).state is state
                 assert time.monotonic() - asked < 2

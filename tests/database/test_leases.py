@@ -29,6 +29,7 @@ from canton.store.leases import Held, Taken
 from machine import (
     Machine,
     SetValue,
+    by_hand,
     contents,
     hands,
     operation,
@@ -145,7 +146,7 @@ def test_renewing_extends_what_is_ours(database: Database, queued: str) -> None:
 
 def test_renewing_brings_word_of_a_cancel(database: Database, queued: str) -> None:
     (taken,) = take(database)
-    cancel(database, queued, Because("bob", "changed my mind"))
+    by_hand(database, cancel, queued, Because("bob", "changed my mind"))
     with database.write() as connection:
         assert leases.renew(connection, {queued: taken.fence}, MINUTE)[queued].cancel_by == "bob"
         assert leases.hold(connection, queued, taken.fence).cancel_by == "bob"
@@ -393,7 +394,7 @@ def test_an_intervention_fences_out_whoever_still_believes_in_a_lease(
     lease = leased(database)
     asyncio.run(loaded(database, lease, Machine(refuse={"t": [permanent()]})).run())
     assert operation(database, queued).state is OperationState.NEEDS_ATTENTION
-    intervene(database, queued, Because("alice", "try again"))
+    by_hand(database, intervene, queued, Because("alice", "try again"))
     with database.write() as connection, pytest.raises(LeaseLost):
         leases.hold(connection, queued, lease.fence)
 

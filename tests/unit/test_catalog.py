@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canton.domain.errors import InvalidTransition
+from canton.domain.errors import WrongState
 from canton.domain.lifecycle import NodeEvent, NodeState, events_from, must_have_tenant
 from canton.domain.node import Node
 from canton.operations.catalog.power_nodes import Seen, plan_power
@@ -67,7 +67,7 @@ def test_a_node_that_is_nobodys_is_powered_off_and_set_aside(state: NodeState) -
 
 @pytest.mark.parametrize("state", sorted(set(NodeState) - set(MAY_BE_SET_ASIDE)))
 def test_a_node_that_cannot_be_set_aside_refuses_the_plan(state: NodeState) -> None:
-    with pytest.raises(InvalidTransition, match=f"a node that is {state} cannot"):
+    with pytest.raises(WrongState, match=f"x1000c0s1b0n0 cannot be set aside: {state};"):
         plan_set_aside(seen(node(0), node(1, state)))
 
 

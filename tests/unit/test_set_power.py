@@ -50,12 +50,12 @@ def taken_over() -> None:
     raise LeaseLost("taken over")
 
 
-def call(n: int, target: str, power: str = "on", guard: Guard = leased) -> Call:
-    return Call("op_1", 1, Step(n, SET_POWER, target, "pcs", {"power": power}), guard)
+def call(n: int, target: str, power: str = "on", guard: Guard = leased, device: str = "power@alps") -> Call:
+    return Call("op_1", 1, Step(n, SET_POWER, target, device, {"power": power}), guard)
 
 
 def test_it_is_the_kind_that_planners_name() -> None:
-    kind: StepKind = SetPower(Service())
+    kind: StepKind = SetPower({"power@alps": Service()})
     assert register(kind) == {SET_POWER: kind}
     assert kind.pace is PACE
     assert PACE.batch >= 1000
@@ -65,7 +65,7 @@ def test_one_question_for_a_batch() -> None:
     service = Service(a="on", b="off", c="unknown")
     service.power["d"] = failure = PermanentFailure("no such node")
     calls = [call(n, target) for n, target in enumerate("abcde", 1)]
-    seen = asyncio.run(SetPower(service).observe(calls))
+    seen = asyncio.run(SetPower({"power@alps": service}).observe(calls))
     assert seen == {
         1: {"power": "on"},
         2: {"power": "off"},
@@ -79,7 +79,7 @@ def test_one_question_for_a_batch() -> None:
 def test_a_batch_is_switched_in_one_request_for_each_goal() -> None:
     service = Service(a="off", b="on", c="off")
     calls = [call(1, "a", "on"), call(2, "b", "off"), call(3, "c", "on")]
-    assert asyncio.run(SetPower(service).act(calls)) == {}
+    assert asyncio.run(SetPower({"power@alps": service}).act(calls)) == {}
     assert service.switched == [(PowerState.ON, ["a", "c"]), (PowerState.OFF, ["b"])]
     assert service.power == {"a": "on", "b": "off", "c": "on"}
 
@@ -88,14 +88,14 @@ def test_refusals_are_told_by_step() -> None:
     service = Service(a="off", b="off", c="on")
     service.refuses = {"b": (no := PermanentFailure("locked")), "c": (later := TemporaryFailure("busy"))}
     calls = [call(7, "a"), call(8, "b"), call(9, "c", "off")]
-    assert asyncio.run(SetPower(service).act(calls)) == {8: no, 9: later}
+    assert asyncio.run(SetPower({"power@alps": service}).act(calls)) == {8: no, 9: later}
     assert service.power == {"a": "on", "b": "off", "c": "on"}
 
 
 def test_two_steps_on_one_node_are_both_answered() -> None:
     service = Service(a="off")
     service.refuses = {"a": (no := PermanentFailure("locked"))}
-    assert asyncio.run(SetPower(service).act([call(1, "a"), call(-1, "a")])) == {1: no, -1: no}
+    assert asyncio.run(SetPower({"power@alps": service}).act([call(1, "a"), call(-1, "a")])) == {1: no, -1: no}
 
 
 @pytest.mark.parametrize("method", ["observe", "act"])
@@ -103,11 +103,30 @@ def test_a_service_that_is_away_is_nobodys_answer(method: str) -> None:
     service = Service(a="off")
     service.away = True
     with pytest.raises(TemporaryFailure):
-        asyncio.run(getattr(SetPower(service), method)([call(1, "a")]))
+        asyncio.run(getattr(SetPower({"power@alps": service}), method)([call(1, "a")]))
 
 
 def test_a_worker_that_was_replaced_switches_nothing() -> None:
     service = Service(a="off")
     with pytest.raises(LeaseLost):
-        asyncio.run(SetPower(service).act([call(1, "a", guard=taken_over)]))
+        asyncio.run(SetPower({"power@alps": service}).act([call(1, "a", guard=taken_over)]))
     assert service.switched == []
+
+
+def test_each_site_has_its_own_service() -> None:
+    alps, ault = Service(a="off"), Service(a="off")
+    kind = SetPower({"power@alps": alps, "power@ault": ault})
+    asyncio.run(kind.act([call(1, "a", device="power@ault")]))
+    assert (alps.power, ault.power) == ({"a": "off"}, {"a": "on"})
+    assert asyncio.run(kind.observe([call(1, "a", device="power@ault")])) == {1: {"power": "on"}}
+
+
+@pytest.mark.parametrize("method", ["observe", "act"])
+def test_a_service_that_nobody_configured_is_refused_with_what_to_set(method: str) -> None:
+    service = Service(a="off")
+    kind = SetPower({"power@alps": service})
+    refused = asyncio.run(getattr(kind, method)([call(1, "a", device="power@ault"), call(2, "b", device="power@ault")]))
+    assert refused.keys() == {1, 2}
+    assert isinstance(refused[1], PermanentFailure)
+    assert '"power@ault"; it knows power@alps: set power in [sites.ault]' in refused[1].message
+    assert (service.asked, service.switched) == ([], [])

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from canton.admin import manual
 from canton.domain import errors, invariants
 from canton.domain.errors import CantonError
 from canton.domain.lifecycle import EVENTS, INITIAL, STATES, TRANSITIONS, NodeEvent, NodeState
@@ -280,6 +281,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "reference/errors.md": errors_page,
     "reference/node-lifecycle.md": lifecycle_page,
     "reference/node-lifecycle.svg": lifecycle_figure,
+    **manual.PAGES,
 }
 
 

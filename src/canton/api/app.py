@@ -7,9 +7,44 @@ from starlette.middleware.gzip import GZipMiddleware
 
 from canton import __version__
 from canton.api import problems
+from canton.api.compatibility import Compatibility
 from canton.api.openapi import describe
 from canton.api.services import Services
-from canton.api.v1 import ROUTERS
+from canton.api.v1 import (
+    approvals,
+    audit,
+    events,
+    members,
+    node_import,
+    nodes,
+    operations,
+    plans,
+    quotas,
+    roles,
+    service_accounts,
+    sites,
+    tenants,
+    version,
+    whoami,
+)
+
+ROUTERS = (
+    approvals.router,
+    audit.router,
+    events.router,
+    members.router,
+    node_import.router,
+    nodes.router,
+    operations.router,
+    plans.router,
+    quotas.router,
+    roles.router,
+    service_accounts.router,
+    sites.router,
+    tenants.router,
+    version.router,
+    whoami.router,
+)
 
 DESCRIPTION = """\
 One public API; the command line, the console and every pipeline are equal clients of it.
@@ -34,5 +69,8 @@ def create_app(services: Services) -> FastAPI:
     problems.install(app)
     for router in ROUTERS:
         app.include_router(router, prefix="/v1")
+    if services.issuer is not None:
+        app.mount("/issuer", services.issuer)
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)
+    app.add_middleware(Compatibility)
     return app

@@ -77,7 +77,7 @@ class Change:
     body: Json
 
     def carry_out(self, on: On, act: Callable[[Connection, Because], Done]) -> Response:
-        decision = self._decide(on)
+        decision = self.decide(on)
         because = Because(self.caller.principal.id, self.reason, self._context(decision))
         try:
             self._require_reason()
@@ -86,7 +86,8 @@ class Change:
             self._record_alone(on, decision, error.code)
             raise
 
-    def _decide(self, on: On) -> Decision:
+    def decide(self, on: On) -> Decision:
+        """Whether policy lets it through; a refusal is recorded and raised. Alone, for a dry run."""
         question = Question(self.permission, on.tenant, account=on.account)
         decision = self.caller.decide(question)
         if decision.allowed and on.tenant is not None:

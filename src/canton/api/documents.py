@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Generic, TypeVar
 
+from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from canton.api.problems import MEDIA_TYPE
 from canton.domain.errors import Remedy
+from canton.domain.tenant import NAME
 
 T = TypeVar("T")
 # \Z would not do: JSON Schema patterns are ECMAScript's.
 Instant = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z$")]
+NAME_PATTERN = f"^{NAME.pattern}$"
+Name = Annotated[str, Field(pattern=NAME_PATTERN)]
+TenantName = Annotated[str, Path(pattern=NAME_PATTERN, description="The tenant's name.", examples=["psi"])]
+Description = Annotated[str, Field(max_length=500, pattern=r"^[^\x00-\x1f\x7f]*$")]
 
 
 class Body(BaseModel):

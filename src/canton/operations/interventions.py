@@ -1,7 +1,7 @@
 """What a person can do about an operation: cancel it, and, when it needs attention, retry, undo or abandon.
 
-Each is one transaction with its audit row; the engine then carries it out like everything else, so an undo
-survives a crash as a plan does.
+Each is part of the caller's transaction and writes its own audit row; the engine then carries it out like everything
+else, so an undo survives a crash as a plan does.
 """
 
 from __future__ import annotations
@@ -13,57 +13,52 @@ from canton.domain.operation import DRIVEN, OperationState
 from canton.operations.endings import Because, announce, settle
 from canton.operations.plan import Plan, from_json, undo_steps
 from canton.store import doorbell, journal, outbox, plans
-from canton.store.database import Database
 from canton.store.journal import Operation, StepRow
 
 
-def cancel(database: Database, operation_id: str, because: Because) -> None:
+def cancel(connection: Connection, operation_id: str, because: Because) -> None:
     """Ask the operation to stop at the next safe point; what is under way is finished first."""
-    with database.write() as connection:
-        operation = journal.find(connection, operation_id, lock=True)
-        if operation.state not in DRIVEN - {OperationState.UNDOING}:
-            raise _wrong_state(operation, "cancelled", "queued or running")
-        journal.set_cancel(connection, operation_id, because.actor)
-        announce(connection, operation_id, operation.tenant, "operation.cancel-requested", because)
-        doorbell.ring(connection)
+    operation = journal.find(connection, operation_id, lock=True)
+    if operation.state not in DRIVEN - {OperationState.UNDOING}:
+        raise _wrong_state(operation, "cancelled", "queued or running")
+    journal.set_cancel(connection, operation_id, because.actor)
+    announce(connection, operation_id, operation.tenant, "operation.cancel-requested", because)
+    doorbell.ring(connection)
 
 
-def retry(database: Database, operation_id: str, because: Because) -> None:
+def retry(connection: Connection, operation_id: str, because: Because) -> None:
     """Give the failed steps another chance, in the direction in which they failed."""
-    with database.write() as connection:
-        operation = _needing_attention(connection, operation_id, "retried")
-        undoing = any(row.n < 0 for row in journal.steps(connection, operation_id))
-        journal.revive_failed(connection, operation_id, undoing=undoing)
-        journal.set_cancel(connection, operation_id, None)
-        _resume(connection, operation, OperationState.UNDOING if undoing else OperationState.RUNNING, because)
+    operation = _needing_attention(connection, operation_id, "retried")
+    undoing = any(row.n < 0 for row in journal.steps(connection, operation_id))
+    journal.revive_failed(connection, operation_id, undoing=undoing)
+    journal.set_cancel(connection, operation_id, None)
+    _resume(connection, operation, OperationState.UNDOING if undoing else OperationState.RUNNING, because)
 
 
-def undo(database: Database, operation_id: str, because: Because) -> None:
+def undo(connection: Connection, operation_id: str, because: Because) -> None:
     """Take back, in reverse order, every step that may have changed something and says how."""
-    with database.write() as connection:
-        operation = _needing_attention(connection, operation_id, "undone")
-        rows = journal.steps(connection, operation_id)
-        if any(row.n < 0 for row in rows):
-            raise WrongState(
-                f"operation {operation_id} is already being undone and a step of that failed; retry or abandon it",
-                operation=operation_id,
-            )
-        # What acted last may still show, and the undo step has to wait for it.
-        acted = {row.n: row.acted_at for row in rows if row.acts}
-        back = undo_steps(_plan(connection, operation), frozenset(acted))
-        journal.skip_pending(connection, operation_id)
-        undo_rows = (StepRow(s.n, s.kind, s.target, acted_at=acted[-s.n]) for s in back)
-        journal.insert_steps(connection, operation_id, undo_rows)
-        journal.set_cancel(connection, operation_id, None)
-        _resume(connection, operation, OperationState.UNDOING, because)
+    operation = _needing_attention(connection, operation_id, "undone")
+    rows = journal.steps(connection, operation_id)
+    if any(row.n < 0 for row in rows):
+        raise WrongState(
+            f"operation {operation_id} is already being undone and a step of that failed; retry or abandon it",
+            operation=operation_id,
+        )
+    # What acted last may still show, and the undo step has to wait for it.
+    acted = {row.n: row.acted_at for row in rows if row.acts}
+    back = undo_steps(_plan(connection, operation), frozenset(acted))
+    journal.skip_pending(connection, operation_id)
+    undo_rows = (StepRow(s.n, s.kind, s.target, acted_at=acted[-s.n]) for s in back)
+    journal.insert_steps(connection, operation_id, undo_rows)
+    journal.set_cancel(connection, operation_id, None)
+    _resume(connection, operation, OperationState.UNDOING, because)
 
 
-def abandon(database: Database, operation_id: str, because: Because) -> None:
+def abandon(connection: Connection, operation_id: str, because: Because) -> None:
     """Leave the world as it is and let go of the nodes; those in between two owners go to quarantine."""
-    with database.write() as connection:
-        operation = _needing_attention(connection, operation_id, "abandoned")
-        event = settle(connection, operation, _plan(connection, operation), OperationState.ABANDONED, because)
-        outbox.append(connection, operation.tenant or outbox.PROVIDER, [event])
+    operation = _needing_attention(connection, operation_id, "abandoned")
+    event = settle(connection, operation, _plan(connection, operation), OperationState.ABANDONED, because)
+    outbox.append(connection, operation.tenant or outbox.PROVIDER, [event])
 
 
 def _needing_attention(connection: Connection, operation_id: str, wanted: str) -> Operation:

@@ -14,11 +14,15 @@ import secrets
 import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from contextvars import copy_context
 from dataclasses import dataclass, field
+from math import inf
 from typing import TypeVar
 
 from sqlalchemy.engine import Connection
 
+from canton import telemetry
 from canton.domain.errors import CantonError, DatabaseUnavailable, UnknownStepKind
 from canton.operations.drive import Hands, ask_a_person, hand_back, load
 from canton.operations.kinds import Kinds
@@ -62,6 +66,7 @@ class Worker:
         self._driving: dict[str, tuple[Lease, asyncio.Task[None]]] = {}
         self._something_ended = asyncio.Event()
         self._foreign_kinds: set[str] = set()
+        self._swept = -inf
         # SQLite has one writer: a second thread could only wait for the first.
         self._threads = ThreadPoolExecutor(8 if database.is_postgresql else 1, "canton-store")
         self._slots: dict[str, asyncio.Semaphore] = {}
@@ -96,24 +101,22 @@ class Worker:
             )
 
     async def _take_turns(self, stop: asyncio.Event) -> None:
-        bell: Doorbell | None = None
-        swept = 0.0
         while not stop.is_set():
             try:
-                if bell is None:
-                    bell = await asyncio.to_thread(listen, self.database)
-                if uptime() - swept >= self.settings.sweep:
-                    await self._write(leases.forgive_the_future)
-                    swept = uptime()
-                await self._sleep(bell, await self._take(), stop)
+                bell = await asyncio.to_thread(listen, self.database)
+                with closing(bell):
+                    await self._answer(bell, stop)
             except DatabaseUnavailable as error:
                 log.warning("trying again: %s", error)
-                if bell is not None:
-                    bell.close()
-                    bell = None
                 await asyncio.sleep(0.2 + 0.8 * _jitter())
-        if bell is not None:
-            bell.close()
+
+    async def _answer(self, bell: Doorbell, stop: asyncio.Event) -> None:
+        """Take what is due whenever the bell rings, until told to stop."""
+        while not stop.is_set():
+            if uptime() - self._swept >= self.settings.sweep:
+                await self._write(leases.forgive_the_future)
+                self._swept = uptime()
+            await self._sleep(bell, await self._take(), stop)
 
     async def _take(self) -> float:
         """Lease what is due and there is room for; answers how long there is nothing more to take."""
@@ -140,6 +143,10 @@ class Worker:
             return leases.seconds_until_due(connection, self._foreign_kinds)
 
     async def _see_through(self, lease: Lease, step_kinds: str) -> None:
+        with telemetry.carrying(operation=lease.operation):
+            await self._drive(lease, step_kinds)
+
+    async def _drive(self, lease: Lease, step_kinds: str) -> None:
         """Drive one operation until it rests. Whatever stops us, it is taken again when its lease ends."""
         try:
             if self.kinds.keys() >= set(step_kinds.split()):
@@ -174,6 +181,9 @@ class Worker:
                 await self._renew()
             except DatabaseUnavailable as error:
                 log.warning("cannot renew leases: %s", error)
+            except Exception:
+                # Without renewals every operation here would be lost, silently, while this process looks alive.
+                log.exception("cannot renew leases because of a defect; trying again")
 
     async def _renew(self) -> None:
         driving = dict(self._driving)
@@ -227,4 +237,5 @@ class Worker:
         return await self._off_loop(transaction)
 
     async def _off_loop(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        # With the context of the caller, so that a line logged in the thread carries the operation too.
+        return await asyncio.get_running_loop().run_in_executor(self._threads, copy_context().run, work)

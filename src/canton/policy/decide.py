@@ -40,9 +40,11 @@ def decide(principal: Principal, question: Question, roles: Roles, now: int) -> 
     live = [binding for binding in principal.bindings if binding.holds(now)]
     if not live:
         return Decision(False, "no-bindings", f"{principal.id} is bound to no role")
-    granting = next((each for each in live if reaches(each, question.permission, question.tenant)), None)
-    if granting is None:
+    granted = [each for each in live if reaches(each, question.permission, question.tenant)]
+    if not granted:
         return Decision(False, "not-granted", _what_would(principal, question, roles))
+    # The provider's first: it is not stopped by a suspension, in whatever order somebody got their roles.
+    granting = min(granted, key=lambda each: each.tenant is not None)
     if question.suspended and permission.change and granting.tenant is not None:
         return Decision(False, "tenant-suspended", f"{question.tenant} is suspended: its members change nothing")
     where = f"in {granting.tenant}" if granting.tenant else "at the provider"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -68,32 +67,55 @@ def ask(connection: Connection, by: str, wanted: Wanted, seconds: float) -> str:
     return str(values["id"])
 
 
-def page(connection: Connection, visible: Visible, filters: Sequence[sa.ColumnElement[bool]], window: Window) -> Slice:
-    query = _APPROVAL.where(visible_to(visible, approval.c.tenant), *filters)
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """Which approvals a list is about, and for whom: what somebody asked for themselves they always see."""
+
+    visible: Visible
+    own: str
+    state: str | None = None
+    tenant: str | None = None
+
+
+def page(connection: Connection, sought: Sought, window: Window) -> Slice:
+    seen = visible_to(sought.visible, approval.c.tenant)
+    query = _APPROVAL.where(sa.or_(seen, approval.c.requested_by == sought.own))
+    if sought.state is not None:
+        query = query.where(STATE.in_([sought.state]))
+    if sought.tenant is not None:
+        query = query.where(approval.c.tenant == sought.tenant)
     return fetch(connection, query, window, SORTS, approval.c.id)
 
 
-def find(connection: Connection, approval_id: str, *, lock: bool = False) -> RowMapping:
+def look(connection: Connection, approval_id: str, *, lock: bool = False) -> RowMapping | None:
     query = _APPROVAL.where(approval.c.id == approval_id)
-    row = connection.execute(query.with_for_update() if lock else query).mappings().one_or_none()
+    return connection.execute(query.with_for_update() if lock else query).mappings().one_or_none()
+
+
+def find(connection: Connection, approval_id: str, *, lock: bool = False) -> RowMapping:
+    row = look(connection, approval_id, lock=lock)
     if row is None:
         raise unknown(approval_id)
     return row
 
 
-def settle(connection: Connection, approval_id: str, state: ApprovalState, by: str, reason: str) -> RowMapping:
-    """Approve or refuse what waits."""
+def settle(
+    connection: Connection, approval_id: str, state: ApprovalState, by: str, reason: str
+) -> tuple[RowMapping, bool]:
+    """Approve or refuse what waits; the approval as it is now, and whether that is new."""
     found = find(connection, approval_id, lock=True)
+    if (found["state"], found["decided_by"]) == (state, by):
+        return found, False
     if found["state"] != ApprovalState.PENDING:
         raise WrongState(f"approval {approval_id} is {found['state']}; only one that is pending can be {state}")
     values = {"state": state, "decided_by": by, "decided_reason": reason}
     connection.execute(sa.update(approval).where(approval.c.id == approval_id).values(values))
-    return find(connection, approval_id)
+    return find(connection, approval_id), True
 
 
 def use(connection: Connection, approval_id: str, by: str, request: str) -> None:
     """In the transaction of the change itself: if that fails, the approval stays good."""
-    row = connection.execute(_APPROVAL.where(approval.c.id == approval_id).with_for_update()).mappings().one_or_none()
+    row = look(connection, approval_id, lock=True)
     if row is None or row["requested_by"] != by or row["request"] != request:
         raise ApprovalNotUsable(
             f"approval {approval_id} is not for this request by {by}: the same person repeats the same request, "

@@ -123,6 +123,11 @@ def head(connection: Connection) -> Head:
     return Head(found.seq, found.hash)
 
 
+def matching(**wanted: str | None) -> list[sa.ColumnElement[bool]]:
+    """Records by their columns; what is None does not matter."""
+    return [schema.audit.c[name] == value for name, value in wanted.items() if value is not None]
+
+
 def page(connection: Connection, visible: Visible, filters: Sequence[sa.ColumnElement[bool]], window: Window) -> Slice:
     query = sa.select(schema.audit).where(visible_to(visible, schema.audit.c.tenant), *filters)
     return fetch(connection, query, window, SORTS, schema.audit.c.seq)

@@ -83,8 +83,16 @@ def find(connection: Connection, operation_id: str, *, lock: bool = False) -> Op
     query = _OPERATION.where(operation.c.id == operation_id)
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
     if row is None:
-        raise UnknownOperation(f"there is no operation {operation_id}", operation=operation_id)
+        raise unknown(operation_id)
     return _operation(row)
+
+
+def unknown(operation_id: str) -> UnknownOperation:
+    """For what is absent and for what the caller may not see: nobody can tell them apart."""
+    return UnknownOperation(
+        f"there is no operation {operation_id} that you may see; list those with: canton operation list",
+        operation=operation_id,
+    )
 
 
 def steps(connection: Connection, operation_id: str) -> list[StepRow]:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
+from sqlalchemy.engine import Connection, RowMapping
 
+from canton.domain.errors import UnknownNodes
 from canton.domain.lifecycle import NodeState
 from canton.domain.node import Node
+from canton.domain.nodeset import fold
 from canton.store.database import now
-from canton.store.schema import node, node_observation
+from canton.store.listing import Slice, Visible, Window, fetch, visible_to
+from canton.store.schema import claim, node, node_observation
+
+SORTS = {"xname": node.c.place, "changed_at": node.c.changed_at}
+# Ten digits hold every number that the column does.
+_NID = re.compile("nid([0-9]{1,10})", re.ASCII)
+_NUMBER = re.compile("[0-9]+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +30,91 @@ class Observation:
     seen_at: int
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which nodes a list is about; what is None does not matter."""
+
+    site: str | None = None
+    tenant: str | None = None
+    without_tenant: bool = False
+    state: str | None = None
+    power: str | None = None
+    names: Collection[str] | None = None
+
+
 _NODE = sa.select(node.c.xname, node.c.nid, node.c.state, node.c.tenant, node.c.version).order_by(node.c.xname)
+_SEEN = (
+    sa.select(
+        node.c.xname,
+        node.c.nid,
+        node.c.site,
+        node.c.state,
+        node.c.tenant,
+        node_observation.c.power,
+        node_observation.c.seen_at,
+        node.c.version,
+        node.c.changed_at,
+        claim.c.operation.label("claimed_by"),
+    )
+    .outerjoin(node_observation, node_observation.c.xname == node.c.xname)
+    .outerjoin(claim, claim.c.node == node.c.xname)
+)
 
 
-def add(connection: Connection, nodes: Sequence[Node]) -> None:
+def place_of(xname: str) -> str:
+    """Sorts as a text where the xname sorts by its numbers."""
+    return _NUMBER.sub(lambda number: number[0].zfill(6), xname)
+
+
+def unknown(names: Collection[str]) -> UnknownNodes:
+    """For what is absent and for what the caller may not see: nobody can tell them apart."""
+    folded = fold(names)
+    return UnknownNodes(
+        f"there is no node {folded} that you may see; list those with: canton node list"
+        if len(names) == 1
+        else f"there are no nodes {folded} that you may see; list those with: canton node list",
+        nodes=folded,
+    )
+
+
+def add(connection: Connection, nodes: Sequence[Node], site: str | None = None) -> None:
     values = [
-        {"xname": n.xname, "nid": n.nid, "state": n.state, "tenant": n.tenant, "version": n.version} for n in nodes
+        {
+            "xname": n.xname,
+            "nid": n.nid,
+            "site": site,
+            "place": place_of(n.xname),
+            "state": n.state,
+            "tenant": n.tenant,
+            "version": n.version,
+        }
+        for n in nodes
     ]
     connection.execute(sa.insert(node).values(changed_at=now()), values)
+
+
+def page(connection: Connection, visible: Visible, wanted: Wanted, window: Window) -> Slice:
+    query = _SEEN.where(visible_to(visible, node.c.tenant), *_conditions(wanted))
+    return fetch(connection, query, window, SORTS, node.c.xname)
+
+
+def show(connection: Connection, xname: str, visible: Visible) -> RowMapping:
+    query = _SEEN.where(node.c.xname == xname, visible_to(visible, node.c.tenant))
+    row = connection.execute(query).mappings().one_or_none()
+    if row is None:
+        raise unknown([xname])
+    return row
+
+
+def named(connection: Connection, visible: Visible, names: Collection[str]) -> dict[str, RowMapping]:
+    """The nodes of these names, xnames or numbers such as ``nid001234``, by the name that each was given."""
+    query = _SEEN.where(visible_to(visible, node.c.tenant), _has_name(names)).order_by(node.c.place)
+    by_xname: dict[str, RowMapping] = {}
+    by_nid: dict[int | None, RowMapping] = {}
+    for row in connection.execute(query).mappings():
+        by_xname[row["xname"]] = by_nid[row["nid"]] = row
+    found = {name: by_xname.get(name) or by_nid.get(_nid(name)) for name in names}
+    return {name: row for name, row in found.items() if row is not None}
 
 
 def find(connection: Connection, xnames: Sequence[str], *, lock: bool = False) -> list[Node]:
@@ -67,6 +153,32 @@ def observations(connection: Connection, xnames: Sequence[str]) -> dict[str, Obs
         )
     )
     return {row.xname: Observation(*row) for row in rows}
+
+
+def _conditions(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
+    exact = {
+        node.c.site: wanted.site,
+        node.c.tenant: wanted.tenant,
+        node.c.state: wanted.state,
+        node_observation.c.power: wanted.power,
+    }
+    conditions = [column == value for column, value in exact.items() if value is not None]
+    if wanted.without_tenant:
+        conditions.append(node.c.tenant.is_(None))
+    if wanted.names is not None:
+        conditions.append(_has_name(wanted.names))
+    return conditions
+
+
+def _has_name(names: Collection[str]) -> sa.ColumnElement[bool]:
+    nids = {nid for nid in map(_nid, names) if nid is not None}
+    by_xname = node.c.xname.in_(sorted(names))
+    return sa.or_(by_xname, node.c.nid.in_(sorted(nids))) if nids else by_xname
+
+
+def _nid(name: str) -> int | None:
+    found = _NID.fullmatch(name)
+    return int(found[1]) if found and int(found[1]) < 2**31 else None
 
 
 def _node(xname: str, nid: int | None, state: str, tenant: str | None, version: int) -> Node:

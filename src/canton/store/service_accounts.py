@@ -23,12 +23,13 @@ from canton.domain.errors import (
     UnknownToken,
 )
 from canton.domain.tenant import TenantState
-from canton.store import identifiers, quotas, tenants
+from canton.store import identifiers, quotas, tenants, versions
 from canton.store.database import SECOND, insert_new, now
 from canton.store.listing import Slice, Visible, Window, fetch, visible_to
 from canton.store.schema import service_account, service_token, tenant
 
 SORTS = {"id": service_account.c.id, "name": service_account.c.name, "created_at": service_account.c.created_at}
+TOKEN_SORTS = {"id": service_token.c.id, "expires_at": service_token.c.expires_at}
 PREFIX = "canton_"
 _TOKEN = re.compile(r"canton_(tk_[0-9a-f]{28})_[0-9A-Za-z_-]{43}", re.ASCII)
 
@@ -112,9 +113,14 @@ def page(connection: Connection, visible: Visible, window: Window, of_tenant: st
     return fetch(connection, query, window, SORTS, service_account.c.id)
 
 
-def find(connection: Connection, account_id: str) -> RowMapping:
-    row = connection.execute(sa.select(service_account).where(service_account.c.id == account_id))
-    found = row.mappings().one_or_none()
+def look(connection: Connection, account_id: str, *, lock: bool = False) -> RowMapping | None:
+    query = sa.select(service_account).where(service_account.c.id == account_id)
+    return connection.execute(query.with_for_update() if lock else query).mappings().one_or_none()
+
+
+def find(connection: Connection, account_id: str, *, lock: bool = False) -> RowMapping:
+    """Locked, it cannot be deleted before this transaction ends."""
+    found = look(connection, account_id, lock=lock)
     if found is None:
         raise unknown(account_id)
     return found
@@ -133,10 +139,12 @@ def create(connection: Connection, wanted: NewAccount, by: str) -> RowMapping:
     return find(connection, account_id)
 
 
-def delete(connection: Connection, account_id: str) -> None:
-    """With all its tokens, which end at once."""
-    if not connection.execute(sa.delete(service_account).where(service_account.c.id == account_id)).rowcount:
-        raise unknown(account_id)
+def delete(connection: Connection, account_id: str, if_version: int | None) -> RowMapping:
+    """With all its tokens, which end at once; answers what it was."""
+    found = find(connection, account_id, lock=True)
+    versions.require(f"service account {account_id}", found["version"], if_version)
+    connection.execute(sa.delete(service_account).where(service_account.c.id == account_id))
+    return found
 
 
 def issue(connection: Connection, account_id: str, permissions: tuple[str, ...], seconds: int, by: str) -> Issued:
@@ -154,8 +162,7 @@ def tokens(connection: Connection, account_id: str, window: Window) -> Slice:
     """Without their hashes."""
     names = ("id", "permissions", "created_by", "created_at", "expires_at")
     query = sa.select(*(service_token.c[name] for name in names)).where(service_token.c.account == account_id)
-    sorts = {"id": service_token.c.id, "expires_at": service_token.c.expires_at}
-    return fetch(connection, query, window, sorts, service_token.c.id)
+    return fetch(connection, query, window, TOKEN_SORTS, service_token.c.id)
 
 
 def end_others(connection: Connection, account_id: str, kept: str, overlap: int) -> int:

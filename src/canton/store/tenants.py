@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
 
-from canton.domain.errors import AlreadyExists, NotEmpty, UnknownTenant
+from canton.domain.errors import AlreadyExists, InvalidRequest, NotEmpty, UnknownTenant
 from canton.domain.operation import ENDED
 from canton.domain.tenant import TenantState
 from canton.store import versions
@@ -18,6 +18,8 @@ from canton.store.schema import binding, node, operation, service_account, tenan
 
 _NODES = sa.select(sa.func.count()).where(node.c.tenant == tenant.c.name).correlate(tenant).scalar_subquery()
 _TENANT = sa.select(tenant, _NODES.label("nodes")).where(tenant.c.state != TenantState.DELETED)
+# The provider's service accounts are service:provider/<name>: a tenant of that name could have their namesakes.
+RESERVED = "provider"
 SORTS = {"name": tenant.c.name, "created_at": tenant.c.created_at}
 
 
@@ -55,6 +57,8 @@ def state(connection: Connection, name: str) -> str | None:
 
 
 def create(connection: Connection, name: str, description: str) -> RowMapping:
+    if name == RESERVED:
+        raise InvalidRequest(f'"{name}" cannot be a tenant\'s name, since it stands for no tenant; choose another')
     row = {"name": name, "description": description, "state": TenantState.ACTIVE}
     if not insert_new(connection, tenant, [row], created_at=now()):
         raise AlreadyExists(

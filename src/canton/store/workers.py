@@ -24,3 +24,9 @@ def beat(connection: Connection, identity: str) -> None:
 
 def leave(connection: Connection, identity: str) -> None:
     connection.execute(sa.delete(worker).where(worker.c.id == identity))
+
+
+def alive(connection: Connection, within: float) -> int:
+    """How many gave a sign of life within so many seconds."""
+    recently = worker.c.seen_at >= now() - int(within * SECOND)
+    return connection.scalar(sa.select(sa.func.count()).select_from(worker).where(recently)) or 0

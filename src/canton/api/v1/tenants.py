@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Path, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 from pydantic import Field
 from sqlalchemy.engine import Connection, RowMapping
@@ -12,23 +12,21 @@ from sqlalchemy.engine import Connection, RowMapping
 from canton.api.answers import Answer, shown
 from canton.api.caller import CallerDep
 from canton.api.changes import Change, Done, On, change
-from canton.api.documents import Body, Instant, Items, answers
+from canton.api.documents import NAME_PATTERN, Body, Description, Instant, Items, Name, TenantName, answers
 from canton.api.paging import Paging, paging
 from canton.domain.data import Json
 from canton.domain.instants import to_text
-from canton.domain.tenant import NAME, TenantState
+from canton.domain.tenant import TenantState
 from canton.operations.endings import Because
 from canton.store import tenants
 
 router = APIRouter(tags=["tenants"])
-TenantName = Annotated[str, Path(pattern=f"^{NAME.pattern}$", description="The tenant's name.", examples=["psi"])]
-Description = Annotated[str, Field(max_length=500, pattern=r"^[^\x00-\x1f\x7f]*$")]
 
 
 class Tenant(Body):
     """An institution that has a part of the machine."""
 
-    name: Annotated[str, Field(pattern=f"^{NAME.pattern}$")]
+    name: Name
     description: str
     state: Literal["active", "suspended"]
     nodes: int
@@ -37,7 +35,7 @@ class Tenant(Body):
 
 
 class NewTenant(Body):
-    name: Annotated[str, Field(pattern=f"^{NAME.pattern}$", description="Never used again once it is deleted.")]
+    name: Annotated[str, Field(pattern=NAME_PATTERN, description="Never used again once it is deleted.")]
     description: Description = ""
 
 

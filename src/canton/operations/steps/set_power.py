@@ -1,4 +1,4 @@
-"""``set_power/1``: a node is on, or off. Goal: ``{"power": "on"}``."""
+"""``set_power/1``: a node is on, or off. Goal: ``{"power": "on"}``; the device is ``power@<site>``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from canton.contracts.power import Power, PowerState
 from canton.domain.data import JsonObject
-from canton.domain.errors import StepFailure
+from canton.domain.errors import PermanentFailure, StepFailure
 from canton.operations.kinds import Call, Pace
 
 NAME = "set_power/1"
@@ -18,22 +18,41 @@ PACE = Pace(batch=1000, timeout=60.0, settle=120.0, poll=5.0, tries=4, backoff=2
 class SetPower:
     name = NAME
 
-    def __init__(self, power: Power, pace: Pace = PACE) -> None:
-        self.power = power
+    def __init__(self, powers: Mapping[str, Power], pace: Pace = PACE) -> None:
+        """``powers`` are the services by the name that plans give them."""
+        self.powers = powers
         self.pace = pace
 
     async def observe(self, calls: Sequence[Call]) -> Mapping[int, JsonObject | StepFailure]:
-        states = await self.power.states([call.step.target for call in calls])
+        power = self._service(calls)
+        if isinstance(power, StepFailure):
+            return {call.step.n: power for call in calls}
+        states = await power.states([call.step.target for call in calls])
         return {call.step.n: _sighting(states.get(call.step.target, PowerState.UNKNOWN)) for call in calls}
 
     async def act(self, calls: Sequence[Call]) -> Mapping[int, StepFailure]:
+        power = self._service(calls)
+        if isinstance(power, StepFailure):
+            return {call.step.n: power for call in calls}
         wanted: dict[PowerState, list[str]] = defaultdict(list)
         for call in calls:
             wanted[PowerState(str(call.step.goal["power"]))].append(call.step.target)
         refused: dict[str, StepFailure] = {}
         for state, nodes in wanted.items():
-            refused |= await self.power.switch(nodes, state, calls[0].guard)
+            refused |= await power.switch(nodes, state, calls[0].guard)
         return {call.step.n: refused[call.step.target] for call in calls if call.step.target in refused}
+
+    def _service(self, calls: Sequence[Call]) -> Power | StepFailure:
+        """All calls of a batch are for one device."""
+        device = calls[0].step.device
+        if device in self.powers:
+            return self.powers[device]
+        site = device.rpartition("@")[2]
+        return PermanentFailure(
+            f'this worker knows no power service "{device}"; it knows {", ".join(sorted(self.powers)) or "none"}: '
+            f"set power in [sites.{site}] of its configuration, restart it, then retry the operation",
+            device=device,
+        )
 
 
 def _sighting(state: PowerState | StepFailure) -> JsonObject | StepFailure:

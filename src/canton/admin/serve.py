@@ -1,0 +1,174 @@
+"""``canton serve``: the API, and with ``--all`` a worker beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import math
+import os
+import socket
+import ssl
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from types import FrameType
+
+import click
+import uvicorn
+import uvloop
+
+from canton import settings, wiring
+from canton.admin.companion import Companion
+from canton.admin.options import config_option, configured, database_option
+from canton.api.wire import Connection
+from canton.domain.errors import InvalidSetting, Unavailable
+from canton.setting_kinds import Address
+from canton.settings import Api, Settings
+
+log = logging.getLogger("canton.serve")
+
+
+@click.command(
+    epilog="\b\nExamples:\n  canton serve --config /etc/canton/server.toml\n"
+    "  canton serve --all --listen 127.0.0.1:0 --json"
+)
+@config_option
+@click.option(
+    "--listen", metavar="HOST:PORT", help="Where to listen; port 0 takes a free one.  [env var: CANTON_API_LISTEN]"
+)
+@database_option
+@click.option("--all", "everything", is_flag=True, help="Run a worker too, as a process that is watched.")
+@click.option("--json", "as_json", is_flag=True, help="When ready, print one JSON line: url and pid.")
+def serve(config: Path | None, listen: str | None, address: str | None, everything: bool, as_json: bool) -> None:
+    """Run the API server.
+
+    On SIGTERM or Ctrl-C it takes no new requests, ends the streams of events, finishes what is under way within
+    `api.drain` and exits with 0. A second signal ends it at once.
+    """
+    flags = settings.Flags(config, address, listen)
+    chosen = configured(flags)
+    wiring.start_logging(chosen)
+    with closing(_bind(chosen.api.listen)) as listening:
+        url = _url(chosen.api, listening)
+        serving = wiring.make_app(chosen, chosen.api.public_url or url)
+        companion = Companion(_environment(flags, chosen), chosen.worker.grace) if everything else None
+        server = Server(_uvicorn(chosen.api, serving), Parts(serving, companion, _announcing(url, as_json=as_json)))
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(server.serve([listening]))
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What starts and stops with the server."""
+
+    serving: wiring.Serving
+    companion: Companion | None
+    announce: Callable[[], None]
+
+
+class Server(uvicorn.Server):
+    """Ends the streams of events before it waits for connections: they would not end by themselves."""
+
+    def __init__(self, config: uvicorn.Config, parts: Parts) -> None:
+        super().__init__(config)
+        self._parts = parts
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        companion = self._parts.companion
+        if companion is not None:
+            companion.start()
+        try:
+            await super().serve(sockets)
+        finally:
+            self._parts.serving.hub.close()
+            if companion is not None:
+                await companion.stop()
+            self._parts.serving.database.close()
+            log.info("stopped")
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._parts.announce()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        log.info("stopping")
+        self._parts.serving.hub.drain()
+        if self._parts.companion is not None:
+            self._parts.companion.ask_to_stop()
+        await super().shutdown(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        if self.should_exit:
+            # What is under way is in the database: nothing is lost, and somebody is in a hurry.
+            if self._parts.companion is not None:
+                self._parts.companion.kill()
+            os._exit(128 + sig)
+        self.should_exit = True
+
+
+def _uvicorn(api: Api, serving: wiring.Serving) -> uvicorn.Config:
+    # Its own lines say what ours do; what goes wrong is still told.
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    config = uvicorn.Config(
+        serving.app,
+        http=Connection,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(api.proxies),
+        forwarded_allow_ips=list(api.proxies),
+        timeout_graceful_shutdown=math.ceil(api.drain),
+        ssl_certfile=api.tls_certificate,
+        ssl_keyfile=api.tls_key,
+    )
+    try:
+        config.load()
+    except (OSError, ssl.SSLError) as error:
+        raise InvalidSetting(
+            f"api.tls_certificate {api.tls_certificate} and api.tls_key {api.tls_key} cannot be used: {error}"
+        ) from error
+    return config
+
+
+def _bind(address: Address) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((address.host, address.port))
+        # Now, and not when all is ready: a second server must not believe that it has the port.
+        listening.listen(2048)
+    except OSError as error:
+        listening.close()
+        raise Unavailable(
+            f"cannot listen on {address}: {error.strerror}; stop what uses it, or set api.listen to another address"
+        ) from error
+    return listening
+
+
+def _url(api: Api, listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    scheme = "https" if api.tls_certificate else "http"
+    if scheme == "http" and not ip_address(host).is_loopback and not api.proxies:
+        log.warning("the API listens on %s without TLS: tokens would travel in the clear", host)
+    return f"{scheme}://{Address(host, port)}"
+
+
+def _environment(flags: settings.Flags, chosen: Settings) -> dict[str, str]:
+    """The same settings for the worker; not as arguments, which every user of the machine can read."""
+    config = {settings.CONFIG: str(flags.config.absolute())} if flags.config else {}
+    return {**os.environ, **config, settings.DATABASE: chosen.database}
+
+
+def _announcing(url: str, *, as_json: bool) -> Callable[[], None]:
+    def announce() -> None:
+        log.info("serving %s", url, extra={"url": url, "pid": os.getpid()})
+        if as_json:
+            click.echo(json.dumps({"url": url, "pid": os.getpid()}))
+
+    return announce

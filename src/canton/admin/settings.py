@@ -1,0 +1,53 @@
+"""``canton settings``: what holds, and who said so."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import click
+
+from canton import settings as table
+from canton import wiring
+from canton.admin.options import config_option, database_option
+from canton.setting_kinds import Address
+from canton.setting_sources import Effective
+
+_PASSWORD = re.compile(r"(://[^:/@]*):[^/@]*@")
+
+
+@click.command(
+    epilog="\b\nExamples:\n  canton settings --config /etc/canton/server.toml\n"
+    "  CANTON_LOG_LEVEL=debug canton settings --check"
+)
+@click.option("--check", is_flag=True, help="Only say whether they are good; exit code 2 if not.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON, for programs.")
+@config_option
+@database_option
+def settings(check: bool, as_json: bool, config: Path | None, address: str | None) -> None:
+    """Show every setting, its value and where it came from; secrets are hidden."""
+    values = table.effective(os.environ, table.Flags(config, address))
+    built = table.build(values)
+    if check:
+        wiring.check(built)
+        click.echo(f"{len(values)} settings are good")
+    elif as_json:
+        click.echo(json.dumps([{"key": it.key, "value": _plain(it), "origin": it.origin} for it in values]))
+    else:
+        width = max(len(it.key) for it in values)
+        for it in values:
+            click.echo(f"{it.key:{width}}  {_written(_plain(it)):30}  {it.origin}")
+
+
+def _plain(it: Effective) -> object:
+    value = it.value
+    if it.secret:
+        return _PASSWORD.sub(r"\1:(hidden)@", str(value))
+    return str(value) if isinstance(value, Path | Address) else value
+
+
+def _written(value: object) -> str:
+    """As in a configuration file; what is not set, as a dash."""
+    return "-" if value is None else json.dumps(value, ensure_ascii=False)

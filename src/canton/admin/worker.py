@@ -1,0 +1,63 @@
+"""``canton worker``: a process that carries operations out."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from canton import settings, wiring
+from canton.admin.options import config_option, configured, database_option
+from canton.operations.worker import Worker
+
+log = logging.getLogger("canton.worker")
+
+
+@click.command(epilog="\b\nExample:\n  canton worker --config /etc/canton/server.toml")
+@config_option
+@database_option
+@click.option("--until-eof", is_flag=True, hidden=True, help="Stop when standard input ends, as when a parent dies.")
+def worker(config: Path | None, address: str | None, until_eof: bool) -> None:
+    """Carry out operations until told to stop.
+
+    Any number of workers may run, on any machine that reaches the database and the devices. On SIGTERM or Ctrl-C a
+    worker finishes its device calls and hands its operations back; a second signal ends it at once. Either way,
+    another worker goes on where this one was.
+    """
+    chosen = configured(settings.Flags(config, address))
+    wiring.start_logging(chosen)
+    with closing(wiring.open_current(chosen)) as database:
+        made = wiring.make_worker(chosen, database)
+        asyncio.run(_work(made, until_eof=until_eof))
+
+
+async def _work(made: Worker, *, until_eof: bool) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def end(number: int) -> None:
+        if stop.is_set():
+            # Whatever is under way is taken over when its lease ends.
+            os._exit(128 + number)
+        stop.set()
+
+    for each in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(each, end, int(each))
+    if until_eof:
+        loop.add_reader(sys.stdin.fileno(), _heed, loop, stop)
+    log.info("worker %s started", made.id)
+    await made.run(stop)
+    log.info("worker %s stopped", made.id)
+
+
+def _heed(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+    """Standard input says nothing; it ends when whoever started us does."""
+    if not os.read(sys.stdin.fileno(), 1024):
+        loop.remove_reader(sys.stdin.fileno())
+        stop.set()

@@ -1,0 +1,177 @@
+"""One reader of events: from a cursor on, what it may see, in the order of each stream, nothing twice."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from canton.api import positions, sse
+from canton.api.hub import Hub, Told
+from canton.api.positions import Positions
+from canton.domain.data import JsonObject
+from canton.domain.errors import Forbidden, InvalidCursor
+from canton.store import outbox
+
+START = "start"
+Visible: TypeAlias = frozenset[str] | None
+"""The tenants whose events may be seen; None is everything, the provider's own included."""
+_jitter = random.random
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """``visible`` is asked at the start and again and again; what it raises ends the reading.
+
+    ``after`` is a cursor, ``start``, or None for what happens from now on.
+    """
+
+    visible: Callable[[], Awaitable[Visible]]
+    tenant: str | None = None
+    subject: str | None = None
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """``cursor`` goes on behind the last item; ``more`` says whether there is anything there yet."""
+
+    items: list[JsonObject]
+    cursor: str
+    more: bool
+
+
+async def open_reader(hub: Hub, wanted: Wanted) -> Reader:
+    """Raises ``InvalidCursor`` for a place where this reader cannot have been."""
+    visible = await wanted.visible()
+    lasts = await hub.read(outbox.lasts)
+    belongs = positions.mark(wanted.tenant, wanted.subject)
+    if wanted.after is None:
+        at = Positions(belongs, {name: last for name, last in lasts.items() if _sees(wanted, visible, name)})
+    elif wanted.after == START:
+        at = Positions(belongs, {})
+    else:
+        at = positions.parse(wanted.after, belongs)
+    for name, number in at.items().items():
+        # Only of what it may see: the answer would tell of the rest how much happens there.
+        if _sees(wanted, visible, name) and number > lasts.get(name, 0):
+            raise InvalidCursor(
+                "the cursor is ahead of what has happened, as after a database was restored; read from start"
+            )
+    return Reader(hub, wanted, visible, at)
+
+
+class Reader:
+    def __init__(self, hub: Hub, wanted: Wanted, visible: Visible, at: Positions) -> None:
+        self._hub = hub
+        self._wanted = wanted
+        self._visible = visible
+        self._at = at
+        # On the hub's tail; None while the database has what comes next.
+        self._place: int | None = None
+        self._checked = time.monotonic()
+        self._told_behind = False
+        # Events were passed over since the client was last given a cursor.
+        self._unsaid = False
+
+    async def page(self, limit: int) -> Page:
+        """What comes next, for a client that does not follow."""
+        lasts = await self._hub.read(outbox.lasts)
+        backlog = self._backlog(lasts)
+        found = await self._hub.read_after(backlog, limit) if backlog else []
+        items = [sse.as_json(told.event, told.tenant) for told in self._take(found[:limit])]
+        return Page(items, self._at.cursor(), more=bool(self._backlog(lasts)))
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Bytes for the wire; ends when the server drains, raises when the reader may not read any more."""
+        yield sse.opening(self._at.cursor())
+        silent_since = time.monotonic()
+        while not self._hub.draining:
+            await self._check()
+            chunk = await self._next()
+            if not chunk and time.monotonic() >= silent_since + self._hub.pace.keep_alive:
+                chunk = sse.progress(self._at.cursor()) if self._unsaid else sse.KEEP_ALIVE
+                self._unsaid = False
+            if chunk:
+                yield chunk
+                silent_since = time.monotonic()
+            elif self._waits():
+                await self._hub.news(min(silent_since + self._hub.pace.keep_alive, self._due()) - time.monotonic())
+
+    def _waits(self) -> bool:
+        return self._hub.published is None or self._place == self._hub.end
+
+    async def _check(self) -> None:
+        """Ask again whether, and what, this reader may read."""
+        if time.monotonic() < self._due():
+            return
+        try:
+            async with asyncio.timeout(self._hub.pace.check):
+                visible = await self._wanted.visible()
+        except TimeoutError as error:
+            raise Forbidden("whether this reader may still read events could not be found out in time") from error
+        # Not all at the same moment, where a thousand connected at the same moment.
+        self._checked = time.monotonic() - self._hub.pace.check * 0.2 * _jitter()
+        if visible == self._visible:
+            return
+        if visible is not None and not visible:
+            raise Forbidden("this reader may not read events any more")
+        # What has become visible may lie before our place on the tail.
+        self._visible, self._place = visible, None
+
+    def _due(self) -> float:
+        return self._checked + self._hub.pace.check
+
+    async def _next(self) -> bytes:
+        published = self._hub.published
+        if published is None:
+            return b""
+        told = None if self._place is None else self._hub.since(self._place, self._hub.pace.batch)
+        if told is not None:
+            self._place = (self._place or 0) + len(told)
+            return self._written(self._take(told))
+        backlog = self._backlog(published)
+        if not backlog:
+            self._place, self._told_behind = self._hub.end, False
+            return b""
+        self._place = None
+        warning = self._warn(sum(published[name] - after for name, after in backlog.items()))
+        return warning + self._written(self._take(await self._hub.read_after(backlog, self._hub.pace.batch)))
+
+    def _take(self, found: Iterable[Told]) -> Iterator[Told]:
+        """Move on behind each event, and answer with those that are wanted.
+
+        A reader that comes from another server, or from the database, may be ahead of the tail: it passes over what
+        it had. It is never behind it: it joins the tail only when it has everything before.
+        """
+        for told in found:
+            seen = told.event.seq <= self._at.at(told.stream)
+            if seen or not _sees(self._wanted, self._visible, told.stream):
+                continue
+            self._at.advance(told.stream, told.event.seq)
+            self._unsaid = self._wanted.subject not in (None, told.event.subject)
+            if not self._unsaid:
+                yield told
+
+    def _written(self, found: Iterable[Told]) -> bytes:
+        return b"".join(sse.numbered(self._at.cursor(), told.text) for told in found)
+
+    def _backlog(self, lasts: Mapping[str, int]) -> dict[str, int]:
+        """The streams that have more for this reader, and where it stands in each."""
+        seen = (name for name in lasts if _sees(self._wanted, self._visible, name))
+        return {name: self._at.at(name) for name in seen if self._at.at(name) < lasts[name]}
+
+    def _warn(self, count: int) -> bytes:
+        if count <= self._hub.pace.behind or self._told_behind:
+            return b""
+        self._told_behind = True
+        return sse.behind(count)
+
+
+def _sees(wanted: Wanted, visible: Visible, stream: str) -> bool:
+    if wanted.tenant is not None and stream != wanted.tenant:
+        return False
+    return visible is None or stream in visible

@@ -1,0 +1,148 @@
+"""``/healthz``: is the process alive; ``/readyz``: can it serve; ``/metrics``: how does it fare.
+
+They need no token. What they cost is bounded: however often they are asked, the database is looked at once a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse, Response
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from canton.api.hub import Hub
+from canton.api.metrics import Metrics
+from canton.domain.errors import CantonError
+from canton.store import census, migrate, workers
+from canton.store.census import Census
+from canton.store.database import Database
+
+T = TypeVar("T")
+WORKER_SEEN = 60.0
+PATIENCE = 5.0
+KEPT = 1.0
+log = logging.getLogger("canton.health")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    name: str
+    problem: str | None
+
+    def as_json(self) -> dict[str, object]:
+        told: dict[str, object] = {"name": self.name, "ok": self.problem is None}
+        return told if self.problem is None else told | {"problem": self.problem}
+
+
+class Kept(Generic[T]):
+    """An answer that is found once and given to all who ask within a second."""
+
+    def __init__(self, find: Callable[[], Awaitable[T]]) -> None:
+        self._find = find
+        self._asking = asyncio.Lock()
+        self._answer: tuple[float, T] | None = None
+
+    async def get(self) -> T:
+        async with self._asking:
+            if self._answer is None or time.monotonic() >= self._answer[0]:
+                found = await self._find()
+                self._answer = (time.monotonic() + KEPT, found)
+            return self._answer[1]
+
+
+class Health:
+    def __init__(self, database: Database, hub: Hub, metrics: Metrics) -> None:
+        self._database = database
+        self._hub = hub
+        self._metrics = metrics
+        self._readiness = Kept(self._examine)
+        self._census = Kept(self._count)
+
+    async def readiness(self) -> list[Check]:
+        return await self._readiness.get()
+
+    async def metrics(self) -> bytes:
+        return self._metrics.text(self._hub.readers, self._hub.lag, await self._census.get())
+
+    async def _examine(self) -> list[Check]:
+        try:
+            async with asyncio.timeout(PATIENCE):
+                checks = await asyncio.to_thread(self._look)
+        except TimeoutError:
+            checks = [Check("database", f"it did not answer within {PATIENCE:g} s")]
+        if self._hub.draining:
+            checks.append(Check("server", "it is stopping"))
+        return checks
+
+    def _look(self) -> list[Check]:
+        checks = []
+        for name, look in (("database", self._reach), ("migrations", self._compare), ("worker", self._find_worker)):
+            checks.append(Check(name, _problem(look)))
+            if checks[-1].problem is not None:
+                break
+        return checks
+
+    def _reach(self) -> None:
+        with self._database.read():
+            """To begin is to be answered."""
+
+    def _compare(self) -> None:
+        migrate.require_current(self._database)
+
+    def _find_worker(self) -> None:
+        with self._database.read() as connection:
+            if not workers.alive(connection, WORKER_SEEN):
+                raise Unseen(f"none was seen within {WORKER_SEEN:g} s; start one: canton worker")
+
+    async def _count(self) -> Census | None:
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return await self._hub.read(lambda connection: census.take(connection, WORKER_SEEN))
+        except (CantonError, TimeoutError) as error:
+            log.warning("cannot count what is open: %s", error)
+        except Exception:
+            log.exception("cannot count what is open because of a defect")
+        return None
+
+
+class Unseen(Exception):
+    """No worker gave a sign of life."""
+
+
+def _problem(look: Callable[[], None]) -> str | None:
+    try:
+        look()
+    except CantonError as error:
+        # Not its message: that names hosts and files, and anybody may ask.
+        log.warning("not ready: %s", error)
+        return error.code
+    except Unseen as error:
+        return str(error)
+    return None
+
+
+def router(health: Health) -> APIRouter:
+    routes = APIRouter(include_in_schema=False)
+
+    @routes.get("/healthz")
+    async def alive() -> JSONResponse:
+        return JSONResponse({"ok": True})
+
+    @routes.get("/readyz")
+    async def ready() -> JSONResponse:
+        checks = await health.readiness()
+        good = all(check.problem is None for check in checks)
+        body = {"ok": good, "checks": [check.as_json() for check in checks]}
+        return JSONResponse(body, 200 if good else 503, headers={} if good else {"Retry-After": "1"})
+
+    @routes.get("/metrics")
+    async def metrics() -> Response:
+        return Response(await health.metrics(), media_type=CONTENT_TYPE_LATEST)
+
+    return routes

@@ -1,0 +1,23 @@
+"""Instants of a long list: the same texts as everywhere, written five times as fast."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+from canton.domain.instants import to_text
+
+_SECOND = 1_000_000
+_DAY = 86_400 * _SECOND
+
+
+def writer() -> Callable[[int], str]:
+    """For one answer; the calendar is asked once a day, and the rest of an instant is arithmetic."""
+    date = cache(lambda day: to_text(day * _DAY)[:11])
+
+    def write(instant: int) -> str:
+        day, rest = divmod(instant, _DAY)
+        seconds, fraction = divmod(rest, _SECOND)
+        return f"{date(day)}{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{fraction:06}Z"
+
+    return write

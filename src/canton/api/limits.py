@@ -1,0 +1,255 @@
+"""What a request may cost, and the id it goes by: pure ASGI, around everything else.
+
+Each answers with a problem before, or instead of, the app. A stream of events is told by the type of its answer: it
+has no time limit and leaves its place to the next request, since readers have places of their own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import secrets
+import time
+from collections.abc import Callable, Mapping
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from canton import telemetry
+from canton.api import problems, sse
+from canton.domain.errors import CantonError, Defect, HeadersTooLarge, TimedOut, TooBusy, TooLarge
+from canton.settings import Api
+
+REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+# Whoever watches the server must reach it when it is busiest.
+WATCHED = frozenset({"/healthz", "/readyz", "/metrics"})
+IMPORT = "/v1/nodes/import"
+log = logging.getLogger("canton.access")
+
+Observe = Callable[[Scope, int, float], None]
+"""Told of every request when it has ended: its scope, its status (0: no answer) and its seconds."""
+
+
+def guard(app: ASGIApp, api: Api, observe: Observe) -> ASGIApp:
+    """All of them, in the one right order: the id first, so that every refusal carries it."""
+    app = BodyLimit(app, api.body_limit, {IMPORT: api.import_limit})
+    app = TimeLimit(app, api.timeout)
+    app = HeaderLimit(app, api.header_limit)
+    app = Concurrency(app, api.concurrency)
+    return RequestId(app, observe)
+
+
+class RequestId:
+    """Gives every request an id, says it in the answer and in every log line, and logs how the request ended."""
+
+    def __init__(self, app: ASGIApp, observe: Observe) -> None:
+        self.app = app
+        self.observe = observe
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        given = _header(scope, b"x-request-id") or b""
+        identity = given.decode() if REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+        scope.setdefault("state", {})["request_id"] = identity
+        answer = _Answer(send, [(b"canton-request", identity.encode())])
+        began = time.monotonic()
+        with telemetry.carrying(request=identity):
+            try:
+                await self._run(scope, receive, answer)
+            finally:
+                self._ended(scope, answer.status, time.monotonic() - began)
+
+    async def _run(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+        try:
+            await self.app(scope, receive, answer)
+        except Exception:
+            # The app answers and logs its own defects before they come here; this is for what stands around it.
+            if answer.complete:
+                return
+            if answer.status:
+                raise
+            log.exception("a request failed by a defect")
+            told = Defect("Canton failed on this request by a defect of its own; report it with the request id")
+            await problems.respond(scope, receive, answer, told)
+
+    def _ended(self, scope: Scope, status: int, seconds: float) -> None:
+        self.observe(scope, status, seconds)
+        level = logging.DEBUG if scope["path"] in WATCHED else logging.INFO
+        client = scope.get("client")
+        facts = {
+            "method": scope["method"],
+            "path": scope["path"],
+            "status": status,
+            "ms": round(seconds * 1000, 1),
+            "principal": scope["state"].get("principal"),
+            "client": client[0] if client else None,
+        }
+        log.log(level, "request", extra=facts)
+
+
+class Concurrency:
+    """So many requests at a time; more are told to come back."""
+
+    def __init__(self, app: ASGIApp, limit: int) -> None:
+        self.app = app
+        self.limit = limit
+        self.under_way = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] in WATCHED:
+            await self.app(scope, receive, send)
+            return
+        if self.under_way >= self.limit:
+            busy = TooBusy(f"{self.limit} requests are under way, as many as this server takes; try again shortly")
+            await problems.respond(scope, receive, send, busy)
+            return
+        place = _Place(self)
+        try:
+            await self.app(scope, receive, _Answer(send, on_stream=place.leave))
+        finally:
+            place.leave()
+
+
+class _Place:
+    def __init__(self, among: Concurrency) -> None:
+        self.among: Concurrency | None = among
+        among.under_way += 1
+
+    def leave(self) -> None:
+        if self.among is not None:
+            self.among.under_way -= 1
+            self.among = None
+
+
+class HeaderLimit:
+    def __init__(self, app: ASGIApp, limit: int) -> None:
+        self.app = app
+        self.limit = limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        count = len(scope.get("headers", ()))
+        if scope["type"] == "http" and count > self.limit:
+            error = HeadersTooLarge(f"the request has {count} headers, at most {self.limit} are taken; send fewer")
+            await problems.respond(scope, receive, send, error)
+            return
+        await self.app(scope, receive, send)
+
+
+class TimeLimit:
+    def __init__(self, app: ASGIApp, seconds: float) -> None:
+        self.app = app
+        self.seconds = seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        limit = asyncio.timeout(self.seconds)
+        answer = _Answer(send, on_stream=lambda: limit.reschedule(None))
+        try:
+            async with limit:
+                await self.app(scope, receive, answer)
+        except TimeoutError:
+            # Half an answer cannot be taken back: the connection ends, and the client sees that it is not whole.
+            if not limit.expired() or answer.status:
+                raise
+            error = TimedOut(
+                f"the request took longer than {self.seconds:g} s and was given up; whether it was carried out is not "
+                "known: look, or repeat it with the same idempotency key"
+            )
+            await problems.respond(scope, receive, send, error)
+
+
+class BodyLimit:
+    """By what the request says of itself, and by what really comes."""
+
+    def __init__(self, app: ASGIApp, limit: int, others: Mapping[str, int]) -> None:
+        self.app = app
+        self.limit = limit
+        self.others = others
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        limit = self.others.get(scope["path"], self.limit)
+        stated = _header(scope, b"content-length") or b"0"
+        if stated.isdigit() and int(stated[:20]) > limit:
+            await _refuse(scope, receive, send, _too_large(limit))
+            return
+        counted = _Counted(receive, send, limit)
+        try:
+            await self.app(scope, counted.receive, counted.send)
+        except TooLarge:
+            # Only our own: one that the app raises for reasons of its own was answered there.
+            if not counted.exceeded:
+                raise
+        if counted.exceeded:
+            await _refuse(scope, receive, send, _too_large(limit))
+
+
+class _Counted:
+    """A body counted while it is read. Once it is too large, whatever the app makes of that is not sent."""
+
+    def __init__(self, receive: Receive, send: Send, limit: int) -> None:
+        self._receive = receive
+        self._send = send
+        self._left = limit
+        self._limit = limit
+        self._started = False
+        self.exceeded = False
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self._left -= len(message.get("body", b""))
+        if self._left < 0 and not self._started:
+            self.exceeded = True
+            raise _too_large(self._limit)
+        return message
+
+    async def send(self, message: Message) -> None:
+        if not self.exceeded:
+            self._started = True
+            await self._send(message)
+
+
+class _Answer:
+    """A ``send`` that notes what is sent."""
+
+    def __init__(
+        self, send: Send, headers: list[tuple[bytes, bytes]] | None = None, on_stream: Callable[[], None] | None = None
+    ) -> None:
+        self._send = send
+        self._headers = headers or []
+        self._on_stream = on_stream
+        self.status = 0
+        self.complete = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message["headers"] = [*message.get("headers", ()), *self._headers]
+            if self._on_stream is not None and _is_stream(message):
+                self._on_stream()
+        await self._send(message)
+        self.complete = message["type"] == "http.response.body" and not message.get("more_body", False)
+
+
+def _is_stream(start: Message) -> bool:
+    wanted = sse.MEDIA_TYPE.encode()
+    return any(name.lower() == b"content-type" and value.startswith(wanted) for name, value in start["headers"])
+
+
+def _header(scope: Scope, wanted: bytes) -> bytes | None:
+    return next((value for name, value in scope["headers"] if name == wanted), None)
+
+
+def _too_large(limit: int) -> TooLarge:
+    return TooLarge(f"the body is larger than {limit} bytes, the most that this address takes; send less at a time")
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send, error: CantonError) -> None:
+    """The rest of the body is not read, so nothing else can come over this connection."""
+    await problems.respond(scope, receive, _Answer(send, [(b"connection", b"close")]), error)

@@ -1,0 +1,167 @@
+"""From the names of nodes to an operation on them: who may, on which nodes, by which plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated, cast
+
+from fastapi.responses import Response
+from pydantic import Field
+from sqlalchemy.engine import Connection, RowMapping
+
+from canton.api.answers import json_response
+from canton.api.caller import Caller
+from canton.api.changes import Change, Done, On
+from canton.api.documents import Body
+from canton.api.work import Digest, accepted, render_plan
+from canton.domain.errors import CantonError, InvalidRequest, NodesClaimed, WrongState
+from canton.domain.lifecycle import NodeState
+from canton.domain.node import Node
+from canton.domain.nodeset import fold, parse
+from canton.operations import submit
+from canton.operations.catalog.power_nodes import Seen
+from canton.operations.endings import Because
+from canton.operations.plan import Plan
+from canton.operations.submit import Submission, submit_within
+from canton.store import nodes, operation_lists, plans, quotas, tenants
+
+# As many as an operation claims in one statement, on every build of SQLite.
+LARGEST = 10_000
+NODESET_PATTERN = r"^[A-Za-z0-9\[\]_.:,/!&\^@ -]+$"
+Planner = Callable[[Seen, str | None], Plan]
+
+
+class NodeOrder(Body):
+    nodes: Annotated[
+        str,
+        Field(
+            pattern=NODESET_PATTERN,
+            max_length=200_000,
+            description=f"Xnames or numbers such as nid001234, folded or not; at most {LARGEST:,}.",
+            examples=["x1000c0s[0-3]b0n0"],
+        ),
+    ]
+    plan: Annotated[Digest | None, Field(description="Only if this is still the plan.")] = None
+
+
+def parse_names(nodeset: str) -> frozenset[str]:
+    return parse(nodeset, limit=LARGEST).names
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """The nodes that were found, and the names that were not."""
+
+    found: Sequence[RowMapping]
+    missing: Collection[str]
+
+    @property
+    def tenants(self) -> frozenset[str | None]:
+        return frozenset(row["tenant"] for row in self.found)
+
+    def on(self) -> On:
+        """Nodes of several owners at once are the provider's matter, and so is what is not there."""
+        if self.missing:
+            return On(None, nodes.unknown(self.missing), "node.read")
+        return On(next(iter(self.tenants)) if len(self.tenants) == 1 else None)
+
+
+def order(change: Change, wanted: NodeOrder, planner: Planner, *, dry_run: bool) -> Response:
+    """Carry out what ``planner`` makes of the nodes, or only show it."""
+    target = _look(change.caller, wanted.nodes)
+    on = target.on()
+    plan = _planned(target, on.tenant, planner)
+    if dry_run:
+        change.decide(on)
+        return _show(change.caller, _required(plan))
+
+    def act(connection: Connection, because: Because) -> Done:
+        made = _required(plan)
+        _require_room(connection, made.tenant)
+        if wanted.plan is not None and wanted.plan != made.digest:
+            # What moved since is told only of a plan that the caller may see.
+            plans.show(connection, wanted.plan, change.caller.visible("plan.read"))
+        submission = Submission(because.actor, because.reason, None, reviewed=wanted.plan, context=because.context)
+        with _discreetly(connection, change.caller):
+            operation = submit_within(connection, made, submission).operation
+        return Done(accepted(connection, operation), operation, operation=operation)
+
+    return change.carry_out(on, act)
+
+
+def _look(caller: Caller, nodeset: str) -> _Target:
+    names = parse_names(nodeset)
+    if not names:
+        raise InvalidRequest(f'the nodeset "{nodeset[:200]}" names no nodes; name at least one', nodes=nodeset[:200])
+    with caller.database.read() as connection:
+        by_name = nodes.named(connection, caller.visible("node.read"), names)
+    distinct: Mapping[str, RowMapping] = {row["xname"]: row for row in by_name.values()}
+    return _Target(sorted(distinct.values(), key=lambda row: nodes.place_of(row["xname"])), names - by_name.keys())
+
+
+def _planned(target: _Target, tenant: str | None, planner: Planner) -> Plan | CantonError:
+    """Why there is no plan is said only once policy has decided, and not at all to a request that is a repetition."""
+    if target.missing:
+        return nodes.unknown(target.missing)
+    try:
+        return planner(_seen(target.found), tenant)
+    except CantonError as error:
+        return error
+
+
+def _required(plan: Plan | CantonError) -> Plan:
+    if isinstance(plan, CantonError):
+        raise plan
+    return plan
+
+
+def _seen(rows: Sequence[RowMapping]) -> Seen:
+    found = [Node(r["xname"], r["nid"], NodeState(r["state"]), r["tenant"], r["version"]) for r in rows]
+    power = {row["xname"]: row["power"] for row in rows if row["power"] is not None}
+    return Seen(found, power, f"power@{_site(rows)}")
+
+
+def _site(rows: Sequence[RowMapping]) -> str:
+    homeless = [row["xname"] for row in rows if row["site"] is None]
+    if homeless:
+        raise WrongState(
+            f"{fold(homeless)} belongs to no site, so no power service is known for it; import it with its site",
+            nodes=fold(homeless),
+        )
+    sites = sorted({row["site"] for row in rows})
+    if len(sites) > 1:
+        raise WrongState(
+            f"the nodes stand at {len(sites)} sites ({', '.join(sites)}); name those of one site at a time", sites=sites
+        )
+    return str(sites[0])
+
+
+def _require_room(connection: Connection, tenant: str | None) -> None:
+    if tenant is not None:
+        tenants.lock(connection, tenant)
+        quotas.require_room(connection, tenant, "open_operations")
+
+
+@contextmanager
+def _discreetly(connection: Connection, caller: Caller) -> Iterator[None]:
+    """Who holds a node is told as far as the caller may see it: the purpose of a foreign operation names its nodes."""
+    try:
+        yield
+    except NodesClaimed as error:
+        claims = cast("Sequence[Mapping[str, str]]", error.details["claims"])
+        holders = {claim["operation"] for claim in claims}
+        if operation_lists.visible_among(connection, caller.visible("operation.read"), sorted(holders)) == holders:
+            raise
+        held = fold(claim["node"] for claim in claims)
+        raise NodesClaimed(
+            f"{held} held by an operation that you may not see; wait for it, or ask the provider", nodes=held
+        ) from error
+
+
+def _show(caller: Caller, plan: Plan) -> Response:
+    submit.dry_run(caller.database, plan)
+    with caller.database.read() as connection:
+        row = plans.show(connection, plan.digest, None)
+    return json_response(render_plan(row))

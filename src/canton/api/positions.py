@@ -1,0 +1,66 @@
+"""The cursor of a reader of events: how far it has come in every stream, as one text for `Last-Event-ID`.
+
+It holds numbers of events and nothing else, so any server can go on from it, after any restart. It is not signed:
+whoever forges one reads from another place in what they may see anyway, and the place is checked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+
+from canton.domain.data import canonical
+from canton.domain.errors import InvalidCursor
+from canton.store.outbox import PROVIDER
+
+# 500 streams with names of 31 characters and millions of events each.
+LONGEST = 24_000
+_CURSOR = re.compile(r"e1~([0-9a-f]{8})((?:~(?:[a-z][a-z0-9-]{0,31})?\.[1-9][0-9]{0,17})*)", re.ASCII)
+
+
+class Positions:
+    """Where a reader stands; a stream that is not mentioned has not been read from."""
+
+    def __init__(self, mark: str, seen: Mapping[str, int]) -> None:
+        self._mark = mark
+        self._seen: dict[str, int] = {}
+        # The cursor is written for every event: only the part that changed is made anew.
+        self._parts: dict[str, str] = {}
+        for stream, number in seen.items():
+            if number:
+                self.advance(stream, number)
+
+    def at(self, stream: str) -> int:
+        return self._seen.get(stream, 0)
+
+    def advance(self, stream: str, number: int) -> None:
+        self._seen[stream] = number
+        self._parts[stream] = f"~{'' if stream == PROVIDER else stream}.{number}"
+
+    def cursor(self) -> str:
+        return f"e1~{self._mark}{''.join(self._parts.values())}"
+
+    def items(self) -> Mapping[str, int]:
+        return self._seen
+
+
+def mark(tenant: str | None, subject: str | None) -> str:
+    """Filters in eight characters: a cursor belongs to them, since what they hid is behind it."""
+    return hashlib.sha256(canonical([tenant, subject]).encode()).hexdigest()[:8]
+
+
+def parse(cursor: str, expected: str) -> Positions:
+    found = _CURSOR.fullmatch(cursor) if len(cursor) <= LONGEST else None
+    if found is None:
+        raise InvalidCursor(
+            "this is not a cursor of the event stream; send the id of the last event that was received, or start "
+            "for the beginning"
+        )
+    if found[1] != expected:
+        raise InvalidCursor("the cursor belongs to another filter; use it with the tenant and subject it was given for")
+    parts = [part.rpartition(".") for part in found[2].split("~")[1:]]
+    seen = {name or PROVIDER: int(number) for name, _, number in parts}
+    if len(seen) != len(parts):
+        raise InvalidCursor("the cursor names a stream twice; send the id of the last event that was received")
+    return Positions(expected, seen)

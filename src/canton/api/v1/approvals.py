@@ -1,0 +1,132 @@
+"""Approvals: changes that wait for a second person; list, show, approve, refuse.
+
+They are recorded in the audit and not told as events: whoever may follow a tenant's events need not be one who may see
+what is asked for in it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Path, Query
+from fastapi.responses import Response
+from pydantic import Field
+from sqlalchemy.engine import Connection, RowMapping
+
+from canton.api.answers import Answer, json_response
+from canton.api.caller import Caller, CallerDep
+from canton.api.changes import Change, Done, On, change
+from canton.api.documents import NAME_PATTERN, Body, Instant, Items, answers
+from canton.api.paging import Paging, paging
+from canton.domain.data import Json
+from canton.domain.errors import Forbidden
+from canton.domain.instants import to_text
+from canton.domain.tenant import TenantState
+from canton.operations.endings import Because
+from canton.policy.bindings import Kind
+from canton.policy.decide import Question
+from canton.store import approvals, tenants
+from canton.store.approvals import ApprovalState
+
+router = APIRouter(tags=["approvals"])
+State = Literal["pending", "approved", "refused", "used", "expired"]
+ApprovalId = Annotated[
+    str, Path(pattern=r"^ap_[0-9a-f]{28}$", description="The approval.", examples=["ap_019a8a4f3c21d0c4f1a2b3c4d5e6"])
+]
+_PLAIN = ("id", "permission", "tenant", "method", "path", "body", "requested_by", "reason", "state")
+
+
+class Approval(Body):
+    """A change that somebody wants to make and a second person lets them, or does not."""
+
+    id: str
+    permission: str
+    tenant: str | None
+    method: str
+    path: str
+    body: Annotated[Any, Field(description="The body of the request, as it was sent.")]
+    requested_by: str
+    reason: str
+    state: State
+    decided_by: str | None
+    decided_reason: str | None
+    created_at: Instant
+    expires_at: Instant
+
+
+def render(row: RowMapping) -> dict[str, Json]:
+    plain = {name: row[name] for name in (*_PLAIN, "decided_by", "decided_reason")}
+    return {**plain, "created_at": to_text(row["created_at"]), "expires_at": to_text(row["expires_at"])}
+
+
+@router.get("/approvals", responses=answers(Items[Approval]))
+def list_approvals(
+    caller: CallerDep,
+    page: Annotated[Paging, Depends(paging(tuple(approvals.SORTS), tuple(Approval.model_fields)))],
+    state: State | None = None,
+    tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
+) -> Response:
+    """The approvals that the caller may see; its own requests it always does."""
+    sought = approvals.Sought(caller.visible("approval.read"), caller.principal.id, state, tenant)
+    with caller.database.read() as connection:
+        found = approvals.page(connection, sought, page.window)
+    return page.answer(found, render)
+
+
+@router.get("/approvals/{approval_id}", responses=answers(Approval))
+def show_approval(caller: CallerDep, approval_id: ApprovalId) -> Response:
+    """One approval."""
+    with caller.database.read() as connection:
+        row = approvals.find(connection, approval_id)
+    if row["requested_by"] != caller.principal.id:
+        caller.require_sight("approval.read", row["tenant"], approvals.unknown(approval_id))
+    return json_response(render(row))
+
+
+Deciding = Annotated[Change, Depends(change("approval.decide"))]
+
+
+@router.post("/approvals/{approval_id}/approve", responses=answers(Approval, change=True))
+def approve(approval_id: ApprovalId, change: Deciding) -> Response:
+    """Let somebody else's change go through, once: a person who may make it, and did not ask for it."""
+    return _settle(approval_id, ApprovalState.APPROVED, change)
+
+
+@router.post("/approvals/{approval_id}/refuse", responses=answers(Approval, change=True))
+def refuse(approval_id: ApprovalId, change: Deciding) -> Response:
+    """Do not let somebody else's change go through; the same conditions as to approve it."""
+    return _settle(approval_id, ApprovalState.REFUSED, change)
+
+
+def _settle(approval_id: str, state: ApprovalState, change: Change) -> Response:
+    def act(connection: Connection, because: Because) -> Done:
+        _require_second_person(connection, change.caller, approvals.find(connection, approval_id))
+        row, changed = approvals.settle(connection, approval_id, state, because.actor, because.reason)
+        told = {"decided": state, "asked_for": row["permission"], "requested_by": row["requested_by"]}
+        return Done(Answer(render(row), changed=changed), f"approval:{approval_id}", details=told)
+
+    return change.carry_out(_on(change.caller, approval_id), act)
+
+
+def _on(caller: Caller, approval_id: str) -> On:
+    with caller.database.read() as connection:
+        row = approvals.look(connection, approval_id)
+    if row is None:
+        return On(None, approvals.unknown(approval_id), "approval.read")
+    own = row["requested_by"] == caller.principal.id
+    return On(row["tenant"], None if own else approvals.unknown(approval_id), "approval.read")
+
+
+def _require_second_person(connection: Connection, caller: Caller, row: RowMapping) -> None:
+    who = caller.principal
+    told = {"permission": row["permission"], "tenant": row["tenant"]}
+    if who.id == row["requested_by"]:
+        said = f"{who.id} asked for this change and cannot decide on it; somebody else has to"
+        raise Forbidden(said, rule="two-persons", **told)
+    if who.kind is not Kind.PERSON:
+        raise Forbidden(f"{who.id} is a service account, and this takes a person", rule="two-persons", **told)
+    suspended = row["tenant"] is not None and tenants.state(connection, row["tenant"]) == TenantState.SUSPENDED
+    decision = caller.decide(Question(row["permission"], row["tenant"], suspended))
+    if not decision.allowed:
+        said = f"only who may make a change decides on it, and {decision.reason}; ask one of them"
+        raise Forbidden(said, rule=decision.rule, **told)

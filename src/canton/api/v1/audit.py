@@ -1,0 +1,56 @@
+"""The audit: who did what, when and why, and who was not allowed to."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query
+from fastapi.responses import Response
+from sqlalchemy.engine import RowMapping
+
+from canton.api.caller import CallerDep
+from canton.api.documents import NAME_PATTERN, Body, Instant, Items, answers
+from canton.api.paging import Paging, paging
+from canton.api.work import TEXT_PATTERN
+from canton.domain.data import Json
+from canton.domain.instants import to_text
+from canton.store import audit
+
+router = APIRouter(tags=["audit"])
+Text = Annotated[str | None, Query(pattern=TEXT_PATTERN)]
+
+
+class Record(Body):
+    """One record of the chain; its hash covers it and the one before."""
+
+    seq: int
+    at: Instant
+    actor: str
+    action: str
+    subject: str
+    tenant: str | None
+    reason: str
+    details: dict[str, Any]
+    hash: str
+
+
+def render(row: RowMapping) -> dict[str, Json]:
+    plain = {name: row[name] for name in ("seq", "actor", "action", "subject", "tenant", "reason", "hash")}
+    return {**plain, "at": to_text(row["at"]), "details": json.loads(row["details"])}
+
+
+@router.get("/audit", responses=answers(Items[Record]))
+def list_audit(
+    caller: CallerDep,
+    page: Annotated[Paging, Depends(paging(tuple(audit.SORTS), tuple(Record.model_fields), "-seq"))],
+    tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
+    actor: Text = None,
+    action: Text = None,
+    subject: Text = None,
+) -> Response:
+    """The records that the caller may see, the newest first."""
+    wanted = audit.matching(tenant=tenant, actor=actor, action=action, subject=subject)
+    with caller.database.read() as connection:
+        found = audit.page(connection, caller.visible("audit.read"), wanted, page.window)
+    return page.answer(found, render)

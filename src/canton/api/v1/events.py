@@ -1,0 +1,98 @@
+"""Events: a page of what happened, or a stream of what happens."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Query, Request
+from fastapi.responses import Response
+from starlette.concurrency import run_in_threadpool
+
+from canton.api import sse
+from canton.api.answers import json_response
+from canton.api.caller import CallerDep, authenticate
+from canton.api.documents import NAME_PATTERN, PROBLEM, Body, Instant, Items, answers
+from canton.api.event_stream import EventStream
+from canton.api.follow import START, Wanted, open_reader
+from canton.api.positions import LONGEST
+from canton.api.problems import MEDIA_TYPE
+from canton.api.work import TEXT_PATTERN
+from canton.domain.errors import Forbidden
+from canton.store.listing import Visible
+
+router = APIRouter(tags=["events"])
+PERMISSION = "event.read"
+
+
+class Event(Body):
+    """Something that happened."""
+
+    at: Instant
+    kind: str
+    subject: str
+    tenant: str | None
+    body: dict[str, Any]
+
+
+def _documented() -> dict[int | str, dict[str, Any]]:
+    found = answers(Items[Event])
+    found[200]["content"] = {sse.MEDIA_TYPE: {"schema": {"type": "string"}}}
+    refused = {"content": {MEDIA_TYPE: {"schema": {"$ref": PROBLEM}}}}
+    return found | {403: {"description": "There is nothing that the caller may follow.", **refused}}
+
+
+def _is_live(request: Request) -> bool:
+    accepted = ",".join(request.headers.getlist("accept")).split(",")
+    return any(each.partition(";")[0].strip().lower() == sse.MEDIA_TYPE for each in accepted)
+
+
+def _wanted(
+    request: Request,
+    tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
+    subject: Annotated[str | None, Query(pattern=TEXT_PATTERN, description="An operation, or `tenant:psi`.")] = None,
+    after: Annotated[
+        str | None, Query(max_length=LONGEST, description="An event's id, `next` of the page before, or `start`.")
+    ] = None,
+    last_event_id: Annotated[
+        str | None, Header(max_length=LONGEST, description="Where a stream broke off; goes before `after`.")
+    ] = None,
+) -> Wanted:
+    first = None if _is_live(request) else START
+    return Wanted(_asked_again(request), tenant, subject, last_event_id or after or first)
+
+
+def _asked_again(request: Request) -> Callable[[], Awaitable[Visible]]:
+    """A token that ran out or was revoked, and a binding that ended, end a stream that began with them."""
+
+    async def visible() -> Visible:
+        return (await run_in_threadpool(authenticate, request)).visible(PERMISSION)
+
+    return visible
+
+
+@router.get("/events", responses=_documented())
+async def read_events(
+    request: Request,
+    caller: CallerDep,
+    wanted: Annotated[Wanted, Depends(_wanted)],
+    limit: Annotated[int, Query(ge=1, le=1000, description="At most so many on a page.")] = 100,
+) -> Response:
+    """What happened in the tenants that the caller may read about, each tenant's events in their order.
+
+    With `Accept: text/event-stream` it is a stream, from now on unless it is told where to begin; otherwise a page,
+    from the beginning.
+    """
+    live, hub = _is_live(request), caller.services.hub
+    if live and caller.visible(PERMISSION) == frozenset():
+        raise Forbidden(
+            f"no role of {caller.principal.id} holds {PERMISSION}, so there is nothing to follow; see: canton whoami",
+            permission=PERMISSION,
+            rule="not-granted",
+            tenant=wanted.tenant,
+        )
+    reader = await open_reader(hub, wanted)
+    if live:
+        return EventStream(hub, reader)
+    page = await reader.page(limit)
+    return json_response({"items": page.items, "next": page.cursor if page.more else None})

@@ -1,0 +1,208 @@
+"""Bindings: who has which role, where, and until when; and a tenant's members, which are its bindings by subject."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Path, Query
+from fastapi.responses import Response
+from pydantic import Field
+from sqlalchemy.engine import Connection, RowMapping
+
+from canton.api.answers import Answer, json_response
+from canton.api.caller import Caller, CallerDep
+from canton.api.changes import Change, Done, On, change
+from canton.api.documents import NAME_PATTERN, Body, Instant, Items, Name, TenantName, answers
+from canton.api.handing_on import require_own
+from canton.api.paging import Paging, paging
+from canton.domain.data import Json
+from canton.domain.errors import InvalidRequest
+from canton.domain.instants import from_text, to_text
+from canton.operations.endings import Because
+from canton.policy.bindings import fits
+from canton.policy.roles import Role, Roles
+from canton.store import bindings, tenants
+
+router = APIRouter(tags=["members"])
+ROLE = r"^[a-z][a-z0-9-]{0,62}$"
+# A username as issuers may give it (no "/", so that nobody can be called as a group), or a group without its first "/".
+SUBJECT = (
+    r"^[a-z][a-z0-9-]{0,30}:"
+    r"([A-Za-z0-9_][A-Za-z0-9._@+\-]{0,127}|group/[^/\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]{0,199})$"
+)
+# In the time zone that instants are shown in, there is no later year.
+LATEST = from_text("9999-12-31T23:59:59Z")
+# Principals of this "issuer" are service accounts: they hold what they were made with, and are never bound.
+ACCOUNTS = "service"
+
+BindingId = Annotated[
+    str, Path(pattern=r"^bd_[0-9a-f]{28}$", description="The binding.", examples=["bd_019a8a4f3c21d0c4f1a2b3c4d5e6"])
+]
+Subject = Annotated[str, Field(pattern=SUBJECT, examples=["cscs:alice", "cscs:group/psi-ops"])]
+Until = Annotated[
+    str,
+    Field(
+        pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z|[+\-][0-9]{2}:[0-9]{2})$",
+        description="It ends then; an instant to come.",
+        examples=["2027-01-31T18:00:00Z"],
+    ),
+]
+
+
+class Binding(Body):
+    """Somebody, or a group of an issuer, has a role."""
+
+    id: str
+    subject: str
+    role: str
+    tenant: Annotated[str | None, Field(description="Null at the provider.")]
+    until: Instant | None
+    granted_by: str
+    reason: str
+    created_at: Instant
+
+
+class NewBinding(Body):
+    subject: Subject
+    role: Annotated[str, Field(pattern=ROLE, examples=["tenant-operator"])]
+    tenant: Annotated[Name | None, Field(description="Null at the provider, for a role of the provider.")]
+    until: Until | None = None
+
+
+class MemberRole(Body):
+    role: str
+    until: Instant | None
+    binding: str
+
+
+class Member(Body):
+    """A subject with all its roles in one tenant."""
+
+    subject: str
+    roles: list[MemberRole]
+
+
+def render(row: RowMapping) -> dict[str, Json]:
+    plain = {name: row[name] for name in ("id", "subject", "role", "tenant", "granted_by", "reason")}
+    return {**plain, "until": _instant(row["until"]), "created_at": to_text(row["created_at"])}
+
+
+def _instant(found: int | None) -> str | None:
+    return None if found is None else to_text(found)
+
+
+@router.get("/tenants/{name}/members", responses=answers(Items[Member]))
+def list_members(
+    caller: CallerDep,
+    name: TenantName,
+    page: Annotated[Paging, Depends(paging(("subject",), tuple(Member.model_fields)))],
+) -> Response:
+    """Everybody whom Canton was told of, with all their roles in the tenant; an issuer may vouch for more."""
+    caller.require_sight("member.read", name, tenants.unknown(name))
+    with caller.database.read() as connection:
+        tenants.find(connection, name)
+        found, held = bindings.members(connection, name, page.window)
+    return page.answer(
+        found, lambda row: {"subject": row["subject"], "roles": [_role(each) for each in held[row["subject"]]]}
+    )
+
+
+def _role(row: RowMapping) -> dict[str, Json]:
+    return {"role": row["role"], "until": _instant(row["until"]), "binding": row["id"]}
+
+
+@router.get("/bindings", responses=answers(Items[Binding]))
+def list_bindings(
+    caller: CallerDep,
+    page: Annotated[Paging, Depends(paging(tuple(bindings.SORTS), tuple(Binding.model_fields)))],
+    tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
+    role: Annotated[str | None, Query(pattern=ROLE)] = None,
+    subject: Annotated[str | None, Query(pattern=SUBJECT)] = None,
+    provider: Annotated[Literal["true", "false"], Query(description="Only those at the provider.")] = "false",
+) -> Response:
+    """The bindings that the caller may see, with those that have run out and were not revoked."""
+    sought = bindings.Sought(tenant, role, subject, provider == "true")
+    with caller.database.read() as connection:
+        found = bindings.page(connection, caller.visible("member.read"), sought, page.window)
+    return page.answer(found, render)
+
+
+@router.post("/bindings", status_code=201, responses=answers(Binding, 201, change=True) | answers(Binding, change=True))
+def grant(wanted: NewBinding, change: Annotated[Change, Depends(change("member.grant"))]) -> Response:
+    """Give a role, perhaps for a time: 201. Given again it is the same binding, with the new end: 200.
+
+    Nobody gives a role that holds more than they do themselves, or for longer.
+    """
+
+    def act(connection: Connection, because: Because) -> Done:
+        asked = _grant(change, wanted)
+        made = bindings.grant(connection, asked, because.actor, because.reason)
+        row = made.row
+        where = f"/v1/bindings/{row['id']}" if made.created else None
+        answer = Answer(render(row), 201 if made.created else 200, location=where, changed=made.changed)
+        return Done(answer, f"binding:{row['id']}", "member.granted", _told(row))
+
+    unseen = None if wanted.tenant is None else tenants.unknown(wanted.tenant)
+    return change.carry_out(On(wanted.tenant, unseen, "tenant.read"), act)
+
+
+def _grant(change: Change, wanted: NewBinding) -> bindings.Grant:
+    """What is wanted, if it makes sense and is the caller's to give."""
+    role = _find_role(change.caller.services.roles, wanted.role)
+    if not fits(role, wanted.tenant):
+        place = "the provider: leave the tenant null" if wanted.tenant else "a tenant: name it"
+        raise InvalidRequest(f'the role "{role.name}" is bound at {place}', role=role.name, scope=role.scope)
+    _check_subject(change.caller, wanted.subject)
+    until = None if wanted.until is None else from_text(wanted.until)
+    if until is not None and not change.caller.now < until < LATEST:
+        raise InvalidRequest(f"until is {wanted.until}, which is over or too far; name an instant to come")
+    require_own(change, role.permissions, wanted.tenant, until)
+    return bindings.Grant(wanted.subject, role.name, wanted.tenant, until)
+
+
+def _find_role(roles: Roles, name: str) -> Role:
+    if name in roles:
+        return roles[name]
+    near = get_close_matches(name, roles, 1)
+    hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(roles)}"
+    raise InvalidRequest(f'there is no role "{name}"; {hint}', role=name)
+
+
+def _check_subject(caller: Caller, subject: str) -> None:
+    issuer, _, name = subject.partition(":")
+    settings = caller.services.settings
+    known = set(settings.issuers) | ({settings.embedded_issuer.name} if settings.embedded_issuer.enabled else set())
+    if issuer == ACCOUNTS or (known and issuer not in known):
+        named = ", ".join(sorted(known)) or "those in the configuration"
+        raise InvalidRequest(f'"{issuer}" is no issuer that this server trusts; it trusts {named}', subject=subject)
+    if not name.isprintable():
+        raise InvalidRequest("the subject holds characters that nobody could see; write it without them")
+
+
+def _told(row: RowMapping) -> dict[str, Json]:
+    return {"subject": row["subject"], "role": row["role"], "until": _instant(row["until"])}
+
+
+@router.get("/bindings/{binding_id}", responses=answers(Binding))
+def show_binding(caller: CallerDep, binding_id: BindingId) -> Response:
+    """One binding."""
+    with caller.database.read() as connection:
+        row = bindings.find(connection, binding_id)
+    caller.require_sight("member.read", row["tenant"], bindings.unknown(binding_id))
+    return json_response(render(row))
+
+
+@router.delete("/bindings/{binding_id}", status_code=204, responses=answers(None, 204, change=True))
+def revoke(binding_id: BindingId, change: Annotated[Change, Depends(change("member.revoke"))]) -> Response:
+    """Take a role away; it is gone with the next request. One's own, too, even the last administrator's."""
+
+    def act(connection: Connection, _because: Because) -> Done:
+        row = bindings.find(connection, binding_id)
+        bindings.revoke(connection, binding_id)
+        return Done(Answer(status=204), f"binding:{binding_id}", "member.revoked", _told(row))
+
+    with change.caller.database.read() as connection:
+        # Of one that is not there this is None: whoever is not of the provider is then refused as for a foreign one.
+        tenant = bindings.place(connection, binding_id)
+    return change.carry_out(On(tenant, bindings.unknown(binding_id), "member.read"), act)

@@ -1,0 +1,142 @@
+"""Nodes: list and show them, switch them on and off, set them aside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request
+from fastapi.responses import Response
+from pydantic import Field
+from sqlalchemy.engine import RowMapping
+
+from canton.api import instants
+from canton.api.answers import shown
+from canton.api.caller import CallerDep
+from canton.api.changes import Change, change
+from canton.api.documents import NAME_PATTERN, Body, Instant, Items, answers
+from canton.api.node_orders import LARGEST, NODESET_PATTERN, NodeOrder, order, parse_names
+from canton.api.paging import Paging, paging
+from canton.api.work import Operation, Plan
+from canton.domain.data import Json
+from canton.domain.lifecycle import NodeState
+from canton.domain.tenant import NAME
+from canton.operations.catalog.power_nodes import plan_power
+from canton.operations.catalog.set_aside_nodes import plan_set_aside
+from canton.store import nodes
+
+router = APIRouter(tags=["nodes"])
+NONE = "-"
+Power = Literal["on", "off", "unknown"]
+
+
+class Node(Body):
+    """One compute node: what was decided about it, and what was last seen of it."""
+
+    xname: str
+    nid: int | None
+    site: str | None
+    state: NodeState
+    tenant: str | None
+    power: Power | None
+    seen_at: Instant | None
+    version: int
+    changed_at: Instant
+    claimed_by: Annotated[str | None, Field(description="The operation that holds it.")]
+
+
+class PowerOrder(NodeOrder):
+    to: Literal["on", "off"]
+
+
+def renderer() -> Callable[[RowMapping], dict[str, Json]]:
+    """For one answer: a list of a thousand must not take longer than reading it."""
+    text = instants.writer()
+
+    def render(row: RowMapping) -> dict[str, Json]:
+        seen_at = row["seen_at"]
+        return {
+            "xname": row["xname"],
+            "nid": row["nid"],
+            "site": row["site"],
+            "state": row["state"],
+            "tenant": row["tenant"],
+            "power": row["power"],
+            "seen_at": None if seen_at is None else text(seen_at),
+            "version": row["version"],
+            "changed_at": text(row["changed_at"]),
+            "claimed_by": row["claimed_by"],
+        }
+
+    return render
+
+
+def _wanted(
+    site: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
+    tenant: Annotated[str | None, Query(pattern=f"^({NONE}|{NAME.pattern})$", description="`-` for none.")] = None,
+    state: NodeState | None = None,
+    power: Annotated[Power | None, Query(description="As it was last seen.")] = None,
+    nodeset: Annotated[
+        str | None,
+        Query(
+            pattern=NODESET_PATTERN,
+            max_length=20_000,
+            description=f"Those of these, at most {LARGEST:,}, that there are.",
+            examples=["x1000c0s[0-3]b0n0"],
+        ),
+    ] = None,
+) -> nodes.Wanted:
+    names = None if nodeset is None else parse_names(nodeset)
+    return nodes.Wanted(site, None if tenant == NONE else tenant, tenant == NONE, state, power, names)
+
+
+@router.get("/nodes", responses=answers(Items[Node]))
+def list_nodes(
+    caller: CallerDep,
+    page: Annotated[Paging, Depends(paging(tuple(nodes.SORTS), tuple(Node.model_fields)))],
+    wanted: Annotated[nodes.Wanted, Depends(_wanted)],
+) -> Response:
+    """The nodes that the caller may see; `xname` sorts by the numbers in it, s9 before s10."""
+    with caller.database.read() as connection:
+        found = nodes.page(connection, caller.visible("node.read"), wanted, page.window)
+    return page.answer(found, renderer())
+
+
+@router.get("/nodes/import", include_in_schema=False)
+@router.get("/nodes/power", include_in_schema=False)
+@router.get("/nodes/set-aside", include_in_schema=False)
+def refuse_to_read() -> Response:
+    """A verb is no node's name."""
+    raise HTTPException(405, headers={"Allow": "POST"})
+
+
+@router.get("/nodes/{xname}", responses=answers(Node, tagged=True))
+def show_node(
+    request: Request,
+    caller: CallerDep,
+    xname: Annotated[str, Path(pattern="^[a-z0-9]{1,64}$", description="Its xname.", examples=["x1000c0s0b0n0"])],
+) -> Response:
+    """One node. The tag is the version of what was decided; what is seen of a node changes without it."""
+    with caller.database.read() as connection:
+        row = nodes.show(connection, xname, caller.visible("node.read"))
+    return shown(request, renderer()(row), row["version"])
+
+
+DryRun = Annotated[bool, Query(description="Answer with the plan, and do nothing.")]
+_PLANNED: dict[int | str, dict[str, Any]] = {200: {"description": "The plan of a dry run.", "model": Plan}}
+
+
+@router.post("/nodes/power", status_code=202, responses=_PLANNED | answers(Operation, 202, change=True))
+def power_nodes(
+    wanted: PowerOrder, change: Annotated[Change, Depends(change("node.power"))], dry_run: DryRun = False
+) -> Response:
+    """Switch nodes on or off; what is so already is seen by the operation and left alone."""
+    return order(change, wanted, lambda seen, tenant: plan_power(seen, wanted.to, tenant), dry_run=dry_run)
+
+
+@router.post("/nodes/set-aside", status_code=202, responses=_PLANNED | answers(Operation, 202, change=True))
+def set_aside_nodes(
+    wanted: NodeOrder, change: Annotated[Change, Depends(change("node.set-aside"))], dry_run: DryRun = False
+) -> Response:
+    """Power nodes off and take them out of service, for hands to work on them; only those that are nobody's."""
+    return order(change, wanted, lambda seen, _tenant: plan_set_aside(seen), dry_run=dry_run)

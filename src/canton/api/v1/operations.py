@@ -1,0 +1,138 @@
+"""Operations: list, show, steps, and what a person can do about one: retry, undo, abandon, cancel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query
+from fastapi.responses import Response
+from sqlalchemy.engine import Connection, RowMapping
+
+from canton.api.answers import json_response
+from canton.api.caller import CallerDep
+from canton.api.changes import Change, Done, On, change
+from canton.api.documents import NAME_PATTERN, Body, Instant, Items, answers
+from canton.api.paging import Paging, paging
+from canton.api.work import ID_PATTERN, TEXT_PATTERN, Operation, accepted, maybe_text, render_operation
+from canton.domain.data import Json
+from canton.domain.instants import to_text
+from canton.domain.operation import OperationState, StepState
+from canton.operations import interventions
+from canton.operations.endings import Because
+from canton.store import journal
+from canton.store import operation_lists as lists
+
+router = APIRouter(tags=["operations"])
+OperationId = Annotated[str, Path(pattern=ID_PATTERN, description="The operation's identifier.")]
+Text = Annotated[str | None, Query(pattern=TEXT_PATTERN)]
+
+
+class Step(Body):
+    """One goal for one target; those that take something back have negative numbers."""
+
+    n: int
+    kind: str
+    target: str
+    state: StepState
+    tries: int
+    acts: int
+    begun_at: Instant | None
+    changed_at: Instant
+    evidence: dict[str, Any] | None
+    error: dict[str, Any] | None
+
+
+def render_step(row: RowMapping) -> dict[str, Json]:
+    plain = ("n", "kind", "target", "state", "tries", "acts", "evidence", "error")
+    instants = {"begun_at": maybe_text(row["begun_at"]), "changed_at": to_text(row["changed_at"])}
+    return {**{name: row[name] for name in plain}, **instants}
+
+
+def _wanted(
+    tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
+    state: OperationState | None = None,
+    kind: Text = None,
+    actor: Text = None,
+    node: Annotated[str | None, Query(pattern=TEXT_PATTERN, description="One that a step is about.")] = None,
+) -> lists.Wanted:
+    return lists.Wanted(tenant, state, kind, actor, node)
+
+
+@router.get("/operations", responses=answers(Items[Operation]))
+def list_operations(
+    caller: CallerDep,
+    page: Annotated[Paging, Depends(paging(tuple(lists.SORTS), tuple(Operation.model_fields), "-created_at"))],
+    wanted: Annotated[lists.Wanted, Depends(_wanted)],
+) -> Response:
+    """The operations that the caller may see, the newest first."""
+    with caller.database.read() as connection:
+        found = lists.page(connection, caller.visible("operation.read"), wanted, page.window)
+        steps = lists.count_steps(connection, [row["id"] for row in found.rows])
+    return page.answer(found, lambda row: render_operation(row, steps[row["id"]]))
+
+
+@router.get("/operations/{operation_id}", responses=answers(Operation))
+def show_operation(caller: CallerDep, operation_id: OperationId) -> Response:
+    """One operation."""
+    with caller.database.read() as connection:
+        row = lists.show(connection, operation_id, caller.visible("operation.read"))
+        steps = lists.count_steps(connection, [operation_id])
+    return json_response(render_operation(row, steps[operation_id]))
+
+
+@router.get("/operations/{operation_id}/steps", responses=answers(Items[Step]))
+def list_steps(
+    caller: CallerDep,
+    operation_id: OperationId,
+    page: Annotated[Paging, Depends(paging(tuple(lists.STEP_SORTS), tuple(Step.model_fields)))],
+) -> Response:
+    """What it consists of, and how far each part has come."""
+    with caller.database.read() as connection:
+        lists.show(connection, operation_id, caller.visible("operation.read"))
+        found = lists.page_of_steps(connection, operation_id, page.window)
+    return page.answer(found, render_step)
+
+
+def _intervene(operation_id: str, change: Change, intervention: Callable[[Connection, str, Because], None]) -> Response:
+    with change.caller.database.read() as connection:
+        tenant = lists.tenant_of(connection, operation_id)
+
+    def act(connection: Connection, because: Because) -> Done:
+        intervention(connection, operation_id, because)
+        return Done(accepted(connection, operation_id), operation_id, operation=operation_id)
+
+    return change.carry_out(On(tenant, journal.unknown(operation_id), "operation.read"), act)
+
+
+_ACCEPTED = answers(Operation, 202, change=True)
+
+
+@router.post("/operations/{operation_id}/retry", status_code=202, responses=_ACCEPTED)
+def retry_operation(
+    operation_id: OperationId, change: Annotated[Change, Depends(change("operation.retry"))]
+) -> Response:
+    """Give its failed steps another chance, in the direction in which they failed."""
+    return _intervene(operation_id, change, interventions.retry)
+
+
+@router.post("/operations/{operation_id}/undo", status_code=202, responses=_ACCEPTED)
+def undo_operation(operation_id: OperationId, change: Annotated[Change, Depends(change("operation.undo"))]) -> Response:
+    """Take back, in reverse order, what it did."""
+    return _intervene(operation_id, change, interventions.undo)
+
+
+@router.post("/operations/{operation_id}/abandon", status_code=202, responses=_ACCEPTED)
+def abandon_operation(
+    operation_id: OperationId, change: Annotated[Change, Depends(change("operation.abandon"))]
+) -> Response:
+    """Leave the world as it is and let go of the nodes; those in between two owners go to quarantine."""
+    return _intervene(operation_id, change, interventions.abandon)
+
+
+@router.post("/operations/{operation_id}/cancel", status_code=202, responses=_ACCEPTED)
+def cancel_operation(
+    operation_id: OperationId, change: Annotated[Change, Depends(change("operation.cancel"))]
+) -> Response:
+    """Ask it to stop at the next safe point; what is under way is finished first."""
+    return _intervene(operation_id, change, interventions.cancel)

@@ -1,0 +1,40 @@
+"""Plans: list and show what was planned, whether or not it was carried out."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query
+from fastapi.responses import Response
+
+from canton.api.answers import json_response
+from canton.api.caller import CallerDep
+from canton.api.documents import NAME_PATTERN, Items, answers
+from canton.api.paging import Paging, paging
+from canton.api.work import DIGEST_PATTERN, TEXT_PATTERN, ListedPlan, Plan, render_listed_plan, render_plan
+from canton.store import plans
+
+router = APIRouter(tags=["plans"])
+
+
+@router.get("/plans", responses=answers(Items[ListedPlan]))
+def list_plans(
+    caller: CallerDep,
+    page: Annotated[Paging, Depends(paging(tuple(plans.SORTS), tuple(ListedPlan.model_fields), "-created_at"))],
+    tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
+    kind: Annotated[str | None, Query(pattern=TEXT_PATTERN)] = None,
+) -> Response:
+    """The plans that the caller may see, the newest first."""
+    with caller.database.read() as connection:
+        found = plans.page(connection, caller.visible("plan.read"), {"tenant": tenant, "kind": kind}, page.window)
+    return page.answer(found, render_listed_plan)
+
+
+@router.get("/plans/{digest}", responses=answers(Plan))
+def show_plan(
+    caller: CallerDep, digest: Annotated[str, Path(pattern=DIGEST_PATTERN, description="As a dry run printed it.")]
+) -> Response:
+    """One plan with its steps, and the versions of what it was computed from."""
+    with caller.database.read() as connection:
+        row = plans.show(connection, digest, caller.visible("plan.read"))
+    return json_response(render_plan(row))

@@ -1,0 +1,78 @@
+"""Quotas: how much a tenant may have, and how much it has."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import Response
+from pydantic import Field
+from sqlalchemy.engine import Connection
+
+from canton.api.answers import Answer, json_response
+from canton.api.caller import CallerDep
+from canton.api.changes import Change, Done, On, change
+from canton.api.documents import Body, Name, TenantName, answers
+from canton.domain import tenant as domain
+from canton.domain.data import Json
+from canton.operations.endings import Because
+from canton.store import quotas, tenants
+
+router = APIRouter(tags=["quotas"])
+# As much as a column holds.
+Limit = Annotated[int | None, Field(ge=0, le=2**31 - 1, description="Null is no limit.")]
+
+
+class Usage(Body):
+    nodes: int
+    open_operations: int
+    service_accounts: int
+
+
+class Limits(Body):
+    """All of them, so that none is lifted by being left out."""
+
+    nodes: Limit
+    open_operations: Limit
+    service_accounts: Limit
+
+
+class Quota(Limits):
+    """What a tenant may have, and has."""
+
+    tenant: Name
+    used: Usage
+    version: Annotated[int, Field(description="0 when none was ever set.")]
+
+
+def _quota(connection: Connection, tenant: str) -> dict[str, Json]:
+    found, version = quotas.find(connection, tenant)
+    return {"tenant": tenant, **asdict(found), "used": quotas.used(connection, tenant), "version": version}
+
+
+_SHOWN = {code: said for code, said in answers(Quota, tagged=True).items() if code != 304}
+
+
+@router.get("/tenants/{name}/quota", responses=_SHOWN)
+def show_quota(caller: CallerDep, name: TenantName) -> Response:
+    """What a tenant may have, and what it has now. The entity tag is that of the limits alone."""
+    caller.require_sight("quota.read", name, tenants.unknown(name))
+    with caller.database.read() as connection:
+        tenants.find(connection, name)
+        body = _quota(connection, name)
+    # What is used moves without a new version: "not modified" would be a lie, so it is never said.
+    return json_response(body, headers={"ETag": f'"{body["version"]}"'})
+
+
+@router.put("/tenants/{name}/quota", responses=answers(Quota, change=True))
+def set_quota(name: TenantName, wanted: Limits, change: Annotated[Change, Depends(change("quota.set"))]) -> Response:
+    """Set all limits. Below what the tenant has, it loses nothing; it only gets no more."""
+
+    def act(connection: Connection, _because: Because) -> Done:
+        limits = domain.Quota(**wanted.model_dump())
+        version, changed = quotas.put(connection, name, limits, change.if_version)
+        answer = Answer(_quota(connection, name), version=version, changed=changed)
+        return Done(answer, f"quota:{name}", "quota.set", asdict(limits))
+
+    return change.carry_out(On(name, tenants.unknown(name), "tenant.read"), act)

@@ -1,0 +1,54 @@
+"""Roles: what can be bound, and what each may do."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, cast
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import Response
+from sqlalchemy.engine import RowMapping
+
+from canton.api.caller import CallerDep
+from canton.api.documents import Body, Items, answers
+from canton.api.paging import Paging, paging
+from canton.domain.data import Json
+from canton.policy.roles import Role as PolicyRole
+from canton.store.listing import Slice, Window
+
+router = APIRouter(tags=["roles"])
+
+
+class Role(Body):
+    """A named set of permissions."""
+
+    name: str
+    scope: Literal["provider", "tenant"]
+    description: str
+    permissions: list[str]
+    builtin: bool
+
+
+def render(role: PolicyRole) -> dict[str, Json]:
+    plain = {name: getattr(role, name) for name in ("name", "scope", "description", "builtin")}
+    return {**plain, "permissions": sorted(role.permissions)}
+
+
+@router.get("/roles", responses=answers(Items[Role]))
+def list_roles(
+    caller: CallerDep, page: Annotated[Paging, Depends(paging(("name",), tuple(Role.model_fields)))]
+) -> Response:
+    """The roles there are, built in and of the site's own."""
+    seen = caller.services.roles.values() if caller.visible("role.read") is None else ()
+    return page.answer(_slice([render(role) for role in seen], page.window), dict)
+
+
+def _slice(roles: list[dict[str, Json]], window: Window) -> Slice:
+    """A page of what the configuration says, cut as the store cuts its rows."""
+    last = str(window.after[0]) if window.after else None
+    ordered = sorted(roles, key=lambda role: str(role["name"]), reverse=window.descending)
+    names = [str(role["name"]) for role in ordered]
+    beyond = [name for name in names if last is None or (name < last if window.descending else name > last)]
+    kept = [role for role in ordered if role["name"] in beyond[: window.limit]]
+    following = [beyond[window.limit - 1]] if len(beyond) > window.limit else None
+    # Not of a table, but a page only reads them by name.
+    return Slice(cast("list[RowMapping]", kept), following)

@@ -1,0 +1,300 @@
+"""Service accounts and their tokens: for pipelines.
+
+They are recorded in the audit and not told as events: whoever may follow a tenant's events need not be one who may see
+its accounts.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.responses import Response
+from pydantic import Field
+from sqlalchemy.engine import Connection, RowMapping
+
+from canton.api.answers import Answer, shown
+from canton.api.caller import Caller, CallerDep
+from canton.api.changes import Change, Done, On, change
+from canton.api.documents import NAME_PATTERN, Body, Description, Instant, Items, Name, answers
+from canton.api.handing_on import require_own
+from canton.api.paging import Paging, paging
+from canton.domain.data import Json
+from canton.domain.errors import InvalidRequest
+from canton.domain.instants import to_text
+from canton.operations.endings import Because
+from canton.policy.permissions import PERMISSIONS, Reach, find
+from canton.store import service_accounts, tenants
+from canton.store.database import SECOND
+
+router = APIRouter(tags=["service accounts"])
+AccountId = Annotated[
+    str, Path(pattern=r"^sa_[0-9a-f]{28}$", description="The account.", examples=["sa_019a8a4f3c21d0c4f1a2b3c4d5e6"])
+]
+TokenId = Annotated[
+    str, Path(pattern=r"^tk_[0-9a-f]{28}$", description="The token.", examples=["tk_019a8a4f3c21d0c4f1a2b3c4d5e6"])
+]
+PermissionName = Annotated[str, Field(max_length=64, json_schema_extra={"enum": list(PERMISSIONS)})]
+Permissions = Annotated[list[PermissionName], Field(min_length=1, max_length=2 * len(PERMISSIONS))]
+YEAR = 365 * 24 * 3600
+Seconds = Annotated[int, Field(ge=1, le=YEAR)]
+
+
+class ServiceAccount(Body):
+    """An account of a program, in one tenant or at the provider."""
+
+    id: str
+    name: str
+    tenant: Annotated[str | None, Field(description="Null at the provider.")]
+    permissions: list[str]
+    description: str
+    created_by: str
+    created_at: Instant
+    version: int
+
+
+class NewAccount(Body):
+    name: Name
+    tenant: Annotated[Name | None, Field(description="Null for an account at the provider.")]
+    permissions: Permissions
+    description: Description = ""
+
+
+class Token(Body):
+    """A token, without its text."""
+
+    id: str
+    permissions: list[str]
+    created_by: str
+    created_at: Instant
+    expires_at: Instant
+
+
+class NewToken(Body):
+    ttl: Annotated[Seconds | None, Field(description="Seconds that it lasts; else what the policy says.")] = None
+    permissions: Annotated[Permissions | None, Field(description="Fewer than the account's; else all of them.")] = None
+
+
+class Rotation(Body):
+    ttl: Annotated[Seconds | None, Field(description="Seconds that the new one lasts.")] = None
+    overlap: Annotated[int, Field(ge=0, le=YEAR, description="Seconds until every other token ends.")] = 0
+
+
+class IssuedToken(Body):
+    """The only answer that ever holds the token's text; it is null when the request is repeated with its key."""
+
+    id: str
+    token: str | None
+    permissions: list[str]
+    expires_at: Instant
+
+
+def render(row: RowMapping) -> dict[str, Json]:
+    names = ("id", "name", "tenant", "permissions", "description", "created_by", "version")
+    return {**{name: row[name] for name in names}, "created_at": to_text(row["created_at"])}
+
+
+def _render_token(row: RowMapping) -> dict[str, Json]:
+    plain = {name: row[name] for name in ("id", "permissions", "created_by")}
+    return {**plain, "created_at": to_text(row["created_at"]), "expires_at": to_text(row["expires_at"])}
+
+
+@router.get("/service-accounts", responses=answers(Items[ServiceAccount]))
+def list_service_accounts(
+    caller: CallerDep,
+    page: Annotated[Paging, Depends(paging(tuple(service_accounts.SORTS), tuple(ServiceAccount.model_fields)))],
+    tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
+) -> Response:
+    """The service accounts that the caller may see."""
+    with caller.database.read() as connection:
+        found = service_accounts.page(connection, caller.visible("service-account.read"), page.window, tenant)
+    return page.answer(found, render)
+
+
+@router.post("/service-accounts", status_code=201, responses=answers(ServiceAccount, 201, change=True))
+def create_service_account(
+    wanted: NewAccount, change: Annotated[Change, Depends(change("service-account.create"))]
+) -> Response:
+    """Add an account that may do what is named, and nothing else; it has no token yet.
+
+    Nobody gives it more than they hold themselves, or what they hold for a time only. That is checked now: if its
+    creator loses a role later, the account and its tokens go on until a token runs out, is revoked, or the account is
+    deleted. An account may hold any permission that its creator does, and is itself bound by this rule.
+    """
+
+    def act(connection: Connection, because: Because) -> Done:
+        permissions = frozenset(find(name).name for name in wanted.permissions)
+        _check_place(permissions, wanted.tenant)
+        require_own(change, permissions, wanted.tenant, None)
+        made = service_accounts.NewAccount(wanted.name, wanted.tenant, tuple(permissions), wanted.description)
+        row = service_accounts.create(connection, made, because.actor)
+        answer = Answer(render(row), 201, row["version"], f"/v1/service-accounts/{row['id']}")
+        told = {"name": row["name"], "permissions": row["permissions"]}
+        return Done(answer, f"service-account:{row['id']}", details=told)
+
+    unseen = None if wanted.tenant is None else tenants.unknown(wanted.tenant)
+    return change.carry_out(On(wanted.tenant, unseen, "tenant.read"), act)
+
+
+def _check_place(permissions: frozenset[str], tenant: str | None) -> None:
+    beyond = sorted(name for name in permissions if PERMISSIONS[name].reach is Reach.PROVIDER)
+    if tenant is not None and beyond:
+        raise InvalidRequest(
+            f"an account of a tenant cannot hold {', '.join(beyond)}, which only the provider's can; leave it out",
+            permissions=list(beyond),
+        )
+
+
+def _seen(caller: Caller, account_id: str) -> RowMapping:
+    with caller.database.read() as connection:
+        row = service_accounts.find(connection, account_id)
+    caller.require_sight("service-account.read", row["tenant"], service_accounts.unknown(account_id))
+    return row
+
+
+@router.get("/service-accounts/{account_id}", responses=answers(ServiceAccount, tagged=True))
+def show_service_account(request: Request, caller: CallerDep, account_id: AccountId) -> Response:
+    """One service account."""
+    row = _seen(caller, account_id)
+    return shown(request, render(row), row["version"])
+
+
+def _on(caller: Caller, account_id: str, *, itself: bool = False) -> On:
+    """What a change to an account is about; with ``itself``, the account may make it to itself."""
+    with caller.database.read() as connection:
+        row = service_accounts.look(connection, account_id)
+    unseen = service_accounts.unknown(account_id)
+    if row is None:
+        return On(None, unseen, "service-account.read")
+    who = service_accounts.principal_of(row) if itself else None
+    return On(row["tenant"], unseen, "service-account.read", who)
+
+
+@router.delete("/service-accounts/{account_id}", status_code=204, responses=answers(None, 204, change=True))
+def delete_service_account(
+    account_id: AccountId, change: Annotated[Change, Depends(change("service-account.delete"))]
+) -> Response:
+    """Remove an account; its tokens end at once."""
+
+    def act(connection: Connection, _because: Because) -> Done:
+        row = service_accounts.delete(connection, account_id, change.if_version)
+        told = {"name": row["name"]}
+        return Done(Answer(status=204), f"service-account:{account_id}", details=told)
+
+    return change.carry_out(_on(change.caller, account_id), act)
+
+
+@router.get("/service-accounts/{account_id}/tokens", responses=answers(Items[Token]))
+def list_tokens(
+    caller: CallerDep,
+    account_id: AccountId,
+    page: Annotated[Paging, Depends(paging(tuple(service_accounts.TOKEN_SORTS), tuple(Token.model_fields)))],
+) -> Response:
+    """The account's tokens, without their texts, which nobody can show again."""
+    _seen(caller, account_id)
+    with caller.database.read() as connection:
+        found = service_accounts.tokens(connection, account_id, page.window)
+    return page.answer(found, _render_token)
+
+
+Issuing = Annotated[Change, Depends(change("service-account.token"))]
+
+
+@router.post("/service-accounts/{account_id}/tokens", status_code=201, responses=answers(IssuedToken, 201, change=True))
+def issue_token(account_id: AccountId, change: Issuing, wanted: NewToken | None = None) -> Response:
+    """Make a token; its text is in this answer and nowhere else.
+
+    It holds the account's permissions or fewer, and never more than its maker, or for longer than they do. It goes
+    on if its maker loses a role that they hold without end.
+    """
+    asked = wanted or NewToken()
+
+    def act(connection: Connection, _because: Because) -> Done:
+        row = service_accounts.find(connection, account_id, lock=True)
+        permissions = _narrowed(row, asked.permissions)
+        issued = _issue(connection, change, row, permissions, asked.ttl)
+        return _done(account_id, issued)
+
+    return change.carry_out(_on(change.caller, account_id), act)
+
+
+@router.post("/service-accounts/{account_id}/rotate", status_code=201, responses=answers(IssuedToken, 201, change=True))
+def rotate_tokens(account_id: AccountId, change: Issuing, wanted: Rotation | None = None) -> Response:
+    """Make a token, and end every other one, at once or after an overlap.
+
+    An account may do this to itself, whatever else it may do; the new token then holds what the one it used does.
+    Without overlap that one is over when the answer is sent, and an answer that is lost is lost.
+    """
+    asked = wanted or Rotation()
+
+    def act(connection: Connection, _because: Because) -> Done:
+        row = service_accounts.find(connection, account_id, lock=True)
+        issued = _issue(connection, change, row, _rotated(change.caller, row), asked.ttl)
+        ended = service_accounts.end_others(connection, account_id, issued.id, asked.overlap)
+        return _done(account_id, issued, ended=ended, overlap=asked.overlap)
+
+    return change.carry_out(_on(change.caller, account_id, itself=True), act)
+
+
+def _narrowed(row: RowMapping, wanted: list[str] | None) -> frozenset[str]:
+    held = frozenset(row["permissions"])
+    if wanted is None:
+        return held
+    named = frozenset(find(name).name for name in wanted)
+    beyond = sorted(named - held)
+    if beyond:
+        raise InvalidRequest(
+            f"the service account {row['name']} does not hold {', '.join(beyond)}; a token holds what it does, or less",
+            permissions=list(beyond),
+        )
+    return named
+
+
+def _rotated(caller: Caller, row: RowMapping) -> frozenset[str]:
+    held = frozenset(row["permissions"])
+    if caller.principal.id != service_accounts.principal_of(row):
+        return held
+    # A narrower token does not become a wider one by being renewed.
+    return held & frozenset(name for binding in caller.principal.bindings for name in binding.permissions)
+
+
+def _issue(
+    connection: Connection, change: Change, row: RowMapping, permissions: frozenset[str], ttl: int | None
+) -> service_accounts.Issued:
+    policy = change.caller.services.settings.policy
+    seconds = int(policy.token_ttl) if ttl is None else ttl
+    if seconds > policy.token_ttl_limit:
+        limit = int(policy.token_ttl_limit)
+        raise InvalidRequest(
+            f"a token may last {limit} seconds here, and {seconds} are wanted; ask for less", ttl=limit
+        )
+    require_own(change, permissions, row["tenant"], change.caller.now + seconds * SECOND)
+    by = change.caller.principal.id
+    return service_accounts.issue(connection, row["id"], tuple(permissions), seconds, by)
+
+
+def _done(account_id: str, issued: service_accounts.Issued, **more: Json) -> Done:
+    body: dict[str, Json] = {
+        "id": issued.id,
+        "token": issued.text,
+        "permissions": issued.permissions,
+        "expires_at": to_text(issued.expires_at),
+    }
+    told = {**{name: value for name, value in body.items() if name != "token"}, **more}
+    return Done(Answer(body, 201), f"service-account:{account_id}", details=told)
+
+
+@router.delete(
+    "/service-accounts/{account_id}/tokens/{token_id}", status_code=204, responses=answers(None, 204, change=True)
+)
+def revoke_token(
+    account_id: AccountId, token_id: TokenId, change: Annotated[Change, Depends(change("service-account.revoke"))]
+) -> Response:
+    """End a token at once."""
+
+    def act(connection: Connection, _because: Because) -> Done:
+        service_accounts.revoke(connection, account_id, token_id)
+        told = {"token": token_id}
+        return Done(Answer(status=204), f"service-account:{account_id}", details=told)
+
+    return change.carry_out(_on(change.caller, account_id), act)

@@ -1,0 +1,106 @@
+"""Sites: list, show, create, update, delete."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Request
+from fastapi.responses import Response
+from sqlalchemy.engine import Connection, RowMapping
+
+from canton.api.answers import Answer, shown
+from canton.api.caller import CallerDep
+from canton.api.changes import Change, Done, On, change
+from canton.api.documents import NAME_PATTERN, Body, Description, Instant, Items, Name, answers
+from canton.api.paging import Paging, paging
+from canton.domain.data import Json
+from canton.domain.instants import to_text
+from canton.operations.endings import Because
+from canton.store import sites
+
+router = APIRouter(tags=["sites"])
+SiteName = Annotated[str, Path(pattern=NAME_PATTERN, description="The site's name.", examples=["alps"])]
+
+
+class Site(Body):
+    """A place that nodes stand in."""
+
+    name: Name
+    description: str
+    version: int
+    created_at: Instant
+
+
+class NewSite(Body):
+    name: Name
+    description: Description = ""
+
+
+class SiteUpdate(Body):
+    description: Description
+
+
+def render(row: RowMapping) -> dict[str, Json]:
+    plain = {name: row[name] for name in ("name", "description", "version")}
+    return {**plain, "created_at": to_text(row["created_at"])}
+
+
+def _on(name: str) -> On:
+    return On(None, sites.unknown(name), "site.read")
+
+
+@router.get("/sites", responses=answers(Items[Site]))
+def list_sites(
+    caller: CallerDep,
+    page: Annotated[Paging, Depends(paging(tuple(sites.SORTS), tuple(Site.model_fields)))],
+) -> Response:
+    """The sites; they are no secret to anybody who has a role."""
+    with caller.database.read() as connection:
+        found = sites.page(connection, caller.visible("site.read"), page.window)
+    return page.answer(found, render)
+
+
+@router.post("/sites", status_code=201, responses=answers(Site, 201, change=True))
+def create_site(wanted: NewSite, change: Annotated[Change, Depends(change("site.create"))]) -> Response:
+    """Add a site; it has no nodes yet."""
+
+    def act(connection: Connection, _because: Because) -> Done:
+        row = sites.create(connection, wanted.name, wanted.description)
+        answer = Answer(render(row), 201, row["version"], f"/v1/sites/{wanted.name}")
+        return Done(answer, f"site:{wanted.name}", "site.created", {"description": wanted.description})
+
+    return change.carry_out(On(None), act)
+
+
+@router.get("/sites/{name}", responses=answers(Site, tagged=True))
+def show_site(request: Request, caller: CallerDep, name: SiteName) -> Response:
+    """One site."""
+    caller.require_sight("site.read", None, sites.unknown(name))
+    with caller.database.read() as connection:
+        row = sites.find(connection, name)
+    return shown(request, render(row), row["version"])
+
+
+@router.patch("/sites/{name}", responses=answers(Site, change=True))
+def update_site(
+    name: SiteName, wanted: SiteUpdate, change: Annotated[Change, Depends(change("site.update"))]
+) -> Response:
+    """Change its description."""
+
+    def act(connection: Connection, _because: Because) -> Done:
+        row, changed = sites.describe(connection, name, wanted.description, change.if_version)
+        answer = Answer(render(row), version=row["version"], changed=changed)
+        return Done(answer, f"site:{name}", "site.updated", {"description": wanted.description})
+
+    return change.carry_out(_on(name), act)
+
+
+@router.delete("/sites/{name}", status_code=204, responses=answers(None, 204, change=True))
+def delete_site(name: SiteName, change: Annotated[Change, Depends(change("site.delete"))]) -> Response:
+    """Remove a site that has no nodes."""
+
+    def act(connection: Connection, _because: Because) -> Done:
+        sites.delete(connection, name, change.if_version)
+        return Done(Answer(status=204), f"site:{name}", "site.deleted")
+
+    return change.carry_out(_on(name), act)

@@ -1,0 +1,50 @@
+"""Which version this is, and where to log in: what a client asks before it has a token."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from pydantic import Field
+
+from canton import __version__
+from canton.api.answers import json_response
+from canton.api.documents import Body, answers
+from canton.api.services import Services, services
+from canton.domain.data import JsonObject
+
+router = APIRouter(tags=["version"])
+API = "1"
+# What the embedded issuer knows the command line as, and what its tokens are for.
+EMBEDDED = {"client_id": "canton", "audience": "canton"}
+
+
+class Login(Body):
+    """The issuer that a person logs in at."""
+
+    issuer: str
+    client_id: str
+    audience: str
+
+
+class Version(Body):
+    version: str
+    api: str
+    login: Annotated[Login | None, Field(description="Null when this server trusts no issuer.")]
+
+
+@router.get("/version", responses={code: said for code, said in answers(Version).items() if code not in (401, 404)})
+def show_version(request: Request) -> Response:
+    """This server's version, and where to log in. Needs no token, and answers a client of any version."""
+    return json_response({"version": __version__, "api": API, "login": _login(request, services(request))})
+
+
+def _login(request: Request, given: Services) -> JsonObject | None:
+    first = next(iter(given.settings.issuers.values()), None)
+    if first is not None:
+        return {"issuer": first.url, "client_id": first.client_id, "audience": first.audience[0]}
+    if given.issuer is None:
+        return None
+    here = given.settings.api.public_url or str(request.base_url)
+    return {"issuer": f"{here.rstrip('/')}/issuer", **EMBEDDED}

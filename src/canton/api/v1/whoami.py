@@ -1,0 +1,115 @@
+"""Who is asking, and what they may do."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+from pydantic import Field
+
+from canton import __version__
+from canton.api.answers import json_response
+from canton.api.caller import Caller, CallerDep
+from canton.api.documents import NAME_PATTERN, Body, Instant, answers
+from canton.domain.data import Json
+from canton.domain.instants import to_text
+from canton.domain.tenant import TenantState
+from canton.policy.bindings import Binding
+from canton.policy.decide import Decision, Question
+from canton.policy.permissions import PERMISSIONS, find
+from canton.store import tenants
+
+router = APIRouter(tags=["whoami"])
+
+
+class HeldRole(Body):
+    """A role that the caller has now."""
+
+    role: str
+    tenant: Annotated[str | None, Field(description="Null at the provider.")]
+    source: Annotated[
+        Literal["claim", "grant", "account"],
+        Field(description="The issuer says so, Canton was told so, or it is a service account's own."),
+    ]
+    until: Instant | None
+
+
+class Server(Body):
+    version: str
+
+
+class Whoami(Body):
+    id: Annotated[str, Field(examples=["cscs:alice", "service:psi/ci"])]
+    name: str
+    kind: Literal["person", "service-account"]
+    issuer: str
+    bindings: list[HeldRole]
+    expires_at: Annotated[Instant | None, Field(description="When the token runs out.")]
+    server: Server
+
+
+class CanI(Body):
+    """Whether the caller may, and what decided it."""
+
+    allowed: bool
+    permission: str
+    tenant: str | None
+    rule: str
+    reason: str
+
+
+@router.get("/whoami", responses=answers(Whoami))
+def whoami(caller: CallerDep) -> Response:
+    """The caller, and the roles that it has now."""
+    who = caller.principal
+    body: dict[str, Json] = {
+        "id": who.id,
+        "name": who.name,
+        "kind": who.kind,
+        "issuer": who.issuer,
+        "bindings": [_held(binding) for binding in who.bindings if binding.holds(caller.now)],
+        "expires_at": None if who.expires_at is None else to_text(who.expires_at),
+        "server": {"version": __version__},
+    }
+    return json_response(body)
+
+
+def _held(binding: Binding) -> dict[str, Json]:
+    until = None if binding.until is None else to_text(binding.until)
+    return {"role": binding.role, "tenant": binding.tenant, "source": binding.source, "until": until}
+
+
+@router.get("/can-i", responses=answers(CanI))
+def can_i(
+    caller: CallerDep,
+    permission: Annotated[
+        str, Query(max_length=64, description="What to do.", json_schema_extra={"enum": list(PERMISSIONS)})
+    ],
+    tenant: Annotated[str | None, Query(pattern=NAME_PATTERN, description="To what belongs to it.")] = None,
+) -> Response:
+    """Whether the caller may do something, by which rule, and who could instead.
+
+    It is about the rules, not about the tenant: one that is not there is answered as one that the caller may not see.
+    """
+    wanted = find(permission).name
+    decision = _decide(caller, wanted, tenant)
+    return json_response(
+        {
+            "allowed": decision.allowed,
+            "permission": wanted,
+            "tenant": tenant,
+            "rule": decision.rule,
+            "reason": decision.reason,
+        }
+    )
+
+
+def _decide(caller: Caller, permission: str, tenant: str | None) -> Decision:
+    decision = caller.decide(Question(permission, tenant))
+    if not decision.allowed or tenant is None:
+        return decision
+    # As for a change: only whoever may do this to the tenant learns, even from the clock, how it stands.
+    with caller.database.read() as connection:
+        suspended = tenants.state(connection, tenant) == TenantState.SUSPENDED
+    return caller.decide(Question(permission, tenant, suspended))

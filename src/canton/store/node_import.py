@@ -1,0 +1,131 @@
+"""An import of nodes: what it would change, what stands in its way, and the change itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from canton.domain.lifecycle import NodeState
+from canton.domain.node import Node
+from canton.store import nodes
+from canton.store.database import now
+from canton.store.schema import node, node_observation, site
+
+# SQLite, as some distributions build it, takes 32,766 parameters in a statement.
+_CHUNK = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One node as the import has it; ``number`` counts from 1. None leaves what is known as it is."""
+
+    number: int
+    xname: str
+    nid: int | None
+    power: str | None
+    state: NodeState
+    """Of a node that is new; what was decided about one that is known stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    added: list[Line]
+    changed: list[Line]
+    unchanged: list[Line]
+    clashes: list[tuple[int, str]]
+    """The lines that cannot be had, and why."""
+
+
+def lock(connection: Connection) -> None:
+    """One import after the other: two at once could give one number to two nodes."""
+    connection.execute(sa.select(site.c.name).order_by(site.c.name).with_for_update()).all()
+
+
+def compare(connection: Connection, where: str, lines: Sequence[Line]) -> Comparison:
+    known = _known(connection, lines)
+    found = Comparison([], [], [], list(_clashes(known, where, lines)))
+    for line in lines:
+        row = known.get(line.xname)
+        if row is None:
+            found.added.append(line)
+        elif _moves(row, where, line) or line.power not in (None, row.power):
+            found.changed.append(line)
+        else:
+            found.unchanged.append(line)
+    return found
+
+
+def carry_out(connection: Connection, where: str, found: Comparison) -> None:
+    """What ``compare`` found, in the transaction that it found it in."""
+    known = _known(connection, found.changed)
+    moved = [line for line in found.changed if _moves(known[line.xname], where, line)]
+    # First let go of every number that changes hands: two nodes may swap theirs.
+    for chunk in _chunks([line.xname for line in moved if line.nid is not None]):
+        connection.execute(sa.update(node).where(node.c.xname.in_(chunk)).values(nid=None))
+    if found.added:
+        new = [Node(line.xname, line.nid, line.state, None, 1) for line in found.added]
+        nodes.add(connection, new, where)
+    _move(connection, where, moved, {line.xname: known[line.xname].nid for line in moved})
+    _observe(connection, [line for line in (*found.added, *found.changed) if line.power is not None])
+
+
+def _move(connection: Connection, where: str, moved: Sequence[Line], before: Mapping[str, int | None]) -> None:
+    if not moved:
+        return
+    update = (
+        sa.update(node)
+        .where(node.c.xname == sa.bindparam("of"))
+        .values(nid=sa.bindparam("number"), site=where, version=node.c.version + 1, changed_at=now())
+    )
+    numbers = ({"of": line.xname, "number": before[line.xname] if line.nid is None else line.nid} for line in moved)
+    connection.execute(update, list(numbers))
+
+
+def _observe(connection: Connection, lines: Sequence[Line]) -> None:
+    for chunk in _chunks([line.xname for line in lines]):
+        connection.execute(sa.delete(node_observation).where(node_observation.c.xname.in_(chunk)))
+    if lines:
+        seen = [{"xname": line.xname, "power": line.power} for line in lines]
+        connection.execute(sa.insert(node_observation).values(seen_at=now()), seen)
+
+
+def _known(connection: Connection, lines: Sequence[Line]) -> dict[str, Row[Any]]:
+    """Every node that has a name or a number of the import's."""
+    query = sa.select(node.c.xname, node.c.nid, node.c.site, node_observation.c.power).outerjoin(
+        node_observation, node_observation.c.xname == node.c.xname
+    )
+    found: dict[str, Row[Any]] = {}
+    for column, values in (
+        (node.c.xname, [line.xname for line in lines]),
+        (node.c.nid, [line.nid for line in lines if line.nid is not None]),
+    ):
+        for chunk in _chunks(values):
+            found |= {row.xname: row for row in connection.execute(query.where(column.in_(chunk)))}
+    return found
+
+
+def _clashes(known: Mapping[str, Row[Any]], where: str, lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
+    given = {line.xname: line.nid for line in lines}
+    holders = {row.nid: row.xname for row in known.values() if given.get(row.xname) in (None, row.nid)}
+    for line in lines:
+        row = known.get(line.xname)
+        if row is not None and row.site not in (None, where):
+            yield line.number, f"{line.xname} is at site {row.site}; a node is imported at its own site"
+        holder = holders.get(line.nid) if line.nid is not None else None
+        if holder not in (None, line.xname):
+            yield line.number, f"nid {line.nid} is {holder}'s; give {line.xname} another"
+
+
+def _moves(row: Row[Any], where: str, line: Line) -> bool:
+    return row.site != where or line.nid not in (None, row.nid)
+
+
+def _chunks(values: Sequence[Any]) -> Iterator[list[Any]]:
+    rest = iter(values)
+    while chunk := list(islice(rest, _CHUNK)):
+        yield chunk

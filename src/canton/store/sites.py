@@ -1,0 +1,66 @@
+"""Sites: the places that nodes stand in."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, RowMapping
+
+from canton.domain.errors import AlreadyExists, NotEmpty, UnknownSite
+from canton.store import versions
+from canton.store.database import insert_new, now
+from canton.store.listing import Slice, Visible, Window, fetch
+from canton.store.schema import node, site
+
+SORTS = {"name": site.c.name, "created_at": site.c.created_at}
+
+
+def unknown(name: str) -> UnknownSite:
+    return UnknownSite(f'there is no site "{name}" that you may see; list those with: canton site list', site=name)
+
+
+def page(connection: Connection, visible: Visible, window: Window) -> Slice:
+    """A site is no tenant's: whoever may see one sees all, and a set of tenants, which is always empty, sees none."""
+    query = sa.select(site).where(sa.true() if visible is None else sa.false())
+    return fetch(connection, query, window, SORTS, site.c.name)
+
+
+def find(connection: Connection, name: str) -> RowMapping:
+    row = connection.execute(sa.select(site).where(site.c.name == name)).mappings().one_or_none()
+    if row is None:
+        raise unknown(name)
+    return row
+
+
+def lock(connection: Connection, name: str) -> RowMapping:
+    """The site, which nobody else can change or delete before this transaction ends."""
+    row = connection.execute(sa.select(site).where(site.c.name == name).with_for_update()).mappings().one_or_none()
+    if row is None:
+        raise unknown(name)
+    return row
+
+
+def create(connection: Connection, name: str, description: str) -> RowMapping:
+    if not insert_new(connection, site, [{"name": name, "description": description}], created_at=now()):
+        raise AlreadyExists(f'there is a site "{name}"; choose another name', site=name)
+    return find(connection, name)
+
+
+def describe(connection: Connection, name: str, description: str, if_version: int | None) -> tuple[RowMapping, bool]:
+    """The site as it is now, and whether that is new."""
+    found = lock(connection, name)
+    versions.require(f'site "{name}"', found["version"], if_version)
+    if found["description"] == description:
+        return found, False
+    values = {"description": description, "version": site.c.version + 1}
+    connection.execute(sa.update(site).where(site.c.name == name).values(values))
+    return find(connection, name), True
+
+
+def delete(connection: Connection, name: str, if_version: int | None) -> None:
+    """Refused while it has nodes."""
+    found = lock(connection, name)
+    versions.require(f'site "{name}"', found["version"], if_version)
+    held = connection.scalar(sa.select(sa.func.count()).select_from(node).where(node.c.site == name))
+    if held:
+        raise NotEmpty(f'site "{name}" still has {held} nodes; take them away first', site=name, nodes=held)
+    connection.execute(sa.delete(site).where(site.c.name == name))

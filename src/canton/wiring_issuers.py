@@ -1,0 +1,126 @@
+"""Whose tokens are taken: the issuers of the configuration, and the embedded one for laptops."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+
+from fastapi import FastAPI
+
+from canton.contracts.identity import TokenVerifier
+from canton.domain.errors import InvalidSetting
+from canton.drivers.oidc.issuer import IssuerSettings
+from canton.drivers.oidc.mapping import NOT_TENANTS, Rule, preset
+from canton.drivers.oidc.verify import OidcVerifier
+from canton.issuer.app import create_issuer
+from canton.issuer.settings import Client, EmbeddedIssuer, User
+from canton.settings import IssuerEntry, Settings
+
+MOUNT = "/issuer"
+# As RFC 8252 §7.3 has it, for any port.
+CALLBACK = "http://127.0.0.1/callback"
+
+
+def make_verifier(settings: Settings, url: str) -> TokenVerifier:
+    """``url`` is where clients find this server, and so its embedded issuer."""
+    trusted = [_trusted(entry) for entry in settings.issuers.values()]
+    if settings.embedded_issuer.enabled:
+        mapping = (*preset("keycloak-groups"), *preset("flat"))
+        trusted.append(IssuerSettings(settings.embedded_issuer.name, url + MOUNT, ("canton",), mapping))
+    return OidcVerifier(trusted)
+
+
+def make_issuer(settings: Settings, url: str) -> FastAPI | None:
+    """The embedded issuer, to be mounted at ``MOUNT``; None unless it is switched on."""
+    return create_issuer(embedded(settings, url)) if settings.embedded_issuer.enabled else None
+
+
+def embedded(settings: Settings, url: str) -> EmbeddedIssuer:
+    wanted = settings.embedded_issuer
+    if wanted.users is None:
+        raise InvalidSetting("embedded_issuer is enabled and has no users; name a TOML file in embedded_issuer.users")
+    cli = Client("canton", None, (CALLBACK,), ("authorization_code", "refresh_token", "device_code"))
+    return EmbeddedIssuer(url + MOUNT, wanted.state, _users(wanted.users), (cli,), allow_remote=wanted.allow_remote)
+
+
+def _trusted(entry: IssuerEntry) -> IssuerSettings:
+    return IssuerSettings(
+        name=entry.name,
+        url=entry.url,
+        audience=entry.audience,
+        mapping=preset(entry.preset) if entry.preset else tuple(_rule(entry.name, rule) for rule in entry.rules),
+        ca_file=entry.ca,
+        username_claim=entry.username_claim,
+        groups_claim=entry.groups_claim,
+        skew=int(entry.skew),
+        longest_lifetime=int(entry.longest_lifetime),
+        keys_for=entry.keys_for,
+        outage=entry.outage,
+    )
+
+
+def _rule(issuer: str, written: Mapping[str, object]) -> Rule:
+    where = f"a rule of issuers.{issuer}"
+    _check(where, written, needed=("claim", "match", "role"), texts=("tenant",), lists=("except",))
+    tenant, excepted = written.get("tenant"), written.get("except")
+    return Rule(
+        claim=str(written["claim"]),
+        match=str(written["match"]),
+        role=str(written["role"]),
+        tenant=None if tenant is None else str(tenant),
+        except_=_texts(excepted) if excepted is not None else NOT_TENANTS,
+    )
+
+
+def _users(path: Path) -> tuple[User, ...]:
+    """``[users.alice]`` with password, name, groups and roles."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidSetting(f"embedded_issuer.users: cannot read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidSetting(f"embedded_issuer.users: {path} is not TOML: {error}") from error
+    written = table.get("users")
+    if not isinstance(written, dict) or not written or len(table) > 1:
+        raise InvalidSetting(f"{path} must hold tables such as [users.alice], and nothing else")
+    return tuple(_user(path, name, entry) for name, entry in written.items())
+
+
+def _user(path: Path, name: str, entry: object) -> User:
+    where = f"users.{name} in {path}"
+    if not isinstance(entry, dict):
+        raise InvalidSetting(f"{where} is no table; write [users.{name}]")
+    _check(where, entry, needed=("password",), texts=("name",), lists=("groups", "roles"))
+    return User(
+        username=name,
+        name=str(entry.get("name", name)),
+        password=str(entry["password"]),
+        groups=_texts(entry.get("groups")),
+        roles=_texts(entry.get("roles")),
+    )
+
+
+def _check(
+    where: str, table: Mapping[str, object], needed: tuple[str, ...], texts: tuple[str, ...], lists: tuple[str, ...]
+) -> None:
+    allowed = (*needed, *texts, *lists)
+    for name, value in table.items():
+        if name not in allowed:
+            near = get_close_matches(name, allowed, 1)
+            raise InvalidSetting(
+                f'{where} has "{name}"; ' + (f'did you mean "{near[0]}"?' if near else f"write {', '.join(allowed)}")
+            )
+        good = (
+            isinstance(value, str) if name not in lists else isinstance(value, list) and _texts(value) == tuple(value)
+        )
+        if not good:
+            raise InvalidSetting(f"{where}: {name} must be {'a list of texts' if name in lists else 'text'}")
+    missing = [name for name in needed if name not in table]
+    if missing:
+        raise InvalidSetting(f"{where} has no {' and no '.join(missing)}; add it")
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()

@@ -1,0 +1,274 @@
+"""Two persons for one change: asked for by one, let through by another, done once and to the letter."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from threading import Barrier, Thread
+
+import pytest
+import sqlalchemy as sa
+
+from api.conftest import Api, Reply, serving
+from api.test_tenants import make, without
+from canton.api.documents import Items
+from canton.api.services import Services
+from canton.api.v1.approvals import Approval
+from canton.policy.roles import BUILTIN, custom
+from canton.store import audit
+from canton.store.listing import Window
+from canton.store.schema import approval as table
+from tokens import Mint
+
+UNDER_TWO = ("tenant.delete", "tenant.update")
+ABSENT = "ap_" + "0" * 28
+# Asks for changes in its tenant, and is told nothing about those of others.
+CLERK = custom("clerk", "tenant", "", ["tenant.read", "tenant.update"])
+
+
+@pytest.fixture
+def api(services: Services, tokens: Mint) -> Iterator[Api]:
+    policy = replace(services.settings.policy, two_person=UNDER_TWO)
+    given = replace(services, settings=replace(services.settings, policy=policy), roles={**BUILTIN, "clerk": CLERK})
+    with serving(given, tokens) as running:
+        yield running
+
+
+@pytest.fixture
+def second(admin: Api) -> Api:
+    return admin.as_("second", "canton-provider-admin")
+
+
+def delete(api: Api, approval: str | None = None, **headers: str) -> Reply:
+    given = {} if approval is None else {"Canton_Approval": approval}
+    return api.call("DELETE", "/v1/tenants/psi", reason="contract ended", **given, **headers)
+
+
+def ask(api: Api) -> str:
+    asked = delete(api)
+    assert (asked.status, asked.code) == (403, "approval-required")
+    return str(asked.json["details"]["approval"])
+
+
+def update(api: Api, description: str, approval: str | None = None) -> Reply:
+    given = {} if approval is None else {"Canton_Approval": approval}
+    return api.call("PATCH", "/v1/tenants/psi", {"description": description}, **given)
+
+
+def decide(api: Api, approval: str, verdict: str = "approve") -> Reply:
+    return api.post(f"/v1/approvals/{approval}/{verdict}", reason="looked at it")
+
+
+def state(api: Api, approval: str) -> str:
+    return str(api.get(f"/v1/approvals/{approval}").json["state"])
+
+
+def test_a_change_goes_through_once_when_a_second_person_says_so(admin: Api, second: Api) -> None:
+    make(admin, "psi")
+    waiting = ask(admin)
+    assert admin.get("/v1/tenants/psi").status == 200
+    assert ask(admin) == waiting
+    early = delete(admin, waiting)
+    assert (early.status, early.code, early.json["details"]["state"]) == (409, "approval-not-usable", "pending")
+    own = decide(admin, waiting)
+    assert (own.status, own.code, own.json["details"]["rule"]) == (403, "forbidden", "two-persons")
+    approved = decide(second, waiting)
+    assert approved.status == 200
+    Approval.model_validate_json(approved.text)
+    assert {**approved.json, "created_at": "…", "expires_at": "…"} == {
+        "id": waiting,
+        "permission": "tenant.delete",
+        "tenant": "psi",
+        "method": "DELETE",
+        "path": "/v1/tenants/psi",
+        "body": None,
+        "requested_by": "test:root",
+        "reason": "contract ended",
+        "state": "approved",
+        "decided_by": "test:second",
+        "decided_reason": "looked at it",
+        "created_at": "…",
+        "expires_at": "…",
+    }
+    assert delete(second, waiting).code == "approval-not-usable"
+    assert delete(admin, waiting).status == 204
+    assert admin.get("/v1/tenants/psi").status == 404
+    assert state(admin, waiting) == "used"
+
+
+def test_an_approval_is_used_once(admin: Api, second: Api) -> None:
+    make(admin, "psi")
+    waiting = str(update(admin, "one").json["details"]["approval"])
+    decide(second, waiting)
+    assert update(admin, "one", waiting).status == 200
+    again = update(admin, "one", waiting)
+    assert (again.status, again.code, again.json["details"]["state"]) == (409, "approval-not-usable", "used")
+
+
+def test_another_request_is_not_what_was_approved(admin: Api, second: Api) -> None:
+    make(admin, "psi")
+    waiting = str(update(admin, "one").json["details"]["approval"])
+    decide(second, waiting)
+    assert update(admin, "two", waiting).code == "approval-not-usable"
+    assert admin.get("/v1/tenants/psi").json["description"] == ""
+    assert update(admin, "one", waiting).status == 200
+
+
+def test_a_change_that_fails_leaves_the_approval_good(admin: Api, second: Api) -> None:
+    make(admin, "psi")
+    waiting = ask(admin)
+    decide(second, waiting)
+    made = admin.post("/v1/bindings", {"subject": "test:ann", "role": "tenant-viewer", "tenant": "psi"}).json["id"]
+    assert delete(admin, waiting).code == "not-empty"
+    assert state(admin, waiting) == "approved"
+    admin.call("DELETE", f"/v1/bindings/{made}", reason="x")
+    assert delete(admin, waiting).status == 204
+
+
+def test_a_refused_or_expired_approval_opens_nothing(admin: Api, second: Api) -> None:
+    make(admin, "psi")
+    refused = ask(admin)
+    assert decide(second, refused, "refuse").json["state"] == "refused"
+    assert delete(admin, refused).code == "approval-not-usable"
+    assert decide(second, refused).code == "wrong-state"
+    late = ask(admin)
+    assert late != refused
+    decide(second, late)
+    with admin.services.database.write() as connection:
+        connection.execute(sa.update(table).where(table.c.id == late).values(expires_at=1))
+    assert state(admin, late) == "expired"
+    assert delete(admin, late).json["details"]["state"] == "expired"
+    assert decide(second, late).code == "wrong-state"
+    assert admin.get("/v1/tenants/psi").status == 200
+
+
+def test_deciding_the_same_again_is_nothing_new(admin: Api, second: Api) -> None:
+    make(admin, "psi")
+    waiting = ask(admin)
+    first = decide(second, waiting)
+    again = decide(second, waiting)
+    assert (again.status, again.headers["canton-unchanged"], again.json) == (200, "true", first.json)
+    assert decide(admin.as_("third", "canton-provider-admin"), waiting).code == "wrong-state"
+
+
+def test_of_two_uses_at_the_same_moment_one_goes_through(admin: Api, second: Api) -> None:
+    make(admin, "psi")
+    waiting = str(update(admin, "one").json["details"]["approval"])
+    decide(second, waiting)
+    replies: list[Reply] = []
+    start = Barrier(4)
+
+    def use() -> None:
+        start.wait(20)
+        replies.append(update(admin, "one", waiting))
+
+    threads = [Thread(target=use) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert sorted(reply.status for reply in replies) == [200, 409, 409, 409]
+
+
+def test_who_may_not_make_a_change_does_not_decide_on_it(admin: Api) -> None:
+    make(admin, "psi")
+    waiting = ask(admin)
+    operator = admin.as_("op", "canton-provider-operator")
+    refused = decide(operator, waiting)
+    assert (refused.status, refused.code) == (403, "forbidden")
+    assert refused.json["details"] == {"permission": "tenant.delete", "rule": "not-granted", "tenant": "psi"}
+    watching = decide(admin.as_("aud", "canton-auditor"), waiting)
+    assert (watching.status, watching.json["details"]["permission"]) == (403, "approval.decide")
+    assert state(admin, waiting) == "pending"
+
+
+def test_a_service_account_neither_asks_nor_decides(admin: Api) -> None:
+    make(admin, "psi")
+    waiting = ask(admin)
+    body = {"name": "ci", "tenant": None, "permissions": ["tenant.delete", "approval.decide", "approval.read"]}
+    path = admin.post("/v1/service-accounts", body).headers["location"]
+    ci = replace(admin, token=admin.post(f"{path}/tokens").json["token"])
+    for refused in (decide(ci, waiting), delete(ci)):
+        assert (refused.status, refused.code, refused.json["details"]["rule"]) == (403, "forbidden", "two-persons")
+    assert delete(ci, waiting).code == "approval-not-usable"
+    assert state(admin, waiting) == "pending"
+
+
+def test_one_sees_what_one_asked_for(admin: Api) -> None:
+    make(admin, "psi", "cscs")
+    admin.post("/v1/bindings", {"subject": "test:ann", "role": "clerk", "tenant": "psi"})
+    others = ask(admin)
+    ann = admin.as_("ann")
+    mine = str(update(ann, "mine").json["details"]["approval"])
+    listed = ann.get("/v1/approvals")
+    Items[Approval].model_validate_json(listed.text)
+    assert [each["id"] for each in listed.json["items"]] == [mine]
+    assert ann.get(f"/v1/approvals/{mine}").status == 200
+    assert ann.get(f"/v1/approvals/{others}").code == "unknown-approval"
+    assert decide(ann, mine).code == "forbidden"
+    assert decide(ann, others).code == "unknown-approval"
+    assert decide(admin.as_("boss", "canton-tenant-admin:psi"), mine).status == 200
+    assert update(ann, "mine", mine).status == 200
+
+
+def test_lists_show_what_one_may_see_and_ask_for(admin: Api, second: Api) -> None:
+    make(admin, "psi", "cscs")
+    first = ask(admin)
+    elsewhere = admin.call("DELETE", "/v1/tenants/cscs", reason="x").json["details"]["approval"]
+    decide(second, first)
+
+    def listed(api: Api, query: str = "") -> list[str]:
+        return [each["id"] for each in api.get(f"/v1/approvals{query}").json["items"]]
+
+    assert listed(second) == [first, elsewhere]
+    assert listed(second, "?sort=-created_at") == [elsewhere, first]
+    assert listed(second, "?state=pending") == [elsewhere]
+    assert listed(second, "?state=approved&tenant=psi") == [first]
+    assert listed(second, "?state=expired") == []
+    member = admin.as_("ann", "canton-tenant-operator:psi")
+    assert listed(member) == [first]
+    assert listed(member, "?tenant=cscs") == listed(member, "?tenant=none") == []
+    assert listed(admin.as_("vic", "canton-tenant-viewer:psi")) == []
+    assert second.get("/v1/approvals?state=open").code == "invalid-request"
+
+
+def test_what_is_foreign_answers_as_what_is_absent(admin: Api) -> None:
+    make(admin, "psi", "cscs")
+    foreign = ask(admin)
+    ann = admin.as_("ann", "canton-tenant-admin:cscs")
+    for method, rest in (("GET", ""), ("POST", "/approve"), ("POST", "/refuse")):
+        there = ann.call(method, f"/v1/approvals/{foreign}{rest}")
+        absent = ann.call(method, f"/v1/approvals/{ABSENT}{rest}")
+        assert there.status == absent.status == 404
+        assert without(there.json, foreign) == without(absent.json, ABSENT)
+
+
+def test_a_suspended_tenants_member_does_not_decide(admin: Api) -> None:
+    make(admin, "psi")
+    waiting = str(update(admin, "new").json["details"]["approval"])
+    boss = admin.as_("boss", "canton-tenant-admin:psi")
+    admin.post("/v1/tenants/psi/suspend")
+    assert decide(boss, waiting).json["details"]["rule"] == "tenant-suspended"
+    mixed = admin.as_("mix", "canton-provider-operator", "canton-tenant-admin:psi")
+    assert decide(mixed, waiting).json["details"]["rule"] == "tenant-suspended"
+
+
+def test_every_step_is_in_the_audit(admin: Api, second: Api) -> None:
+    make(admin, "psi")
+    waiting = ask(admin)
+    decide(admin, waiting)
+    decide(second, waiting)
+    delete(admin, waiting)
+    with admin.services.database.read() as connection:
+        rows = audit.page(connection, None, [], Window(10, "seq")).rows
+        audit.verify(connection)
+    told = [(row["actor"], row["action"], json.loads(row["details"])) for row in rows[1:]]
+    assert [(actor, action, details["outcome"]) for actor, action, details in told] == [
+        ("test:root", "tenant.delete", "approval-required"),
+        ("test:root", "approval.decide", "forbidden"),
+        ("test:second", "approval.decide", "done"),
+        ("test:root", "tenant.delete", "done"),
+    ]
+    assert told[2][2]["asked_for"] == "tenant.delete"
+    assert told[3][2]["approval"] == waiting

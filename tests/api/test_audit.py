@@ -1,0 +1,73 @@
+"""The audit through the API: whose records, which, and what is in one."""
+
+from __future__ import annotations
+
+import pytest
+
+from api.conftest import Api
+
+
+@pytest.fixture
+def ann(admin: Api) -> Api:
+    """Two tenants were made and something was refused."""
+    for name in ("psi", "cscs"):
+        assert admin.post("/v1/tenants", {"name": name}, f"contract of {name}").status == 201
+    admin.as_("eve").post("/v1/tenants/psi/suspend", reason="for fun")
+    return admin.as_("ann", "canton-tenant-admin:psi")
+
+
+def listed(api: Api, query: str = "") -> list[tuple[str, str]]:
+    return [(each["action"], each["subject"]) for each in api.get(f"/v1/audit{query}").json["items"]]
+
+
+PSI, CSCS = ("tenant.create", "tenant:psi"), ("tenant.create", "tenant:cscs")
+REFUSED = ("tenant.suspend", "POST /v1/tenants/psi/suspend")
+
+
+def test_a_record_says_who_did_what_why_and_by_which_rule(admin: Api, ann: Api) -> None:
+    record = admin.get("/v1/audit?subject=tenant:psi").json["items"][0]
+    assert record.keys() == {"seq", "at", "actor", "action", "subject", "tenant", "reason", "details", "hash"}
+    assert (record["seq"], record["actor"], record["tenant"]) == (1, "test:root", "psi")
+    assert record["reason"] == "contract of psi"
+    assert record["details"] == {
+        "description": "",
+        "permission": "tenant.create",
+        "decision": "granted",
+        "rule": "provider:provider-admin",
+        "request": record["details"]["request"],
+        "outcome": "done",
+        "tenant": "psi",
+    }
+
+
+def test_the_newest_comes_first_and_pages_follow_each_other(admin: Api, ann: Api) -> None:
+    assert listed(admin) == [REFUSED, CSCS, PSI]
+    assert listed(admin, "?sort=seq") == [PSI, CSCS, REFUSED]
+    page = admin.get("/v1/audit?limit=2").json
+    assert listed(admin, f"?limit=2&after={page['next']}") == [PSI]
+    assert admin.get("/v1/audit?limit=1&fields=seq,actor").json["items"] == [{"seq": 3, "actor": "test:eve"}]
+
+
+def test_filters(admin: Api, ann: Api) -> None:
+    for query, expected in (
+        ("?tenant=cscs", [CSCS]),
+        ("?actor=test:eve", [REFUSED]),
+        ("?action=tenant.create", [CSCS, PSI]),
+        ("?subject=tenant:cscs", [CSCS]),
+        ("?tenant=psi&action=tenant.create", [PSI]),
+        ("?actor=nobody", []),
+    ):
+        assert listed(admin, query) == expected, query
+
+
+def test_a_tenants_records_are_the_tenants_and_the_rest_the_providers(admin: Api, ann: Api) -> None:
+    admin.post("/v1/sites", {"name": "alps"})
+    assert listed(ann) == [REFUSED, PSI]
+    assert listed(ann, "?tenant=cscs") == listed(ann, "?action=site.create") == []
+    assert listed(admin.as_("vic", "canton-tenant-viewer:psi")) == listed(admin.as_("eve")) == []
+    assert listed(admin.as_("aud", "canton-auditor"))[0][0] == "site.create"
+
+
+@pytest.mark.parametrize("query", ["actor=%00", "subject=", "sort=at", "tenant=PSI", "limit=0", "fields=previous"])
+def test_a_wrong_question_is_refused(admin: Api, query: str) -> None:
+    assert admin.get(f"/v1/audit?{query}").code == "invalid-request"

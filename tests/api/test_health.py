@@ -1,0 +1,156 @@
+"""Alive, ready, and what Prometheus reads; for whoever watches, and without a token."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+import pytest
+import sqlalchemy as sa
+from fastapi import FastAPI
+from sqlalchemy import event as listening
+
+from asgi import request
+from canton import __version__
+from canton.api import health
+from canton.api.health import Health
+from canton.api.hub import Hub
+from canton.api.metrics import Metrics
+from canton.operations.plan import Plan
+from canton.store import schema, workers
+from canton.store.database import SECOND, Database, now, open_database
+from machine import TENANT, add_tenant, order, plan_of, set_value
+
+T = TypeVar("T")
+
+
+def watched(database: Database, metrics: Metrics | None = None, hub: Hub | None = None) -> FastAPI:
+    app = FastAPI()
+    app.include_router(health.router(Health(database, hub or Hub(database), metrics or Metrics())))
+    return app
+
+
+def run(scenario: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(scenario)
+
+
+def worker_seen(database: Database, ago: float) -> None:
+    with database.write() as connection:
+        workers.arrive(connection, f"w{ago}", "host", 1)
+        connection.execute(sa.update(schema.worker).values(seen_at=now() - int(ago * SECOND)))
+
+
+def ready(database: Database, hub: Hub | None = None) -> tuple[int, dict[str, str | None]]:
+    answer = run(request(watched(database, hub=hub), "GET", "/readyz"))
+    told = {check["name"]: check.get("problem") for check in answer.json["checks"]}
+    assert answer.json["ok"] is (answer.status == 200)
+    assert all(check["ok"] is ("problem" not in check) for check in answer.json["checks"])
+    return answer.status, told
+
+
+def scrape(database: Database, metrics: Metrics | None = None) -> dict[str, float]:
+    answer = run(request(watched(database, metrics), "GET", "/metrics"))
+    assert answer.headers["content-type"].startswith("text/plain")
+    lines = [line for line in answer.body.decode().splitlines() if not line.startswith("#")]
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
+
+
+def test_a_process_that_answers_is_alive_whatever_the_database_does(tmp_path: Any) -> None:
+    nothing = open_database(f"sqlite:///{tmp_path}/none/none.db")
+    assert run(request(watched(nothing), "GET", "/healthz")).json == {"ok": True}
+
+
+def test_ready_is_database_migrations_and_a_worker(database: Database) -> None:
+    worker_seen(database, 50)
+    assert ready(database) == (200, {"database": None, "migrations": None, "worker": None})
+
+
+@pytest.mark.parametrize("prepare", [lambda _: None, lambda database: worker_seen(database, 61)], ids=["none", "old"])
+def test_without_a_worker_it_is_not_ready(database: Database, prepare: Callable[[Database], None]) -> None:
+    prepare(database)
+    status, told = ready(database)
+    assert (status, told["database"], told["migrations"]) == (503, None, None)
+    assert told["worker"] == "none was seen within 60 s; start one: canton worker"
+
+
+def test_a_database_without_tables_is_not_ready(empty_database: Database) -> None:
+    status, told = ready(empty_database)
+    assert (status, told["migrations"]) == (503, "schema-mismatch")
+
+
+def test_a_database_that_does_not_answer_is_named_but_not_where_it_is(tmp_path: Any) -> None:
+    nothing = open_database(f"sqlite:///{tmp_path}/none/none.db")
+    assert ready(nothing) == (503, {"database": "database-unavailable"})
+
+
+def test_a_server_that_stops_is_not_ready(database: Database) -> None:
+    worker_seen(database, 1)
+    hub = Hub(database)
+    hub.drain()
+    status, told = ready(database, hub)
+    assert (status, told["server"]) == (503, "it is stopping")
+
+
+def test_however_often_it_is_asked_the_database_is_looked_at_once_a_second(database: Database) -> None:
+    statements: list[str] = []
+    listening.listen(database.engine, "begin", lambda _: statements.append("begin"))
+
+    async def often() -> None:
+        app = watched(database)
+        await request(app, "GET", "/readyz")
+        once = len(statements)
+        await asyncio.gather(*(request(app, "GET", "/readyz") for _ in range(20)))
+        assert len(statements) == once
+
+    run(often())
+
+
+def test_metrics_count_what_is_open_by_state_and_name_no_tenant(database: Database) -> None:
+    with database.write() as connection:
+        add_tenant(connection)
+    worker_seen(database, 1)
+    plan: Plan = plan_of(set_value(1, "t"), tenant=TENANT)
+    order(database, plan)
+    order(database, plan_of(set_value(1, "u"), tenant=TENANT))
+    found = scrape(database)
+    assert found['canton_open_operations{state="queued"}'] == 2
+    assert found['canton_open_operations{state="needs_attention"}'] == 0
+    assert not any("done" in name for name in found)
+    assert (found["canton_due_operations"], found["canton_workers"]) == (2, 1)
+    assert (found["canton_event_readers"], found["canton_database_up"]) == (0, 1)
+    assert found[f'canton_build_info{{version="{__version__}"}}'] == 1
+    assert not any(TENANT in name for name in found)
+
+
+def test_metrics_are_there_when_the_database_is_not(tmp_path: Any) -> None:
+    found = scrape(open_database(f"sqlite:///{tmp_path}/none/none.db"))
+    assert found["canton_database_up"] == 0
+
+
+class Route:
+    path = "/v1/tenants/{tenant}"
+
+
+def test_requests_are_counted_by_template_never_by_address(database: Database) -> None:
+    metrics = Metrics()
+    scope = {"method": "GET", "path": "/v1/tenants/psi", "route": Route(), "headers": []}
+    metrics.observe(scope, 200, 0.004)
+    metrics.observe(scope, 404, 0.004)
+    metrics.observe({**scope, "route": None, "path": "/secret", "method": "BREW"}, 404, 0.004)
+    stream = {**scope, "headers": [(b"accept", b"text/event-stream")]}
+    metrics.observe(stream, 200, 900.0)
+    found = scrape(database, metrics)
+    template = 'method="GET",route="/v1/tenants/{tenant}"'
+    assert found[f'canton_requests_total{{{template},status="2xx"}}'] == 2
+    assert found[f'canton_requests_total{{{template},status="4xx"}}'] == 1
+    assert found['canton_requests_total{method="(other)",route="(none)",status="4xx"}'] == 1
+    assert found[f"canton_request_seconds_count{{{template}}}"] == 2
+    assert not any("psi" in name or "secret" in name or "BREW" in name for name in found)
+
+
+def test_two_servers_in_one_process_count_for_themselves(database: Database) -> None:
+    one, two = Metrics(), Metrics()
+    one.observe({"method": "GET", "path": "/x", "headers": []}, 200, 0.1)
+    assert any("canton_requests_total" in name for name in scrape(database, one))
+    assert not any("canton_requests_total" in name for name in scrape(database, two))

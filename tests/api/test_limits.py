@@ -1,0 +1,304 @@
+"""What a request may cost, and what one that costs more is told."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import logging
+import re
+import time
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import pytest
+import structlog
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.responses import StreamingResponse
+from starlette.types import ASGIApp, Scope
+
+from asgi import open_request, request
+from canton import settings, telemetry
+from canton.api import limits, problems
+from canton.domain.errors import TooLarge
+
+T = TypeVar("T")
+API = replace(settings.load({}).api, body_limit=1000, import_limit=5000, header_limit=8, timeout=0.3, concurrency=2)
+
+
+@pytest.fixture
+def seen() -> list[tuple[str, int]]:
+    """What the observer was told."""
+    return []
+
+
+routes = APIRouter()
+
+
+@routes.post("/v1/echo")
+@routes.post("/v1/nodes/import")
+async def echo(incoming: Request) -> dict[str, int]:
+    incoming.state.principal = "cscs:alice"
+    return {"bytes": len(await incoming.body())}
+
+
+@routes.post("/v1/json")
+async def parse(document: dict[str, str]) -> dict[str, int]:
+    return {"fields": len(document)}
+
+
+@routes.get("/v1/slow")
+async def slow() -> None:
+    await asyncio.sleep(30)
+
+
+@routes.get("/v1/blocking")
+def blocking() -> None:
+    time.sleep(1.0)
+
+
+@routes.get("/v1/events")
+async def events() -> StreamingResponse:
+    async def ticks() -> AsyncIterator[bytes]:
+        for _ in range(8):
+            yield b": tick\n\n"
+            await asyncio.sleep(0.1)
+
+    return StreamingResponse(ticks(), media_type="text/event-stream")
+
+
+@routes.get("/v1/half")
+async def half() -> StreamingResponse:
+    async def parts() -> AsyncIterator[bytes]:
+        yield b"half"
+        await asyncio.sleep(30)
+
+    return StreamingResponse(parts(), media_type="text/plain")
+
+
+@routes.get("/v1/defect")
+async def defect() -> None:
+    raise RuntimeError("password=hunter2")
+
+
+@routes.get("/healthz")
+async def alive() -> None:
+    await asyncio.sleep(0)
+
+
+@pytest.fixture
+def app(seen: list[tuple[str, int]]) -> ASGIApp:
+    api = FastAPI()
+    problems.install(api)
+    api.include_router(routes)
+
+    def observe(scope: Scope, status: int, seconds: float) -> None:
+        assert seconds >= 0
+        seen.append((scope["path"], status))
+
+    return limits.guard(api, API, observe)
+
+
+@pytest.fixture
+def log() -> Iterator[io.StringIO]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    stream = io.StringIO()
+    telemetry.set_up("json", "info", stream)
+    yield stream
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    structlog.reset_defaults()
+
+
+def run(scenario: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(scenario)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("abc-1.2_X", True),
+        ("a" * 64, True),
+        ("a" * 65, False),
+        ("a b", False),
+        ("", False),
+        ("ä", False),
+        ("a\n", False),
+    ],
+)
+def test_a_request_goes_by_the_callers_id_if_it_is_one(app: ASGIApp, given: str, kept: bool) -> None:
+    answer = run(request(app, "POST", "/v1/echo", [("X-Request-Id", given)]))
+    assert (answer.headers["canton-request"] == given) is kept
+    assert re.fullmatch(r"[A-Za-z0-9._-]{1,64}", answer.headers["canton-request"])
+
+
+def test_requests_without_an_id_get_one_each(app: ASGIApp) -> None:
+    ids = {run(request(app, "POST", "/v1/echo")).headers["canton-request"] for _ in range(3)}
+    assert len(ids) == 3
+
+
+def test_every_request_is_logged_once_with_who_and_without_the_query(app: ASGIApp, log: io.StringIO) -> None:
+    run(request(app, "POST", "/v1/echo?access_token=hunter2", [("X-Request-Id", "r1")], [b"abc"]))
+    [line] = [json.loads(text) for text in log.getvalue().splitlines()]
+    facts = ("event", "request", "method", "path", "status", "principal", "client")
+    assert tuple(line[fact] for fact in facts) == (
+        "request",
+        "r1",
+        "POST",
+        "/v1/echo",
+        200,
+        "cscs:alice",
+        "192.0.2.7",
+    )
+    assert line["ms"] >= 0
+    assert "hunter2" not in log.getvalue()
+
+
+def test_a_defect_is_a_problem_and_its_trace_is_logged_under_the_id(app: ASGIApp, log: io.StringIO) -> None:
+    answer = run(request(app, "GET", "/v1/defect", [("X-Request-Id", "r1")]))
+    assert (answer.status, answer.headers["canton-request"]) == (500, "r1")
+    assert "hunter2" not in answer.body.decode() + log.getvalue()
+    traced = [
+        line for line in map(json.loads, log.getvalue().splitlines()) if "RuntimeError" in line.get("exception", "")
+    ]
+    assert [line["request"] for line in traced] == ["r1"]
+
+
+def test_a_defect_around_the_app_is_a_problem_too() -> None:
+    async def broken(*_: object) -> None:
+        raise RuntimeError
+
+    answer = run(request(limits.guard(broken, API, lambda *_: None), "GET", "/v1/x"))
+    assert (answer.status, answer.headers["content-type"]) == (500, "application/problem+json")
+
+
+@pytest.mark.parametrize("path", ["/v1/echo", "/v1/json"])
+@pytest.mark.parametrize(
+    ("headers", "chunks"),
+    [
+        ([("Content-Length", "1001")], [b"{" + b" " * 1000]),
+        ([("Content-Length", "99999999999999999999999999")], [b""]),
+        ([("Transfer-Encoding", "chunked")], [b" " * 400] * 4),
+        ([("Content-Length", "10")], [b" " * 1001]),
+    ],
+    ids=["stated", "absurd", "chunked", "lying"],
+)
+def test_a_body_that_is_too_large_is_refused(
+    app: ASGIApp, seen: list[tuple[str, int]], path: str, headers: list[tuple[str, str]], chunks: list[bytes]
+) -> None:
+    answer = run(request(app, "POST", path, [*headers, ("Content-Type", "application/json")], chunks))
+    assert (answer.status, answer.json["code"]) == (413, "too-large")
+    assert answer.json["request"] == answer.headers["canton-request"]
+    assert answer.headers["connection"] == "close"
+    assert "1000 bytes" in answer.json["detail"]
+    assert seen == [(path, 413)]
+
+
+def test_a_body_up_to_the_limit_is_taken_and_an_import_may_be_larger(app: ASGIApp) -> None:
+    assert run(request(app, "POST", "/v1/echo", chunks=[b" " * 500] * 2)).json == {"bytes": 1000}
+    assert run(request(app, "POST", "/v1/nodes/import", chunks=[b" " * 2500] * 2)).json == {"bytes": 5000}
+    assert run(request(app, "POST", "/v1/nodes/import", chunks=[b" " * 2501] * 2)).status == 413
+
+
+def test_a_too_large_of_the_apps_own_is_the_apps_answer() -> None:
+    async def raising(*_: object) -> None:
+        raise TooLarge("for another reason")
+
+    with pytest.raises(TooLarge, match="for another reason"):
+        run(request(limits.BodyLimit(raising, 10, {}), "POST", "/"))
+
+
+def test_too_many_headers_are_refused(app: ASGIApp) -> None:
+    assert run(request(app, "POST", "/v1/echo", [(f"x-{n}", "1") for n in range(8)])).status == 200
+    answer = run(request(app, "POST", "/v1/echo", [(f"x-{n}", "1") for n in range(9)]))
+    assert (answer.status, answer.json["code"]) == (431, "headers-too-large")
+
+
+@pytest.mark.parametrize("path", ["/v1/slow", "/v1/blocking"])
+def test_a_request_that_takes_too_long_is_given_up(app: ASGIApp, path: str) -> None:
+    began = time.monotonic()
+
+    async def timed() -> float:
+        answer = await request(app, "GET", path)
+        assert (answer.status, answer.json["code"]) == (503, "timed-out")
+        assert answer.headers["retry-after"] == "1"
+        return time.monotonic() - began
+
+    assert run(timed()) < 0.9
+
+
+def test_a_slow_upload_is_given_up_too(app: ASGIApp) -> None:
+    async def scenario() -> None:
+        never = asyncio.Event()
+
+        async def receive() -> dict[str, Any]:
+            await never.wait()
+            raise AssertionError
+
+        sent: list[Any] = []
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        async with open_request(app, "GET", "/healthz") as call:
+            scope = {**call.scope, "method": "POST", "path": "/v1/echo", "state": {}}
+        await app(scope, receive, send)
+        assert sent[0]["status"] == 503
+
+    run(scenario())
+
+
+def test_half_an_answer_is_not_made_to_look_whole(app: ASGIApp) -> None:
+    async def scenario() -> None:
+        async with open_request(app, "GET", "/v1/half") as call:
+            with pytest.raises(TimeoutError):
+                await call.done
+        assert call.answer.body == b"half"
+        assert not call.answer.ended
+
+    run(scenario())
+
+
+def test_a_stream_of_events_has_no_time_limit(app: ASGIApp) -> None:
+    answer = run(request(app, "GET", "/v1/events"))
+    assert answer.body == b": tick\n\n" * 8
+    assert answer.ended
+
+
+def test_more_requests_than_places_are_told_to_come_back(app: ASGIApp) -> None:
+    async def scenario() -> None:
+        async with open_request(app, "GET", "/v1/slow"), open_request(app, "GET", "/v1/slow"):
+            await asyncio.sleep(0.05)
+            refused = await request(app, "POST", "/v1/echo")
+            assert (refused.status, refused.json["code"]) == (503, "too-busy")
+            assert refused.headers["retry-after"] == "1"
+            assert (await request(app, "GET", "/healthz")).status == 200
+            await asyncio.sleep(0.4)
+            assert (await request(app, "POST", "/v1/echo")).status == 200
+
+    run(scenario())
+
+
+def test_readers_of_events_take_no_place(app: ASGIApp) -> None:
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+            for _ in range(3):
+                call = await stack.enter_async_context(open_request(app, "GET", "/v1/events"))
+                await call.until(b"tick")
+            assert (await request(app, "POST", "/v1/echo")).status == 200
+
+    run(scenario())
+
+
+def test_a_client_that_leaves_gives_its_place_back(app: ASGIApp) -> None:
+    async def scenario() -> None:
+        for _ in range(5):
+            async with open_request(app, "GET", "/v1/slow") as call:
+                await asyncio.sleep(0.01)
+                call.done.cancel()
+        assert (await request(app, "POST", "/v1/echo")).status == 200
+
+    run(scenario())

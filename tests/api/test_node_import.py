@@ -1,0 +1,180 @@
+"""Nodes from a file, through the API: all of them or none, and every wrong row named at once."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from api.conftest import Api, Reply
+from machine import contents
+
+
+@pytest.fixture
+def alps(admin: Api) -> Api:
+    assert admin.post("/v1/sites", {"name": "alps"}).status == 201
+    return admin
+
+
+def load(api: Api, *rows: Any, site: str = "alps", suffix: str = "", **headers: str) -> Reply:
+    return api.post(f"/v1/nodes/import{suffix}", {"site": site, "nodes": list(rows)}, **headers)
+
+
+def row(n: int, **facts: Any) -> dict[str, Any]:
+    return {"xname": f"x1000c0s{n}b0n0", **facts}
+
+
+def facts(api: Api) -> dict[str, tuple[Any, ...]]:
+    names = ("nid", "site", "state", "power", "version")
+    return {each["xname"]: tuple(each[name] for name in names) for each in api.get("/v1/nodes").json["items"]}
+
+
+def test_nodes_are_added_changed_and_left_alone(alps: Api) -> None:
+    first = load(alps, row(0, nid=10, power="on"), row(1, state="free"), {"xname": " X1000C0S02B0N0 ", "nid": 12})
+    assert first.status == 200
+    assert first.json == {"added": 3, "changed": 0, "unchanged": 0, "nodes": "x1000c0s[0-2]b0n0"}
+    assert facts(alps) == {
+        "x1000c0s0b0n0": (10, "alps", "discovered", "on", 1),
+        "x1000c0s1b0n0": (None, "alps", "free", None, 1),
+        "x1000c0s2b0n0": (12, "alps", "discovered", None, 1),
+    }
+    second = load(alps, row(0, nid=20), row(1, state="discovered"), row(2, nid=12, power="off"), row(3))
+    assert second.json == {"added": 1, "changed": 2, "unchanged": 1, "nodes": "x1000c0s[0,2-3]b0n0"}
+    assert facts(alps) == {
+        "x1000c0s0b0n0": (20, "alps", "discovered", "on", 2),
+        "x1000c0s1b0n0": (None, "alps", "free", None, 1),
+        "x1000c0s2b0n0": (12, "alps", "discovered", "off", 1),
+        "x1000c0s3b0n0": (None, "alps", "discovered", None, 1),
+    }
+
+
+def test_the_same_again_changes_nothing_and_says_so(alps: Api) -> None:
+    rows = [row(n, nid=n, power="on", state="free") for n in range(3)]
+    assert "canton-unchanged" not in load(alps, *rows).headers
+    before = facts(alps)
+    again = load(alps, *rows)
+    assert (again.headers["canton-unchanged"], again.json["unchanged"]) == ("true", 3)
+    assert facts(alps) == before
+
+
+def test_a_dry_run_says_the_same_and_writes_nothing(alps: Api) -> None:
+    load(alps, row(0, nid=1))
+    before = contents(alps.services.database)
+    planned = load(alps, row(0, nid=2), row(1), suffix="?dry_run=true")
+    assert contents(alps.services.database) == before
+    assert load(alps, row(0, nid=2), row(1)).json == planned.json
+
+
+def test_numbers_may_change_hands(alps: Api) -> None:
+    load(alps, row(0, nid=1), row(1, nid=2), row(2, nid=3))
+    assert load(alps, row(0, nid=2), row(1, nid=1), row(3, nid=3), row(2, nid=4)).json["changed"] == 3
+    assert {name: each[0] for name, each in facts(alps).items()} == {
+        "x1000c0s0b0n0": 2,
+        "x1000c0s1b0n0": 1,
+        "x1000c0s2b0n0": 4,
+        "x1000c0s3b0n0": 3,
+    }
+
+
+def test_every_wrong_row_is_named_and_nothing_is_written(alps: Api) -> None:
+    alps.post("/v1/sites", {"name": "bern"})
+    load(alps, row(30, nid=30), site="bern")
+    load(alps, row(31, nid=31))
+    before = contents(alps.services.database)
+    refused = load(
+        alps,
+        row(0),
+        {"xname": "x1000c0s1"},
+        {"xname": "x1000c9s0b0n0"},
+        {"nid": 5},
+        row(4, nid="5"),
+        row(5, nid=-1),
+        row(6, state="assigned"),
+        row(7, colour="red"),
+        "x1000c0s8b0n0",
+        row(9),
+        {"xname": "X1000c0s09b0n0"},
+        row(11, nid=7),
+        row(12, nid=7),
+        row(30),
+        row(14, nid=31),
+        {**row(15), "\ud800": 1},
+    )
+    assert (refused.status, refused.code) == (400, "invalid-request")
+    details = refused.json["details"]
+    assert details["count"] == 15
+    told = {each["row"]: each["what"] for each in details["rows"]}
+    assert sorted(told) == list(range(2, 17))
+    assert "x1000c0s1 is a ComputeModule, not a node" in told[2]
+    assert "\n" not in told[3]
+    assert "nearest valid form: " in told[3]
+    assert told[4] == "xname: Field required"
+    assert told[5].startswith("nid: ")
+    assert told[7] == "state: Input should be 'discovered', 'free' or None"
+    assert told[8] == "colour: there is no such field"
+    assert told[10] == told[11] == "x1000c0s9b0n0 stands in 2 rows; name it once"
+    assert told[12] == told[13] == "nid 7 stands in 2 rows; a number is one node's"
+    assert told[14] == "x1000c0s30b0n0 is at site bern; a node is imported at its own site"
+    assert told[15] == "nid 31 is x1000c0s31b0n0's; give x1000c0s14b0n0 another"
+    after = contents(alps.services.database)
+    assert {name for name in before if before[name] != after[name]} == {"audit", "audit_head"}
+
+
+def test_rows_that_only_clash_are_a_conflict(alps: Api) -> None:
+    load(alps, row(0, nid=1), row(1, nid=2))
+    for rows in ([row(2, nid=1)], [row(1), row(0, nid=2)]):
+        refused = load(alps, *rows)
+        assert (refused.status, refused.code) == (409, "conflict")
+
+
+def test_of_many_wrong_rows_the_first_hundred_are_told(alps: Api) -> None:
+    details = load(alps, *({"xname": f"nid{n}"} for n in range(250))).json["details"]
+    assert (len(details["rows"]), details["rows"][0]["row"], details["count"]) == (100, 1, 250)
+
+
+def test_the_site_must_be_there(alps: Api) -> None:
+    for suffix in ("", "?dry_run=true"):
+        refused = load(alps, row(0), site="bern", suffix=suffix)
+        assert (refused.status, refused.code) == (404, "unknown-site")
+    assert load(alps, row(0), site="No").code == "invalid-request"
+    assert alps.post("/v1/nodes/import", {"site": "alps", "nodes": {"xname": "x"}}).code == "invalid-request"
+
+
+def test_only_the_provider_imports(alps: Api) -> None:
+    alps.post("/v1/tenants", {"name": "psi"})
+    for suffix in ("", "?dry_run=true"):
+        refused = load(alps.as_("ann", "canton-tenant-admin:psi"), row(0), suffix=suffix)
+        assert (refused.status, refused.json["details"]["permission"]) == (403, "node.import")
+    assert facts(alps) == {}
+
+
+def test_it_is_recorded_and_told(alps: Api) -> None:
+    load(alps, row(0), row(1))
+    load(alps, row(0), row(0))
+    refused, done, *_ = alps.get("/v1/audit").json["items"]
+    assert (refused["action"], refused["details"]["outcome"]) == ("node.import", "invalid-request")
+    assert (done["action"], done["subject"], done["details"]["nodes"]) == (
+        "node.import",
+        "site:alps",
+        "x1000c0s[0-1]b0n0",
+    )
+    told = alps.get("/v1/events?subject=site:alps").json["items"]
+    assert ("node.imported", 2) in [(each["kind"], each["body"].get("added")) for each in told]
+
+
+def test_two_imports_at_once_do_not_give_one_number_to_two_nodes(alps: Api) -> None:
+    def attempt(n: int) -> tuple[int, str | None]:
+        reply = load(alps, *(row(16 * n + each, nid=each) for each in range(16)))
+        return reply.status, reply.code
+
+    with ThreadPoolExecutor(2) as pool:
+        outcomes = sorted(pool.map(attempt, (0, 1)))
+    assert outcomes == [(200, None), (409, "conflict")]
+
+
+def test_a_whole_machine_at_once(alps: Api) -> None:
+    names = [f"x{1000 + n // 512}c{n // 64 % 8}s{n // 8 % 8}b{n // 4 % 2}n{n % 4}" for n in range(10_000)]
+    assert load(alps, *({"xname": name, "nid": n} for n, name in enumerate(names))).json["added"] == 10_000
+    swapped = load(alps, *({"xname": name, "nid": n} for n, name in enumerate(reversed(names))))
+    assert (swapped.status, swapped.json["changed"]) == (200, 10_000)

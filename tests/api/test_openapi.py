@@ -1,0 +1,107 @@
+"""The API's description is what the application says, complete, and its examples are as it describes them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+
+from canton.admin.openapi import document, missing_examples
+
+COMMITTED = Path(__file__).parents[2] / "docs" / "reference" / "openapi.json"
+METHODS = {"get", "post", "put", "patch", "delete"}
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return document()
+
+
+@pytest.fixture(scope="module")
+def spec(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def operations(spec: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, methods in spec["paths"].items():
+        for method in METHODS & set(methods):
+            yield f"{method.upper()} {path}", methods[method]
+
+
+def mistakes(spec: dict[str, Any], schema: dict[str, Any], value: object) -> list[ValidationError]:
+    """References in a schema are to the document, so it is validated as a part of one."""
+    whole = {**schema, "components": spec["components"]}
+    return list(Draft202012Validator(whole).iter_errors(value))
+
+
+def test_the_committed_description_is_the_application_s(text: str) -> None:
+    assert COMMITTED.read_text(encoding="utf-8") == text, "run: python -m canton.admin.openapi"
+
+
+def test_the_description_is_the_same_every_time(text: str) -> None:
+    assert document() == text
+
+
+def test_every_reference_leads_somewhere(text: str, spec: dict[str, Any]) -> None:
+    for reference in set(re.findall(r'"\$ref": "([^"]+)"', text)):
+        found: Any = spec
+        for part in reference.removeprefix("#/").split("/"):
+            assert part in found, reference
+            found = found[part]
+
+
+def test_every_schema_is_one(spec: dict[str, Any]) -> None:
+    for schema in spec["components"]["schemas"].values():
+        Draft202012Validator.check_schema(schema)
+
+
+def test_every_answer_of_success_has_an_example(spec: dict[str, Any]) -> None:
+    assert missing_examples(spec) == []
+
+
+def test_every_example_is_as_its_schema_says(spec: dict[str, Any]) -> None:
+    wrong = [
+        f"{name} {status}: {mistake.json_path} {mistake.message}"
+        for name, operation in operations(spec)
+        for status, answer in operation["responses"].items()
+        for content in answer.get("content", {}).values()
+        if "example" in content
+        for mistake in mistakes(spec, content.get("schema", {}), content["example"])
+    ]
+    assert wrong == []
+
+
+def test_an_example_that_is_not_as_its_schema_says_is_noticed(spec: dict[str, Any]) -> None:
+    shown = spec["paths"]["/v1/tenants/{name}"]["get"]["responses"]["200"]["content"]["application/json"]
+    assert mistakes(spec, shown["schema"], shown["example"]) == []
+    assert mistakes(spec, shown["schema"], {**shown["example"], "version": "one"})
+    assert mistakes(spec, shown["schema"], {**shown["example"], "surprise": 1})
+
+
+def test_every_operation_is_explained(spec: dict[str, Any]) -> None:
+    unexplained = [
+        name for name, operation in operations(spec) if not (operation.get("summary") and operation.get("description"))
+    ]
+    assert unexplained == []
+
+
+def test_every_parameter_is_explained(spec: dict[str, Any]) -> None:
+    unexplained = [
+        f"{name}: {parameter['name']}"
+        for name, operation in operations(spec)
+        for parameter in operation.get("parameters", ())
+        if not parameter.get("description")
+    ]
+    assert unexplained == []
+
+
+def test_every_operation_has_a_name_of_its_own(spec: dict[str, Any]) -> None:
+    names = [operation["operationId"] for _, operation in operations(spec)]
+    assert len(names) == len(set(names))

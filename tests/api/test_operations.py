@@ -1,0 +1,200 @@
+"""Operations through the API: listed, shown, and what a person can do about one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from api.conftest import Api
+from api.test_nodes import fill, member, xname
+from canton.domain.operation import OperationState, StepState
+from canton.store import audit, journal
+from canton.store.journal import StepRow
+
+
+def started(api: Api, n: int = 0) -> str:
+    made = api.post("/v1/nodes/power", {"nodes": xname(n), "to": "on"}, "ticket 17")
+    assert made.status == 202
+    return str(made.json["id"])
+
+
+def in_trouble(api: Api, identity: str) -> None:
+    """As a worker leaves an operation whose step failed after it had acted."""
+    with api.services.database.write() as connection:
+        journal.save(
+            connection, identity, [StepRow(1, "set_power/1", xname(0), StepState.FAILED, acts=1, error={"code": "x"})]
+        )
+        journal.set_state(connection, identity, OperationState.NEEDS_ATTENTION, {"choices": ["retry"]})
+
+
+@pytest.fixture
+def ann(admin: Api) -> Api:
+    fill(admin, {"psi": range(2), "cscs": range(2, 4), None: range(4, 6)})
+    return member(admin, "psi")
+
+
+def test_an_operation_is_shown_with_its_steps(admin: Api, ann: Api) -> None:
+    identity = started(ann)
+    in_trouble(admin, identity)
+    shown = ann.get(f"/v1/operations/{identity}").json
+    assert {**shown, "created_at": "…", "plan": "…"} == {
+        "id": identity,
+        "kind": "node.power",
+        "summary": f"power on {xname(0)}",
+        "tenant": "psi",
+        "actor": "test:ann",
+        "reason": "ticket 17",
+        "plan": "…",
+        "state": "needs_attention",
+        "nodes": xname(0),
+        "steps": {"total": 1, "done": 0, "failed": 1, "under_way": 0, "pending": 0},
+        "attention": {"choices": ["retry"]},
+        "cancel_requested_by": None,
+        "worker": None,
+        "created_at": "…",
+        "ended_at": None,
+    }
+    (step,) = ann.get(f"/v1/operations/{identity}/steps").json["items"]
+    assert {**step, "changed_at": "…"} == {
+        "n": 1,
+        "kind": "set_power/1",
+        "target": xname(0),
+        "state": "failed",
+        "tries": 0,
+        "acts": 1,
+        "begun_at": None,
+        "changed_at": "…",
+        "evidence": None,
+        "error": {"code": "x"},
+    }
+
+
+def test_lists_the_newest_first_by_what_is_asked_for(admin: Api, ann: Api) -> None:
+    first, second, foreign = started(ann), started(ann, 1), started(admin, 2)
+    in_trouble(admin, first)
+
+    def listed(query: str = "", api: Api = admin) -> list[str]:
+        return [each["id"] for each in api.get(f"/v1/operations{query}").json["items"]]
+
+    assert listed() == [foreign, second, first]
+    assert listed("?sort=created_at") == [first, second, foreign]
+    assert listed(api=ann) == [second, first]
+    assert listed(api=admin.as_("eve")) == []
+    for query, expected in (
+        ("?tenant=psi", [second, first]),
+        ("?tenant=none", []),
+        ("?state=needs_attention", [first]),
+        ("?kind=node.power", [foreign, second, first]),
+        ("?kind=other", []),
+        ("?actor=test:root", [foreign]),
+        (f"?node={xname(1)}", [second]),
+    ):
+        assert listed(query) == expected, query
+    assert listed("?tenant=cscs", ann) == []
+    assert listed(f"?node={xname(2)}", ann) == []
+    page = admin.get("/v1/operations?limit=2&fields=id,steps").json
+    assert [each["id"] for each in page["items"]] == [foreign, second]
+    assert page["items"][0]["steps"]["pending"] == 1
+    assert [each["id"] for each in admin.get(f"/v1/operations?limit=2&after={page['next']}").json["items"]] == [first]
+
+
+def test_steps_come_in_pages(admin: Api, ann: Api) -> None:
+    identity = ann.post("/v1/nodes/power", {"nodes": "x1000c0s[0-1]b0n0", "to": "on"}).json["id"]
+    page = ann.get(f"/v1/operations/{identity}/steps?limit=1").json
+    following = ann.get(f"/v1/operations/{identity}/steps?limit=1&after={page['next']}").json
+    assert [each["n"] for each in page["items"] + following["items"]] == [1, 2]
+    assert following["next"] is None
+
+
+VERBS = ("retry", "undo", "abandon", "cancel")
+
+
+@pytest.mark.parametrize(
+    ("verb", "state", "action"),
+    [
+        ("retry", "running", "operation.running"),
+        ("undo", "undoing", "operation.undoing"),
+        ("abandon", "abandoned", "operation.abandoned"),
+        ("cancel", "queued", "operation.cancel-requested"),
+    ],
+)
+def test_interventions(admin: Api, ann: Api, verb: str, state: str, action: str) -> None:
+    identity = started(ann)
+    if verb != "cancel":
+        in_trouble(admin, identity)
+    before = len(admin.get("/v1/audit").json["items"])
+    done = ann.post(f"/v1/operations/{identity}/{verb}", reason="because", Idempotency_Key="k")
+    assert (done.status, done.headers["location"]) == (202, f"/v1/operations/{identity}")
+    assert done.json["state"] == state
+    assert done.json == ann.get(f"/v1/operations/{identity}").json
+    assert done.json["cancel_requested_by"] == ("test:ann" if verb == "cancel" else None)
+    record, *older = admin.get("/v1/audit").json["items"]
+    assert len(older) == before, "one record, and not two"
+    assert (record["action"], record["subject"], record["tenant"]) == (action, identity, "psi")
+    assert (record["actor"], record["reason"]) == ("test:ann", "because")
+    assert record["details"]["permission"] == f"operation.{verb}"
+    assert record["details"]["request"]
+    again = ann.post(f"/v1/operations/{identity}/{verb}", reason="because", Idempotency_Key="k")
+    assert (again.status, again.json) == (202, done.json)
+    with admin.services.database.read() as connection:
+        audit.verify(connection)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_in_the_wrong_state_nothing_happens_and_it_is_recorded(admin: Api, ann: Api, verb: str) -> None:
+    identity = started(ann)
+    if verb == "cancel":
+        in_trouble(admin, identity)
+    before = ann.get(f"/v1/operations/{identity}").json
+    refused = ann.post(f"/v1/operations/{identity}/{verb}")
+    assert (refused.status, refused.code) == (409, "wrong-state")
+    assert ann.get(f"/v1/operations/{identity}").json == before
+    record = admin.get("/v1/audit").json["items"][0]
+    assert (record["action"], record["details"]["outcome"]) == (f"operation.{verb}", "wrong-state")
+
+
+def without(problem: dict[str, Any], identity: str) -> str:
+    return str({key: value for key, value in problem.items() if key != "request"}).replace(identity, "…")
+
+
+@pytest.mark.parametrize("verb", ["", "/steps", *(f"/{verb}" for verb in VERBS)])
+def test_a_foreign_operation_answers_as_an_absent_one(admin: Api, ann: Api, verb: str) -> None:
+    """Another tenant's, and the provider's own."""
+    absent = "op_" + "0" * 28
+    method = "GET" if verb in ("", "/steps") else "POST"
+    for foreign in (started(admin, 2), started(admin, 4)):
+        answers = [ann.call(method, f"/v1/operations/{identity}{verb}", reason="x") for identity in (foreign, absent)]
+        assert [(each.status, each.code) for each in answers] == [(404, "unknown-operation")] * 2
+        assert without(answers[0].json, foreign) == without(answers[1].json, absent)
+
+
+def test_who_sees_but_may_not_is_told_the_rule(admin: Api, ann: Api) -> None:
+    identity = started(ann)
+    refused = admin.as_("vic", "canton-tenant-viewer:psi").post(f"/v1/operations/{identity}/cancel")
+    assert (refused.status, refused.json["details"]) == (
+        403,
+        {"permission": "operation.cancel", "rule": "not-granted", "tenant": "psi"},
+    )
+
+
+@pytest.mark.parametrize("verb", ["undo", "abandon"])
+def test_what_cannot_be_taken_back_needs_a_reason(admin: Api, ann: Api, verb: str) -> None:
+    identity = started(ann)
+    in_trouble(admin, identity)
+    assert ann.post(f"/v1/operations/{identity}/{verb}", reason=None).code == "reason-required"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/operations/op_1",
+        "/v1/operations/op_%00",
+        "/v1/operations?state=asleep",
+        "/v1/operations?actor=%00",
+        "/v1/operations?node=",
+        "/v1/operations?sort=actor",
+    ],
+)
+def test_a_wrong_question_is_refused(admin: Api, path: str) -> None:
+    assert admin.get(path).code == "invalid-request"

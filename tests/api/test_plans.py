@@ -1,0 +1,66 @@
+"""Plans through the API: what was planned, for whom, and for nobody else."""
+
+from __future__ import annotations
+
+import pytest
+
+from api.conftest import Api
+from api.test_nodes import fill, member, xname
+
+
+def planned(api: Api, nodes: str) -> str:
+    made = api.post("/v1/nodes/power?dry_run=true", {"nodes": nodes, "to": "on"})
+    assert made.status == 200
+    return str(made.json["digest"])
+
+
+@pytest.fixture
+def ann(admin: Api) -> Api:
+    fill(admin, {"psi": range(2), "cscs": range(2, 4), None: range(4, 6)})
+    return member(admin, "psi")
+
+
+def listed(api: Api, query: str = "") -> list[str]:
+    return [each["digest"] for each in api.get(f"/v1/plans{query}").json["items"]]
+
+
+def test_a_plan_is_listed_and_shown_with_its_steps(ann: Api) -> None:
+    digest = planned(ann, "x1000c0s[0-1]b0n0")
+    (summary,) = ann.get("/v1/plans").json["items"]
+    assert {**summary, "created_at": "…"} == {
+        "digest": digest,
+        "kind": "node.power",
+        "summary": "power on x1000c0s[0-1]b0n0",
+        "tenant": "psi",
+        "nodes": "x1000c0s[0-1]b0n0",
+        "created_at": "…",
+    }
+    shown = ann.get(f"/v1/plans/{digest}").json
+    assert shown == {**summary, "steps": shown["steps"], "inputs": shown["inputs"]}
+    assert [step["target"] for step in shown["steps"]] == [xname(0), xname(1)]
+    assert shown["inputs"] == {f"node:{xname(0)}": 1, f"node:{xname(1)}": 1}
+
+
+def test_planning_the_same_again_is_the_same_plan(ann: Api) -> None:
+    assert planned(ann, xname(0)) == planned(ann, "nid000000")
+    assert len(listed(ann)) == 1
+
+
+def test_members_see_their_tenants_and_the_provider_all(admin: Api, ann: Api) -> None:
+    own, foreign, free = planned(ann, xname(0)), planned(admin, xname(2)), planned(admin, xname(4))
+    assert listed(admin) == [free, foreign, own]
+    assert listed(admin, "?sort=created_at&limit=2") == [own, foreign]
+    assert listed(admin, "?tenant=cscs") == [foreign]
+    assert listed(admin, "?kind=node.set-aside") == []
+    assert listed(ann) == [own]
+    assert listed(ann, "?tenant=cscs") == listed(admin.as_("eve")) == []
+    absent = "sha256:" + "0" * 64
+    unknown = ann.get(f"/v1/plans/{absent}")
+    assert (unknown.status, unknown.code) == (404, "unknown-plan")
+    for digest in (foreign, free):
+        assert ann.get(f"/v1/plans/{digest}").text.replace(digest, absent) == unknown.text
+
+
+@pytest.mark.parametrize("path", ["/v1/plans/sha256:1", "/v1/plans/%00", "/v1/plans?kind=%00", "/v1/plans?tenant=-"])
+def test_a_wrong_question_is_refused(admin: Api, path: str) -> None:
+    assert admin.get(path).code == "invalid-request"

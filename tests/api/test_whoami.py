@@ -1,0 +1,110 @@
+"""Who am I, and may I: what a caller is told about itself, and what it must not learn about others."""
+
+from __future__ import annotations
+
+import time
+
+from api.conftest import Api
+from api.test_tenants import make
+from canton import __version__
+from canton.api.v1.whoami import CanI, Whoami
+from canton.domain.instants import to_text
+from canton.store import bindings
+from canton.store.database import SECOND, system_clock
+
+
+def test_a_person_sees_their_roles_and_where_they_come_from(admin: Api) -> None:
+    make(admin, "psi", "cscs")
+    soon = system_clock() + 3600 * SECOND
+    admin.post(
+        "/v1/bindings", {"subject": "test:ann", "role": "tenant-admin", "tenant": "cscs", "until": to_text(soon)}
+    )
+    admin.post("/v1/bindings", {"subject": "test:group/ops", "role": "tenant-viewer", "tenant": "psi"})
+    told = admin.as_("ann", "canton-tenant-operator:psi", groups=["/ops"], name="Ann").get("/v1/whoami")
+    Whoami.model_validate_json(told.text)
+    assert (told.json["id"], told.json["name"], told.json["kind"]) == ("test:ann", "Ann", "person")
+    assert told.json["server"] == {"version": __version__}
+    assert sorted(told.json["bindings"], key=str) == sorted(
+        (
+            {"role": "tenant-operator", "tenant": "psi", "source": "claim", "until": None},
+            {"role": "tenant-admin", "tenant": "cscs", "source": "grant", "until": to_text(soon)},
+            {"role": "tenant-viewer", "tenant": "psi", "source": "grant", "until": None},
+        ),
+        key=str,
+    )
+
+
+def test_a_role_that_has_run_out_is_none(admin: Api) -> None:
+    make(admin, "psi")
+    with admin.services.database.write() as connection:
+        over = bindings.Grant("test:ann", "tenant-admin", "psi", system_clock() - SECOND)
+        bindings.grant(connection, over, "test:root", "")
+    ann = admin.as_("ann")
+    assert ann.get("/v1/whoami").json["bindings"] == []
+    assert ann.get("/v1/tenants/psi").status == 404
+
+
+def test_a_group_whose_name_no_database_can_keep_binds_nobody_and_breaks_nothing(admin: Api) -> None:
+    told = admin.as_("ann", groups=["a\x00b", "ops"]).get("/v1/whoami")
+    assert (told.status, told.json["bindings"]) == (200, [])
+
+
+def test_a_stranger_is_somebody_without_roles(api: Api) -> None:
+    told = api.as_("eve").get("/v1/whoami").json
+    assert (told["id"], told["bindings"]) == ("test:eve", [])
+    assert told["expires_at"] > to_text(int(time.time()) * SECOND)
+
+
+def test_without_a_token_nobody_is_asked_anything(api: Api) -> None:
+    for path in ("/v1/whoami", "/v1/can-i?permission=tenant.read"):
+        assert api.get(path).code == "not-authenticated"
+
+
+def test_can_i_says_by_which_rule_and_who_could(admin: Api) -> None:
+    make(admin, "psi")
+    told = admin.get("/v1/can-i?permission=tenant.delete&tenant=psi")
+    CanI.model_validate_json(told.text)
+    assert (told.json["allowed"], told.json["rule"]) == (True, "provider:provider-admin")
+    ann = admin.as_("ann", "canton-tenant-operator:psi")
+    may = ann.get("/v1/can-i?permission=node.power&tenant=psi").json
+    assert (may["allowed"], may["rule"], may["tenant"]) == (True, "tenant:tenant-operator", "psi")
+    may_not = ann.get("/v1/can-i?permission=tenant.delete&tenant=psi").json
+    assert (may_not["allowed"], may_not["rule"]) == (False, "not-granted")
+    assert "provider-admin would" in may_not["reason"]
+    nobody = admin.as_("eve").get("/v1/can-i?permission=site.read").json
+    assert (nobody["allowed"], nobody["rule"]) == (False, "no-bindings")
+
+
+def test_can_i_in_a_foreign_tenant_is_as_in_an_absent_one(admin: Api) -> None:
+    make(admin, "psi", "cscs")
+    admin.post("/v1/tenants/cscs/suspend")
+    ann = admin.as_("ann", "canton-tenant-admin:psi")
+    for permission in ("tenant.read", "node.power", "tenant.delete"):
+        foreign = ann.get(f"/v1/can-i?permission={permission}&tenant=cscs")
+        absent = ann.get(f"/v1/can-i?permission={permission}&tenant=none")
+        assert foreign.json["allowed"] is False
+        assert foreign.text.replace("cscs", "…") == absent.text.replace("none", "…")
+
+
+def test_can_i_knows_that_a_tenant_is_suspended(admin: Api) -> None:
+    make(admin, "psi")
+    admin.post("/v1/tenants/psi/suspend")
+    ann = admin.as_("ann", "canton-tenant-admin:psi")
+    change = ann.get("/v1/can-i?permission=node.power&tenant=psi").json
+    assert (change["allowed"], change["rule"]) == (False, "tenant-suspended")
+    assert ann.get("/v1/can-i?permission=node.read&tenant=psi").json["allowed"] is True
+    assert admin.get("/v1/can-i?permission=node.power&tenant=psi").json["allowed"] is True
+
+
+def test_a_wrong_question_is_refused_with_the_nearest_right_one(admin: Api) -> None:
+    for query, said in (
+        ("permission=tenant.delet", 'did you mean "tenant.delete"?'),
+        ("permission=zzz", "GET /v1/roles"),
+        ("permission=%00", "there is no permission"),
+        ("permission=tenant.read&tenant=PSI", "query.tenant"),
+        ("permission=tenant.read&tenant=%00", "query.tenant"),
+        ("", "query.permission"),
+    ):
+        refused = admin.get(f"/v1/can-i?{query}")
+        assert (refused.status, refused.code) == (400, "invalid-request"), query
+        assert said in refused.json["detail"]

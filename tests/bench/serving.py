@@ -1,0 +1,194 @@
+"""The product as a site runs it: ``canton serve`` and ``canton worker`` as processes, with the settings they ship with.
+
+Their logs go where a service manager would take them, to a file; the end of it is shown when one does not start.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import sqlalchemy as sa
+
+from bench.places import Place
+from canton.domain import nodeset
+from canton.store.database import Database
+from canton.store.schema import worker
+from tokens import NAME, Mint, mint
+
+SITE = "alps"
+TENANTS = ("psi", "cscs")
+PATIENCE = 60.0
+_CONFIG = """\
+[api]
+listen = "127.0.0.1:0"
+
+[issuers.{name}]
+url = "{issuer}"
+preset = "flat"
+
+[sites.{site}]
+power = "demo"
+folder = "{folder}"
+"""
+
+
+class Process:
+    """One that was started here, and is ended by its id."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
+        self.log = log
+        with log.open("ab") as errors:
+            self._popen = subprocess.Popen(
+                [sys.executable, "-m", "canton", *command], env=environment, stdout=subprocess.PIPE, stderr=errors
+            )
+        self.pid = self._popen.pid
+
+    def line(self) -> Any:
+        """The JSON line that it prints when it is ready."""
+        out = self._popen.stdout
+        if out is None or not select.select([out], [], [], PATIENCE)[0] or not (text := out.readline()):
+            raise RuntimeError(f"process {self.pid} did not get ready; it said: {self.said()}")
+        return json.loads(text)
+
+    def said(self) -> str:
+        return self.log.read_text(errors="replace")[-2000:]
+
+    @property
+    def is_alive(self) -> bool:
+        return self._popen.poll() is None
+
+    def cpu(self) -> float:
+        """Seconds of user and system time of all its threads so far."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def memory(self) -> float:
+        """What it occupies now, in kB."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        return next(float(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS:"))
+
+    def stop(self) -> None:
+        self._popen.terminate()
+        try:
+            self._popen.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._popen.kill()
+            self._popen.wait()
+        if self._popen.stdout is not None:
+            self._popen.stdout.close()
+
+
+class Line:
+    """One connection, kept from request to request."""
+
+    def __init__(self, url: str, token: str) -> None:
+        where = urlsplit(url)
+        self._connection = HTTPConnection(where.hostname or "", where.port, timeout=PATIENCE)
+        self._headers = {"Authorization": f"Bearer {token}", "Canton-Reason": "bench"}
+
+    def ask(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, bytes]:
+        raw = None if body is None else json.dumps(body).encode()
+        sent = {**self._headers, **headers, **({"Content-Type": "application/json"} if raw is not None else {})}
+        self._connection.request(method, path, raw, sent)
+        answer = self._connection.getresponse()
+        return answer.status, answer.read()
+
+    def get(self, path: str, **headers: str) -> bytes:
+        return self.must("GET", path, **headers)
+
+    def must(self, method: str, path: str, body: Any = None, **headers: str) -> bytes:
+        status, text = self.ask(method, path, body, **headers)
+        if status >= 300:
+            raise AssertionError(f"{method} {path} answered {status}: {text[:500].decode(errors='replace')}")
+        return text
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Estate:
+    """A database, an issuer, and the configuration that joins them; ``url`` is the running server's."""
+
+    database: Database
+    mint: Mint
+    folder: Path
+    environment: Mapping[str, str]
+    server: Process
+    url: str
+
+    @property
+    def admin(self) -> str:
+        return self.mint.token("root", ["canton-provider-admin"])
+
+    @contextmanager
+    def line(self, token: str | None = None) -> Iterator[Line]:
+        opened = Line(self.url, token or self.admin)
+        try:
+            yield opened
+        finally:
+            opened.close()
+
+    @contextmanager
+    def worker(self) -> Iterator[Process]:
+        """One that has signed on and waits for work."""
+        process = Process(["worker"], self.environment, self.folder / "worker.log")
+        try:
+            self._await_arrival(process)
+            yield process
+        finally:
+            process.stop()
+
+    def _await_arrival(self, process: Process) -> None:
+        mine = sa.select(worker.c.id).where(worker.c.pid == process.pid)
+        until = time.monotonic() + PATIENCE
+        while process.is_alive and time.monotonic() < until:
+            with self.database.read() as connection:
+                if connection.execute(mine).first():
+                    return
+            time.sleep(0.05)
+        raise RuntimeError(f"the worker did not get ready; it said: {process.said()}")
+
+    def populate(self, count: int) -> list[str]:
+        """A site with so many nodes, each with power to switch, and two tenants; by the API, as a site would."""
+        names = nodeset.expand("x[1000-1009]c[0-7]s[0-7]b[0-1]n[0-7]")[:count]
+        for name in names:
+            (self.folder / "power" / name).write_text("off")
+        with self.line() as line:
+            line.must("POST", "/v1/sites", {"name": SITE})
+            for tenant in TENANTS:
+                line.must("POST", "/v1/tenants", {"name": tenant})
+            wanted = [{"xname": name, "nid": n, "power": "off", "state": "free"} for n, name in enumerate(names)]
+            line.must("POST", "/v1/nodes/import", {"site": SITE, "nodes": wanted})
+        return names
+
+
+@contextmanager
+def estate(place: Place) -> Iterator[Estate]:
+    """A server on a fresh database of this place; all of it is gone afterwards."""
+    with ExitStack() as stack:
+        url, database = stack.enter_context(place.fresh())
+        issuer = stack.enter_context(mint())
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="canton-bench-")))
+        power = folder / "power"
+        power.mkdir()
+        config = folder / "server.toml"
+        config.write_text(_CONFIG.format(name=NAME, issuer=issuer.url, site=SITE, folder=power))
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("CANTON_")}
+        environment = {**kept, "CANTON_CONFIG": str(config), "CANTON_DATABASE": url}
+        server = Process(["serve", "--json"], environment, folder / "serve.log")
+        stack.callback(server.stop)
+        yield Estate(database, issuer, folder, environment, server, server.line()["url"])

@@ -1,0 +1,67 @@
+"""The demo's power service: a folder that outlives every process."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from canton.contracts.power import Power, PowerState
+from canton.domain.errors import LeaseLost, PermanentFailure, TemporaryFailure
+from canton.drivers.demo.power import FolderPower
+
+ONE, TWO, GONE = "x1000c0s0b0n0", "x1000c0s0b0n1", "x1000c0s0b0n2"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / ONE).write_text("off\n")
+    (tmp_path / TWO).write_text("humming")
+    return tmp_path
+
+
+def ours() -> None:
+    """Nobody else may act."""
+
+
+def test_it_shows_what_the_files_say(folder: Path) -> None:
+    power: Power = FolderPower(folder)
+    seen = asyncio.run(power.states([ONE, TWO, GONE]))
+    assert (seen[ONE], seen[TWO]) == (PowerState.OFF, PowerState.UNKNOWN)
+    assert isinstance(seen[GONE], PermanentFailure)
+    assert str(folder) in seen[GONE].message
+
+
+def test_it_switches_what_it_knows_and_refuses_the_rest(folder: Path) -> None:
+    refused = asyncio.run(FolderPower(folder).switch([ONE, GONE, TWO], PowerState.ON, ours))
+    assert refused.keys() == {GONE}
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {ONE: "on", TWO: "on"}
+
+
+@pytest.mark.parametrize("name", ["../secret", "/etc/hostname", ".", ""])
+def test_no_name_leads_out_of_the_folder(folder: Path, name: str) -> None:
+    (folder.parent / "secret").write_text("on")
+    power = FolderPower(folder)
+    assert isinstance(asyncio.run(power.states([name]))[name], PermanentFailure)
+    assert asyncio.run(power.switch([name], PowerState.OFF, ours)).keys() == {name}
+    assert (folder.parent / "secret").read_text() == "on"
+
+
+def test_a_worker_that_was_replaced_stops_between_two_nodes(folder: Path) -> None:
+    left = iter([None])
+
+    def once() -> None:
+        if next(left, "gone") == "gone":
+            raise LeaseLost("taken over")
+
+    with pytest.raises(LeaseLost):
+        asyncio.run(FolderPower(folder).switch([ONE, TWO], PowerState.ON, once))
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {ONE: "on", TWO: "humming"}
+
+
+def test_a_folder_that_is_gone_may_come_back(folder: Path) -> None:
+    (folder / ONE).unlink()
+    (folder / ONE).mkdir()
+    with pytest.raises(TemporaryFailure):
+        asyncio.run(FolderPower(folder).states([ONE]))

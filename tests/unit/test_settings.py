@@ -1,0 +1,277 @@
+"""Settings: one table, four places they come from, and what is said of a mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from canton import settings, wiring
+from canton.admin.settings_reference import settings_page
+from canton.domain.errors import InvalidSetting
+from canton.setting_kinds import Address
+from canton.setting_sources import REQUIRED
+from canton.settings import TABLE, Flags, Settings, variables
+
+Write = Callable[[str], Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def to_file(text: str) -> Path:
+        path = tmp_path / "server.toml"
+        path.write_text(text)
+        return path
+
+    return to_file
+
+
+@pytest.fixture(autouse=True)
+def _no_usual_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("canton.setting_sources.FILE", tmp_path / "usual.toml")
+
+
+def load(path: Path | None = None, /, listen: str | None = None, **environment: str) -> Settings:
+    return settings.build(settings.effective(environment, Flags(config=path, listen=listen)))
+
+
+def mistakes(path: Path | None = None, /, **environment: str) -> list[str]:
+    with pytest.raises(InvalidSetting) as refused:
+        load(path, **environment)
+    found = refused.value.details["mistakes"]
+    assert isinstance(found, list)
+    assert all(mistake in refused.value.message for mistake in found)
+    return found
+
+
+def test_without_anything_it_suits_a_laptop() -> None:
+    found = load(XDG_STATE_HOME="/state")
+    assert found.database == "sqlite:////state/canton/canton.db"
+    assert found.api.listen == Address("127.0.0.1", 8700)
+    assert (found.api.body_limit, found.api.timeout, found.api.proxies) == (1 << 20, 30.0, ())
+    assert not found.embedded_issuer.enabled
+    assert (found.issuers, found.roles, found.sites) == ({}, {}, {})
+
+
+def test_a_relative_state_folder_is_ignored() -> None:
+    assert load(XDG_STATE_HOME="here").database.endswith("/.local/state/canton/canton.db")
+
+
+def test_the_flag_wins_over_the_environment_over_the_file(write: Write) -> None:
+    path = write('[api]\nlisten = "127.0.0.1:1"\n')
+    assert load(path).api.listen.port == 1
+    assert load(path, CANTON_API_LISTEN="127.0.0.1:2").api.listen.port == 2
+    assert load(path, listen="127.0.0.1:3", CANTON_API_LISTEN="127.0.0.1:2").api.listen.port == 3
+    assert load(path, CANTON_API_LISTEN="").api.listen.port == 1
+
+
+def test_the_environment_can_name_the_file(write: Write) -> None:
+    assert load(None, CANTON_CONFIG=str(write("[worker]\nlease = 20"))).worker.lease == 20
+
+
+def test_the_usual_file_is_read_if_it_is_there(tmp_path: Path) -> None:
+    (tmp_path / "usual.toml").write_text("[worker]\nlease = 21")
+    assert load().worker.lease == 21
+
+
+def test_where_each_value_came_from_is_known(write: Write) -> None:
+    path = write('# ours\n[log]\nlevel = "debug"\n')
+    flags = Flags(config=path, database="sqlite:////x.db")
+    origins = {it.key: it.origin for it in settings.effective({"CANTON_LOG_FORMAT": "json"}, flags)}
+    assert origins["database"] == "flag"
+    assert origins["log.format"] == "CANTON_LOG_FORMAT"
+    assert origins["log.level"] == f"{path} line 3"
+    assert origins["api.listen"] == "default"
+
+
+def test_a_whole_file(write: Write) -> None:
+    found = load(
+        write("""
+            database = "postgresql://canton@db/canton"
+            [api]
+            listen = "[::1]:8700"
+            body_limit = "2 MiB"
+            timeout = "1m"
+            proxies = ["10.0.0.0/8", "::1"]
+            [policy]
+            two_person = ["tenant.delete"]
+            [issuers.cscs]
+            url = "https://login.example.org/realms/hpc/"
+            audience = ["canton", "account"]
+            [[issuers.cscs.rules]]
+            claim = "groups"
+            match = "/admins"
+            role = "provider-admin"
+            [roles.switcher]
+            scope = "tenant"
+            permissions = ["node.power"]
+            [sites.alps]
+            power = "demo"
+            folder = "/srv/alps"
+            latency = 0.25
+        """)
+    )
+    assert str(found.api.listen) == "[::1]:8700"
+    assert (found.api.body_limit, found.api.timeout, found.api.proxies) == (2 << 20, 60.0, ("10.0.0.0/8", "::1"))
+    assert found.issuers["cscs"].url == "https://login.example.org/realms/hpc/"
+    assert found.issuers["cscs"].rules == ({"claim": "groups", "match": "/admins", "role": "provider-admin"},)
+    assert found.issuers["cscs"].client_id == "canton"
+    assert found.roles["switcher"].permissions == ("node.power",)
+    assert (found.sites["alps"].folder, found.sites["alps"].latency) == (Path("/srv/alps"), 0.25)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('databse = "x"', 'line 1: there is no setting "databse"; did you mean "database"?'),
+        ('[api]\n\nlistn = "x:1"', 'line 3: there is no setting "api.listn"; did you mean "api.listen"?'),
+        ("[apo]\ntimeout = 1", 'line 1: there is no setting "apo"; did you mean "api"?'),
+        ("[worker]\ndrain = 3", 'line 2: there is no setting "worker.drain"; did you mean "api.drain"?'),
+        ("[log]\nzzz = 3", 'there is no setting "log.zzz"; those there are: format, level'),
+        ('[api]\ntimeout = "soon"', 'line 2: api.timeout is "soon"; write a duration from 0.1 to 3600 seconds'),
+        ("[api]\nconcurrency = true", "api.concurrency is true; write a whole number from 1 to 10000"),
+        ('[api]\nconcurrency = "128"', 'api.concurrency is "128"; write a whole number'),
+        ('[api]\nbody_limit = "1 MB"', 'api.body_limit is "1 MB"; write a size'),
+        ('[api]\nlisten = "localhost"', 'api.listen is "localhost"; write host:port'),
+        ('[api]\nlisten = "127.0.0.1:70000"', "write host:port"),
+        ('[api]\nproxies = ["everybody"]', "write a list of addresses or networks"),
+        ('[log]\nformat = "xml"', 'log.format is "xml"; write one of auto, json, console'),
+        ("api = 3", "line 1: api is 3; it is a table, write [api]"),
+        ("[sites]\nalps = 1", "sites.alps is 1; it is a table, write [sites.alps]"),
+        ('[sites.Alps]\npower = "demo"', '"Alps" cannot be a name here; write up to 31 of a-z'),
+        ("[sites.alps]", "line 1: sites.alps.power is missing; write one of demo"),
+        (
+            '[sites.alps]\npwer = "demo"',
+            'line 2: there is no setting "sites.alps.pwer"; did you mean "sites.alps.power"?',
+        ),
+        ('[issuers.cscs]\nurl = "login"', "issuers.cscs.url is"),
+        ('[embedded_issuer]\nenabled = "yes"', "write true or false"),
+    ],
+)
+def test_a_mistake_in_the_file_names_line_and_remedy(write: Write, text: str, said: str) -> None:
+    path = write(text)
+    assert any(str(path) in mistake and said in mistake for mistake in mistakes(path))
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        ("CANTON_DATABASES", "x", "there is no environment variable CANTON_DATABASES; did you mean CANTON_DATABASE?"),
+        ("CANTON_API_LISTENS", "x", "did you mean CANTON_API_LISTEN?"),
+        ("CANTON_APILISTEN", "x", "did you mean CANTON_API_LISTEN?"),
+        ("CANTON_CONFIGS", "x", "did you mean CANTON_CONFIG?"),
+        ("CANTON_LOG_COLOUR", "x", "those there are: CANTON_LOG_FORMAT, CANTON_LOG_LEVEL"),
+        ("CANTON_SITES_ALPS_POWER", "demo", "named tables are set in the file only"),
+        ("CANTON_API_CONCURRENCY", "many", 'CANTON_API_CONCURRENCY: api.concurrency is "many"; write a whole number'),
+        ("CANTON_EMBEDDED_ISSUER_ENABLED", "1", "write true or false"),
+    ],
+)
+def test_a_mistake_in_the_environment_is_told(variable: str, value: str, said: str) -> None:
+    [mistake] = mistakes(None, **{variable: value})
+    assert said in mistake
+
+
+@pytest.mark.parametrize(
+    "name", ["CANTON_DEBUG", "CANTON_TOKEN", "CANTON_CONTEXT", "CANTON_TEST_POSTGRESQL", "CANTONMENT"]
+)
+def test_other_variables_are_nobodys_mistake(name: str) -> None:
+    load(None, **{name: "x"})
+
+
+def test_lists_and_flags_come_from_the_environment_too() -> None:
+    found = load(None, CANTON_API_PROXIES="10.0.0.1, 10.1.0.0/16", CANTON_EMBEDDED_ISSUER_ENABLED="true")
+    assert found.api.proxies == ("10.0.0.1", "10.1.0.0/16")
+    assert found.embedded_issuer.enabled
+
+
+def test_all_mistakes_are_told_at_once(write: Write) -> None:
+    path = write('[api]\nlistn = "x"\ntimeout = -1\n[log]\nlevel = "loud"\n')
+    assert len(mistakes(path, CANTON_WORKER_LEASE="long")) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[api]\ntls_key = "/k.pem"', "of api.tls_certificate and api.tls_key only one is set"),
+        ('[sites.alps]\npower = "demo"', "sites.alps has power = demo and no folder"),
+        ('[issuers.c]\nurl = "https://x"\npreset = "csm"\nrules = [{}]', "both preset and rules; keep one"),
+        ('[policy]\ntoken_ttl = "2d"\ntoken_ttl_limit = "1d"', "policy.token_ttl is longer"),
+    ],
+)
+def test_values_that_do_not_go_together_are_refused(write: Write, text: str, said: str) -> None:
+    assert said in " ".join(mistakes(write(text)))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[policy]\ntwo_person = ['tenant.delet']", 'did you mean "tenant.delete"?'),
+        ("[policy]\ntwo_person = ['tenant.read']", "no change that somebody could make"),
+        ("[roles.x]\nscope = 'tenant'\npermissions = ['node.powr']", 'did you mean "node.power"?'),
+        ("[roles.auditor]\nscope = 'tenant'\npermissions = []", "is built in"),
+        ("[sites.alps]\npower = 'demo'\nfolder = '/nowhere/at/all'", "which is no folder"),
+        ("[issuers.c]\nurl = 'http://login.example.org'", "https://"),
+        ("[issuers.c]\nurl = 'https://l'\nrules = [{claim = 'a', mach = 'b', role = 'c'}]", 'did you mean "match"?'),
+        ("[issuers.c]\nurl = 'https://l'\nrules = [{claim = 'a', match = 'b'}]", "has no role"),
+        ("[embedded_issuer]\nenabled = true", "has no users"),
+        ("[embedded_issuer]\nenabled = true\nusers = '/nowhere.toml'", "cannot read /nowhere.toml"),
+        ("[api]\ntls_key = '/nowhere.pem'\ntls_certificate = '/nowhere.pem'", "cannot read /nowhere.pem"),
+    ],
+)
+def test_a_check_finds_what_no_single_value_shows(write: Write, text: str, said: str) -> None:
+    with pytest.raises(InvalidSetting) as refused:
+        wiring.check(load(write(text)))
+    assert said in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("users", "said"),
+    [
+        ("[users.alice]\npasword = 'x'", 'did you mean "password"?'),
+        ("[users.alice]\npassword = 'x'\nroles = 'admin'", "roles must be a list of texts"),
+        ("[users.alice]\nname = 'Alice'", "has no password"),
+        ("alice = 1", "must hold tables such as [users.alice]"),
+        ("[users", "is not TOML"),
+    ],
+)
+def test_the_file_of_the_embedded_issuers_users_is_checked(write: Write, tmp_path: Path, users: str, said: str) -> None:
+    (tmp_path / "users.toml").write_text(users)
+    chosen = load(write(f"[embedded_issuer]\nenabled = true\nusers = '{tmp_path / 'users.toml'}'"))
+    with pytest.raises(InvalidSetting) as refused:
+        wiring.check(chosen)
+    assert said in refused.value.message
+
+
+def test_a_file_that_is_not_there_or_no_toml_is_refused(tmp_path: Path, write: Write) -> None:
+    with pytest.raises(InvalidSetting, match=r"cannot read the configuration .*none\.toml"):
+        load(tmp_path / "none.toml")
+    with pytest.raises(InvalidSetting, match=r"is not TOML: .*line 2"):
+        load(write("[api]\nlisten = \n"))
+
+
+def test_a_refusal_does_not_quote_a_secret(write: Write) -> None:
+    [mistake] = mistakes(write('database = ["postgresql://canton:hunter2@db/canton"]'))
+    assert "hunter2" not in mistake
+
+
+@given(st.text(max_size=40))
+def test_no_text_makes_reading_fail_otherwise(text: str) -> None:
+    for name in variables().values():
+        with suppress(InvalidSetting):
+            load(None, **{name: text})
+
+
+def test_every_setting_is_explained_and_on_the_page() -> None:
+    page = settings_page()
+    for setting in TABLE:
+        table, _, name = setting.key.rpartition(".")
+        assert setting.help
+        assert not setting.help.endswith(".")
+        assert f"| `{name}` |" in page.partition(f"`[{table.replace('*', 'NAME')}]`" if table else "At the top")[2]
+        if "*" not in setting.key:
+            assert variables()[setting.key] in page
+    assert not any(setting.default is REQUIRED for setting in TABLE if "*" not in setting.key)
