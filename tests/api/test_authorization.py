@@ -315,7 +315,12 @@ def call_absent(world: World, api: Api, method: str, path: str) -> Reply:
     body = route.body(world, world.tenant()) if route.body else None
     if body:
         body |= {
-            key: value for key, value in {"tenant": "tenant-99999", "nodes": ABSENT["xname"]}.items() if key in body
+            key: value
+            for key, value in {
+                "tenant": "tenant-99999",
+                **({"nodes": ABSENT["xname"]} if "/nodes/" in path else {}),
+            }.items()
+            if key in body
         }
     return api.call(method, path.format(**ABSENT) + route.query, body, reason="a test")
 

@@ -111,7 +111,7 @@ def test_every_wrong_row_is_named_and_nothing_is_written(alps: Api) -> None:
     assert "nearest valid form: " in told[3]
     assert told[4] == "xname: Field required"
     assert told[5].startswith("nid: ")
-    assert told[7] == "state: Input should be 'discovered', 'free' or None"
+    assert told[7].startswith("a node cannot be assigned without a tenant; ")
     assert told[8] == "colour: there is no such field"
     assert told[10] == told[11] == "x1000c0s9b0n0 stands in 2 rows; name it once"
     assert told[12] == told[13] == "nid 7 stands in 2 rows; a number is one node's"
@@ -119,6 +119,11 @@ def test_every_wrong_row_is_named_and_nothing_is_written(alps: Api) -> None:
     assert told[15] == "nid 31 is x1000c0s31b0n0's; give x1000c0s14b0n0 another"
     after = contents(alps.services.database)
     assert {name for name in before if before[name] != after[name]} == {"audit", "audit_head"}
+
+
+def test_a_row_nested_without_end_is_refused(alps: Api) -> None:
+    deep = b'{"site":"alps","nodes":[' + b"[" * 600 + b"]" * 600 + b"]}"
+    assert alps.post("/v1/nodes/import", deep).status == 400
 
 
 def test_rows_that_only_clash_are_a_conflict(alps: Api) -> None:

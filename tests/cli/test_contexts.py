@@ -109,6 +109,14 @@ class TestFile:
         assert ran.status == 2
         assert path.read_text() == text
 
+    def test_what_only_looks_like_a_context_is_not_edited(self, canton: Run, home: Path) -> None:
+        text = '[contexts.b]\nserver = """\n[contexts.a]\n"""\n'
+        path = user_file(home, text)
+        ran = canton("context", "set", "a", "--server", "https://a")
+        assert ran.status == 2
+        assert "change it by hand" in ran.err
+        assert path.read_text() == text
+
     def test_a_link_stays_a_link(self, home: Path) -> None:
         real = home / "dotfiles.toml"
         real.write_text("")

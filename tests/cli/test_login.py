@@ -78,8 +78,9 @@ def test_by_browser_with_pkce(canton: Run, issuer: Script, monkeypatch: pytest.M
     def browse(url: str) -> bool:
         query = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
         asked.update(query)
-        back = f"{query['redirect_uri']}?code=c0de&state="
-        threading.Thread(target=lambda: [_visit(f"{back}forged"), _visit(back + query["state"])], daemon=True).start()
+        visits = [f"{query['redirect_uri']}?code=evil&state=forged"]
+        visits += [f"{query['redirect_uri']}?code=c0de&state={query['state']}"]
+        threading.Thread(target=lambda: [_visit(url) for url in visits], daemon=True).start()
         return True
 
     def redeemed(request: Asked) -> Reply:

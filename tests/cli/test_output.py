@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import unicodedata
 from typing import Any
 
 import pytest
@@ -51,8 +52,21 @@ class TestRoundTrip:
 
     @given(TEXT)
     def test_nothing_a_terminal_acts_on_is_left(self, text: str) -> None:
-        assert is_harmless(harmless(text))
-        assert is_harmless(json_escaped(text))
+        assert not {char for char in harmless(text) + json_escaped(text) if acts(char)}
+
+
+def test_every_control_is_known() -> None:
+    known = {char for char in map(chr, range(0x110000)) if acts(char)}
+    assert {char for char in known if is_harmless(char)} == set()
+
+
+def acts(char: str) -> bool:
+    """By what Unicode says of it: controls, ends of lines, half characters, and what turns the direction of writing."""
+    turns = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+    if char in "\t\n":
+        return False
+    by_kind = unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") or unicodedata.bidirectional(char) in turns
+    return by_kind or char in "\u200e\u200f\u061c"
 
 
 def test_letters_stay_letters() -> None:

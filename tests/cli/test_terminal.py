@@ -157,6 +157,19 @@ class TestWork:
         assert "op_1 goes on. Follow it again with: canton operation follow op_1" in shell.shown
         assert [line for line in script.lines() if line.startswith("POST")] == ["POST /v1/nodes/power"]
 
+    @pytest.mark.usefixtures("gate")
+    @pytest.mark.parametrize("arguments", [("wait", "op_1"), ("follow", "op_1", "-o", "json")])
+    def test_ctrl_c_lets_go_however_it_is_followed(
+        self, terminal: Open, script: Script, arguments: tuple[str, ...]
+    ) -> None:
+        shell = terminal("operation", *arguments)
+        deadline = time.monotonic() + 20
+        while len(script.asked) < 2 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        shell.process.send_signal(signal.SIGINT)
+        assert shell.end() == 130
+        assert "Follow it again with: canton operation follow op_1" in shell.shown
+
     def test_switching_off_shows_the_plan_and_takes_the_tenant_s_name(
         self, terminal: Open, script: Script, gate: threading.Event
     ) -> None:

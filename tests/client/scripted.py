@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -82,13 +83,15 @@ def items(*rows: Any, after: str | None = None) -> Reply:
 
 
 @contextmanager
-def serving(script: Script) -> Iterator[Script]:
+def serving(script: Script, tls: ssl.SSLContext | None = None) -> Iterator[Script]:
     """The script behind a port of loopback."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(script))
     server.daemon_threads = True
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
-    script.url = f"http://127.0.0.1:{server.server_port}"
+    script.url = f"http{'s' if tls else ''}://127.0.0.1:{server.server_port}"
     try:
         yield script
     finally:

@@ -39,6 +39,14 @@ class TestParser:
         found = [message for piece in pieces for message in parser.feed(piece)]
         assert found == [Message(kind, "\n".join(lines), identity) for kind, lines, identity in told]
 
+    @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+    def test_every_place_to_cut(self, end: str) -> None:
+        content = (written("e", ["x", "y"], "1", end) + written("f", ["ü"], "2", end)).encode()
+        for cut in range(len(content)):
+            parser = Parser()
+            found = [message for piece in (content[:cut], content[cut:], b":\n") for message in parser.feed(piece)]
+            assert found == [Message("e", "x\ny", "1"), Message("f", "ü", "2")]
+
     @given(st.binary(max_size=200), st.integers(0, 200))
     def test_takes_anything(self, content: bytes, cut: int) -> None:
         whole, halves = Parser(), Parser()

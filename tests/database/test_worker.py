@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import json
+import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -12,16 +15,18 @@ from typing import Any, cast
 
 import pytest
 import sqlalchemy as sa
+import structlog
 from sqlalchemy import event
 
+from canton import telemetry
 from canton.domain.data import JsonObject
-from canton.domain.errors import PermanentFailure, UnknownStepKind
+from canton.domain.errors import DatabaseUnavailable, PermanentFailure, UnknownStepKind
 from canton.domain.lifecycle import NodeEvent, NodeState
 from canton.domain.operation import OperationState, StepState
 from canton.operations.kinds import Call, Pace, register
 from canton.operations.plan import Move, Step
 from canton.operations.worker import Worker
-from canton.store import audit, outbox, schema
+from canton.store import audit, outbox, schema, workers
 from canton.store.database import Database
 from canton.store.database import now as database_now
 from machine import (
@@ -570,3 +575,89 @@ def test_a_worker_that_replaces_itself_keeps_the_new_lease(database: Database) -
         assert operation(database, identity).state is Op.DONE
 
     asyncio.run(scenario())
+
+
+def test_a_defect_while_renewing_is_logged_and_the_next_renewal_comes(
+    database: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    beat, beats = workers.beat, Counter[str]()
+
+    def failing(*arguments: Any) -> None:
+        beats["all"] += 1
+        if beats["all"] == 1:
+            raise RuntimeError("a defect")
+        beat(*arguments)
+
+    monkeypatch.setattr(workers, "beat", failing)
+
+    async def scenario() -> None:
+        async with working(database, SetValue(Machine()), lease=0.3):
+            await until(lambda: beats["all"] >= 3)
+
+    asyncio.run(scenario())
+    assert "cannot renew leases because of a defect" in caplog.text
+
+
+class Bell:
+    """A doorbell that breaks."""
+
+    def __init__(self, failure: BaseException) -> None:
+        self.failure = failure
+        self.closed = 0
+
+    def wait(self, seconds: float) -> bool:  # noqa: ARG002
+        raise self.failure
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+@pytest.mark.parametrize("failure", [RuntimeError("a defect"), DatabaseUnavailable("cut")], ids=["defect", "cut"])
+def test_the_doorbell_is_closed_on_every_way_out(
+    database: Database, monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    bells: list[Bell] = []
+
+    def listen(_: Database) -> Bell:
+        bells.append(Bell(failure))
+        return bells[-1]
+
+    monkeypatch.setattr("canton.operations.worker.listen", listen)
+
+    async def scenario() -> None:
+        worker = Worker(database, register(SetValue(Machine())))
+        stop = asyncio.Event()
+        running = asyncio.create_task(worker.run(stop))
+        await until(lambda: len(bells) > 1 or running.done())
+        stop.set()
+        await asyncio.wait([running])
+        assert isinstance(running.exception(), RuntimeError) is isinstance(failure, RuntimeError)
+
+    asyncio.run(scenario())
+    assert [bell.closed for bell in bells] == [1] * len(bells)
+
+
+def test_what_is_logged_while_an_operation_is_driven_carries_its_id(database: Database) -> None:
+    class Loud(SetValue):
+        async def act(self, calls: Sequence[Call]) -> Any:
+            await asyncio.to_thread(logging.getLogger("canton.test").warning, "acting")
+            return await super().act(calls)
+
+    root, stream = logging.getLogger(), io.StringIO()
+    handlers, level = root.handlers[:], root.level
+    telemetry.set_up("json", "info", stream)
+    try:
+
+        async def scenario() -> list[str]:
+            made = [order(database, plan_of(set_value(1, target))) for target in ("a", "b")]
+            async with working(database, Loud(Machine())):
+                await rested(database, *made)
+            return made
+
+        made = asyncio.run(scenario())
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
+        structlog.reset_defaults()
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert sorted(line["operation"] for line in lines if line["event"] == "acting") == sorted(made)

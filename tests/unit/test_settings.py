@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -275,3 +276,9 @@ def test_every_setting_is_explained_and_on_the_page() -> None:
         if "*" not in setting.key:
             assert variables()[setting.key] in page
     assert not any(setting.default is REQUIRED for setting in TABLE if "*" not in setting.key)
+
+
+def test_the_configuration_in_the_manual_is_one(write: Write) -> None:
+    manual = Path(__file__).parents[2] / "docs" / "howto" / "run-a-server.md"
+    [example] = re.findall(r"^```toml\n(.*?)^```$", manual.read_text(), re.MULTILINE | re.DOTALL)
+    assert load(write(example)).policy.two_person == ("tenant.delete",)

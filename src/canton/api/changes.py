@@ -297,7 +297,7 @@ def _reason(given: str | None) -> str:
 
 def _body(raw: bytes) -> Json:
     try:
-        found: Json = json.loads(raw) if raw else None
-    except ValueError as error:
-        raise InvalidRequest("the body is not JSON; send valid JSON in UTF-8") from error
-    return storable(found)
+        return storable(json.loads(raw)) if raw else None
+    except (ValueError, TypeError, RecursionError) as error:
+        # Python's own reader takes NaN, which JSON does not have, and nests deeper than can be written again.
+        raise InvalidRequest("the body is not JSON, or nested too deep; send valid JSON in UTF-8") from error

@@ -60,6 +60,7 @@ _PROBLEMS = {
     503: "Something does not answer now; try again.",
 }
 _OF_READS = (400, 401, 404, 431, 503)
+_PLACE = {"Location": {"description": "Where it is.", "schema": {"type": "string"}}}
 _TAG = {"ETag": {"description": "The version, for If-Match.", "schema": {"type": "string"}}}
 
 
@@ -73,6 +74,8 @@ def answers(
         expected["model"] = model
     if tagged:
         expected["headers"] = _TAG
+    elif status in (201, 202):
+        expected["headers"] = _PLACE
     found: dict[int | str, dict[str, Any]] = {status: expected}
     if tagged:
         found[304] = {"description": "The caller has this version already."}

@@ -25,6 +25,8 @@ def describe(app: FastAPI) -> Callable[[], dict[str, Any]]:
             )
             schemas = spec["components"]["schemas"]
             schemas["Problem"] = Problem.model_json_schema(ref_template=PROBLEM.replace("Problem", "{model}"))
+            # What it refers to belongs beside it: the references say so.
+            schemas |= schemas["Problem"].pop("$defs", {})
             for unused in ("HTTPValidationError", "ValidationError"):
                 schemas.pop(unused, None)
             _allow_sparse_items(schemas)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import logging
+import re
 from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
@@ -144,10 +145,19 @@ def _wrong(found: Any) -> Iterator[dict[str, Json]]:
 def _from_http(request: Request, error: HTTPException) -> CantonError:
     where = f"{request.method} {request.url.path}"
     if error.status_code == 405:
-        allowed = (error.headers or {}).get("Allow", "")
+        allowed = _offered(request) or (error.headers or {}).get("Allow", "")
         return MethodNotAllowed(f"{where} is not offered; this address takes {allowed}", allowed=allowed)
     if error.status_code == 415:
         return WrongMediaType(f"{where} takes JSON; send Content-Type: application/json")
     if error.status_code == 400:
         return InvalidRequest(f"{where} could not be read: {error.detail}; send valid JSON in UTF-8")
     return NoSuchRoute(f"there is nothing at {request.url.path}; GET /openapi.json lists what there is")
+
+
+def _offered(request: Request) -> str:
+    """Every method of this address; the router itself tells only those of the first route that it found."""
+    paths = request.app.openapi()["paths"]
+    for path in sorted(paths, key=lambda each: each.count("{")):
+        if re.fullmatch(re.sub(r"\{[^}]*\}", "[^/]+", path), request.url.path):
+            return ", ".join(method.upper() for method in paths[path])
+    return ""

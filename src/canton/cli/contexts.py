@@ -182,9 +182,16 @@ def _save(
         known = wanted.setdefault("contexts", {})
         known[name] = None if keys is None else {**known.get(name, {}), **keys}
     text = "".join(f"{line}\n" for line in lines)
-    if _without_none(parse(text, path)) != _without_none(wanted):
+    if not _says(text, wanted, path):
         raise InvalidSetting(f"{path} is laid out in a way that this command cannot edit; change it by hand")
     _replace(path, text)
+
+
+def _says(text: str, wanted: Mapping[str, Any], path: Path) -> bool:
+    try:
+        return _without_none(parse(text, path)) == _without_none(wanted)
+    except InvalidSetting:
+        return False
 
 
 def _without_none(told: Mapping[str, Any]) -> dict[str, Any]:

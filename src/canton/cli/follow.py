@@ -70,15 +70,21 @@ def finish(session: Session, show: Show, work: Work, started: Operation, wanted:
 def follow(session: Session, operation: str, timeout: float | None) -> Operation:
     """The operation once it rests, with its progress shown on the way."""
     last: Operation | None = None
+    with detaching(operation), _progress() as tell:
+        for last in session.client.operations.follow(operation, timeout=timeout):
+            tell(last)
+    assert last is not None  # noqa: S101 (following gives at least what there is)
+    return last
+
+
+@contextmanager
+def detaching(operation: str) -> Iterator[None]:
+    """Ctrl-C ends the watching and not the work, and says so."""
     try:
-        with _progress() as tell:
-            for last in session.client.operations.follow(operation, timeout=timeout):
-                tell(last)
+        yield
     except KeyboardInterrupt:
         say(f"canton: detached; {operation} goes on. Follow it again with: canton operation follow {operation}")
         raise click.exceptions.Exit(INTERRUPTED) from None
-    assert last is not None  # noqa: S101 (following gives at least what there is)
-    return last
 
 
 def conclude(session: Session, show: Show, ended: Operation, wanted: Iterable[str] = ("done",)) -> None:

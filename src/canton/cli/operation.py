@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from canton.cli.change import carry_out, confirm, tell
-from canton.cli.follow import conclude, finish, follow
+from canton.cli.follow import conclude, detaching, finish, follow
 from canton.cli.options import (
     Changing,
     Duration,
@@ -101,8 +101,9 @@ def _follow_in_json(session: Session, operation: str, timeout: float | None) -> 
     from canton.cli.output import as_json  # noqa: PLC0415
 
     last: Operation | None = None
-    for last in session.client.operations.follow(operation, timeout=timeout):
-        write(as_json(last) + "\n")
+    with detaching(operation):
+        for last in session.client.operations.follow(operation, timeout=timeout):
+            write(as_json(last) + "\n")
     if last is None or last["state"] != "done" or last["steps"]["failed"]:
         partial = last is not None and last["steps"]["failed"] and last["steps"]["done"]
         raise click.exceptions.Exit(7 if partial else 1)
@@ -115,7 +116,9 @@ def _follow_in_json(session: Session, operation: str, timeout: float | None) -> 
 @connected
 def wait_for_operation(session: Session, show: Show, operation: str, timeout: float | None) -> None:
     """Wait, without progress, until an operation rests."""
-    conclude(session, show, session.client.operations.wait(operation, timeout))
+    with detaching(operation):
+        ended = session.client.operations.wait(operation, timeout)
+    conclude(session, show, ended)
 
 
 def _intervention(verb: str, wanted: tuple[str, ...], text: str, *, ask: bool) -> None:

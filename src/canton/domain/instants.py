@@ -22,7 +22,7 @@ def to_text(instant: int) -> str:
 def from_text(text: str) -> int:
     if _TEXT.fullmatch(text):
         try:
-            return (datetime.fromisoformat(text.upper()) - EPOCH) // MICROSECOND
+            return (datetime.fromisoformat(text.upper()).astimezone(UTC) - EPOCH) // MICROSECOND
         except (ValueError, OverflowError):
             pass
     raise InvalidRequest(f'"{text}" is not an instant; write it as 2026-11-15T23:07:21Z', found=text)

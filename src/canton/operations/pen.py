@@ -17,7 +17,7 @@ from canton.domain.data import JsonObject
 from canton.domain.errors import LeaseLost
 from canton.domain.operation import StepState
 from canton.operations.lease import Lease, uptime
-from canton.store import journal, leases, outbox
+from canton.store import journal, leases, nodes, outbox
 from canton.store.journal import StepRow
 
 T = TypeVar("T")
@@ -86,10 +86,18 @@ class Pen:
         held = leases.hold(connection, self._lease.operation, self._lease.fence)
         if rows:
             journal.save(connection, self._lease.operation, rows)
+            _tell_lists(connection, rows)
         # What came of the steps is told before what came of the operation.
         last = also(connection, held) if also is not None else ()
         outbox.append(connection, self._stream, [*events, *last])
         return held
+
+
+def _tell_lists(connection: Connection, rows: Sequence[StepRow]) -> None:
+    """What a step saw of a node's power is also what lists show of it."""
+    seen = {row.target: str(row.evidence["power"]) for row in rows if row.evidence and "power" in row.evidence}
+    if seen:
+        nodes.observe(connection, seen)
 
 
 def _step_event(operation_id: str, row: StepRow) -> outbox.Event:

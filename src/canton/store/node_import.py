@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -12,7 +13,7 @@ from sqlalchemy.engine import Connection, Row
 
 from canton.domain.lifecycle import NodeState
 from canton.domain.node import Node
-from canton.store import nodes
+from canton.store import nodes, quotas, tenants
 from canton.store.database import now
 from canton.store.schema import node, node_observation, site
 
@@ -30,6 +31,8 @@ class Line:
     power: str | None
     state: NodeState
     """Of a node that is new; what was decided about one that is known stays."""
+    tenant: str | None = None
+    """Whose a new node is already; of one that is known, only what is so may be said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,8 @@ def lock(connection: Connection) -> None:
 
 def compare(connection: Connection, where: str, lines: Sequence[Line]) -> Comparison:
     known = _known(connection, lines)
-    found = Comparison([], [], [], list(_clashes(known, where, lines)))
+    clashes = [*_clashes(known, where, lines), *_misplaced(connection, known, lines)]
+    found = Comparison([], [], [], clashes)
     for line in lines:
         row = known.get(line.xname)
         if row is None:
@@ -68,7 +72,8 @@ def carry_out(connection: Connection, where: str, found: Comparison) -> None:
     for chunk in _chunks([line.xname for line in moved if line.nid is not None]):
         connection.execute(sa.update(node).where(node.c.xname.in_(chunk)).values(nid=None))
     if found.added:
-        new = [Node(line.xname, line.nid, line.state, None, 1) for line in found.added]
+        _require_room(connection, found.added)
+        new = [Node(line.xname, line.nid, line.state, line.tenant, 1) for line in found.added]
         nodes.add(connection, new, where)
     _move(connection, where, moved, {line.xname: known[line.xname].nid for line in moved})
     _observe(connection, [line for line in (*found.added, *found.changed) if line.power is not None])
@@ -96,7 +101,7 @@ def _observe(connection: Connection, lines: Sequence[Line]) -> None:
 
 def _known(connection: Connection, lines: Sequence[Line]) -> dict[str, Row[Any]]:
     """Every node that has a name or a number of the import's."""
-    query = sa.select(node.c.xname, node.c.nid, node.c.site, node_observation.c.power).outerjoin(
+    query = sa.select(node.c.xname, node.c.nid, node.c.site, node.c.tenant, node_observation.c.power).outerjoin(
         node_observation, node_observation.c.xname == node.c.xname
     )
     found: dict[str, Row[Any]] = {}
@@ -119,6 +124,28 @@ def _clashes(known: Mapping[str, Row[Any]], where: str, lines: Sequence[Line]) -
         holder = holders.get(line.nid) if line.nid is not None else None
         if holder not in (None, line.xname):
             yield line.number, f"nid {line.nid} is {holder}'s; give {line.xname} another"
+
+
+def _misplaced(
+    connection: Connection, known: Mapping[str, Row[Any]], lines: Sequence[Line]
+) -> Iterator[tuple[int, str]]:
+    named = {line.tenant for line in lines if line.tenant is not None}
+    there = {name for name in named if tenants.state(connection, name) is not None}
+    for line in lines:
+        if line.tenant is None:
+            continue
+        if line.tenant not in there:
+            yield line.number, f'there is no tenant "{line.tenant}"; create it first'
+        elif line.xname in known and known[line.xname].tenant != line.tenant:
+            owner = known[line.xname].tenant
+            whose = f"{owner}'s" if owner else "nobody's"
+            yield line.number, f"{line.xname} is {whose}; a node that Canton knows changes hands by a handover only"
+
+
+def _require_room(connection: Connection, added: Sequence[Line]) -> None:
+    for name, count in sorted(Counter(line.tenant for line in added if line.tenant is not None).items()):
+        tenants.lock(connection, name)
+        quotas.require_room(connection, name, "nodes", count)
 
 
 def _moves(row: Row[Any], where: str, line: Line) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -15,6 +15,7 @@ from canton.domain.node import Node
 from canton.domain.nodeset import fold
 from canton.store.database import now
 from canton.store.listing import Slice, Visible, Window, fetch, visible_to
+from canton.store.prepared import Prepared
 from canton.store.schema import claim, node, node_observation
 
 SORTS = {"xname": node.c.place, "changed_at": node.c.changed_at}
@@ -43,6 +44,20 @@ class Wanted:
 
 
 _NODE = sa.select(node.c.xname, node.c.nid, node.c.state, node.c.tenant, node.c.version).order_by(node.c.xname)
+_OF = sa.bindparam("of", type_=sa.String)
+_POWER = sa.bindparam("seen", type_=sa.String)
+_SEE_AGAIN = Prepared(
+    sa.update(node_observation).where(node_observation.c.xname == _OF).values(power=_POWER, seen_at=now())
+)
+_SEE_FIRST = Prepared(
+    sa.insert(node_observation).from_select(
+        ["xname", "power", "seen_at"],
+        sa.select(node.c.xname, sa.cast(_POWER, sa.String), now()).where(
+            node.c.xname == _OF,
+            ~sa.exists().where(node_observation.c.xname == _OF),
+        ),
+    )
+)
 _SEEN = (
     sa.select(
         node.c.xname,
@@ -140,10 +155,11 @@ def put(connection: Connection, xname: str, state: NodeState, tenant: str | None
     )
 
 
-def observe(connection: Connection, xname: str, power: str | None) -> None:
-    """Record what was seen; intent and its version stay as they are."""
-    connection.execute(sa.delete(node_observation).where(node_observation.c.xname == xname))
-    connection.execute(sa.insert(node_observation).values(xname=xname, power=power, seen_at=now()))
+def observe(connection: Connection, power: Mapping[str, str | None]) -> None:
+    """Record what was seen of these nodes; intent and its version stay as they are. Others than nodes are left out."""
+    rows = [{"of": xname, "seen": state} for xname, state in sorted(power.items())]
+    _SEE_AGAIN.execute_each(connection, rows)
+    _SEE_FIRST.execute_each(connection, rows)
 
 
 def observations(connection: Connection, xnames: Sequence[str]) -> dict[str, Observation]:

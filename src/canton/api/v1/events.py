@@ -55,7 +55,8 @@ def _wanted(
         str | None, Query(max_length=LONGEST, description="An event's id, `next` of the page before, or `start`.")
     ] = None,
     last_event_id: Annotated[
-        str | None, Header(max_length=LONGEST, description="Where a stream broke off; goes before `after`.")
+        str | None,
+        Header(alias="Last-Event-ID", max_length=LONGEST, description="Where a stream broke off; goes before `after`."),
     ] = None,
 ) -> Wanted:
     first = None if _is_live(request) else START

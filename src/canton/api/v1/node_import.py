@@ -16,8 +16,8 @@ from canton.api.changes import Change, Done, On, change
 from canton.api.documents import Body, Name, answers
 from canton.domain import xname
 from canton.domain.data import Json
-from canton.domain.errors import Conflict, InvalidRequest, InvalidXname
-from canton.domain.lifecycle import NodeState
+from canton.domain.errors import Conflict, Invalid, InvalidRequest, InvalidXname
+from canton.domain.lifecycle import NodeState, must_have_tenant
 from canton.domain.nodeset import fold
 from canton.domain.xname import XnameType
 from canton.operations.endings import Because
@@ -36,7 +36,10 @@ class NewNode(Body):
     xname: Annotated[str, Field(max_length=64)]
     nid: Annotated[int | None, Field(ge=0, lt=2**31)] = None
     power: Literal["on", "off", "unknown", None] = None
-    state: Literal["discovered", "free", None] = None
+    state: Literal["discovered", "free", "assigned", None] = None
+    tenant: Annotated[
+        Name | None, Field(description="Whose a node that Canton has never seen is already; it is then assigned.")
+    ] = None
 
 
 class NodeImport(Body):
@@ -62,7 +65,10 @@ def import_nodes(
     change: Annotated[Change, Depends(change("node.import"))],
     dry_run: Annotated[bool, Query(description="Only say what it would do.")] = False,
 ) -> Response:
-    """Add nodes to a site, and set numbers and what was seen of those that are known."""
+    """Add nodes to a site, and set numbers and what was seen of those that are known.
+
+    A node that is new may be said to be a tenant's already: whoever imports it vouches for that.
+    """
     lines, wrong = _read(wanted.nodes)
     on = On(None)
     if dry_run:
@@ -117,7 +123,7 @@ def _read(rows: Sequence[Any]) -> tuple[list[Line], list[Wrong]]:
             lines.append(_line(number, NewNode.model_validate(row)))
         except ValidationError as error:
             wrong += [(number, what) for what in _mistakes(error)]
-        except InvalidXname as error:
+        except Invalid as error:
             wrong.append((number, error.message))
     return lines, [*wrong, *_doubles(lines)]
 
@@ -131,7 +137,17 @@ def _line(number: int, row: NewNode) -> Line:
         raise InvalidXname(f"{first}; {last}") from error
     if place.type is not XnameType.NODE:
         raise InvalidXname(f"{place} is a {place.type}, not a node; a node is written as x1000c0s0b0n0")
-    return Line(number, str(place), row.nid, row.power, NodeState(row.state or NodeState.DISCOVERED))
+    return Line(number, str(place), row.nid, row.power, _state(row), row.tenant)
+
+
+def _state(row: NewNode) -> NodeState:
+    owned = row.tenant is not None
+    if row.state is None:
+        return NodeState.ASSIGNED if owned else NodeState.DISCOVERED
+    if must_have_tenant(NodeState(row.state)) != owned:
+        said = f"{row.state} with tenant {row.tenant}" if owned else f"{row.state} without a tenant"
+        raise InvalidRequest(f"a node cannot be {said}; write the state assigned and the tenant, or neither")
+    return NodeState(row.state)
 
 
 def _mistakes(error: ValidationError) -> Iterator[str]:
