@@ -1,7 +1,8 @@
 """What a request costs, on one kept connection to an idle server.
 
 The client's time holds everything: its own work, loopback, the server. The server's own is taken from its metrics,
-before and after. Foreign and absent objects are asked for in turn, so that a busy moment falls on both alike.
+before and after; of several rounds the least is kept: on a shared machine the others hold somebody else's work.
+Foreign and absent objects are asked for in turn, so that a busy moment falls on both alike.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ BUDGET = 15.0
 APART = 1.2
 WARM = 20
 TAKES = 200
+ROUNDS = 10
 PAIRS = 400
 GZIP = {"Accept-Encoding": "gzip"}
 
@@ -39,19 +41,27 @@ def run(places: Sequence[Place]) -> Iterator[Row]:
 def _lists(name: str, line: Line) -> Iterator[Row]:
     path = f"/v1/nodes?limit={PAGE}"
     _take(line, path, WARM)
-    before = _served(line, "nodes")
-    seen = _take(line, path, TAKES)
-    after = _served(line, "nodes")
-    server = (after[0] - before[0]) / (after[1] - before[1]) * 1000
+    rounds = [_round(line, path) for _ in range(ROUNDS)]
+    server = min(mean for mean, _ in rounds)
+    seen = [each for _, taken in rounds for each in taken]
     size = len(line.get(path))
     what = f"{name}: list {PAGE:,} of {NODES:,} nodes"
-    yield Row(f"{what}, server side", server, "ms", BUDGET, f"mean of {TAKES}, by the server's own metrics")
+    note = f"by the server's own metrics; least of {ROUNDS} means of {TAKES // ROUNDS}"
+    yield Row(f"{what}, server side", server, "ms", BUDGET, note)
     yield Row(f"{what}, as the client sees it", median(seen), "ms", note=_least(seen, f"{size:,} bytes"))
     zipped = _take(line, path, TAKES // 4, headers=GZIP)
     size = len(line.get(path, **GZIP))
     yield Row(f"{what}, compressed", median(zipped), "ms", note=_least(zipped, f"{size:,} bytes"))
     one = _take(line, f"/v1/nodes?limit={PAGE}&tenant=psi", TAKES // 4)
     yield Row(f"{name}: list nodes of a tenant that has none", median(one), "ms", note=_least(one))
+
+
+def _round(line: Line, path: str) -> tuple[float, list[float]]:
+    """What the server says it took on average, and what was seen of each."""
+    before = _served(line, "nodes")
+    seen = _take(line, path, TAKES // ROUNDS)
+    after = _served(line, "nodes")
+    return (after[0] - before[0]) / (after[1] - before[1]) * 1000, seen
 
 
 def _objects(name: str, line: Line) -> Iterator[Row]:

@@ -29,8 +29,9 @@ def test_it_shows_what_the_files_say(folder: Path) -> None:
     power: Power = FolderPower(folder)
     seen = asyncio.run(power.states([ONE, TWO, GONE]))
     assert (seen[ONE], seen[TWO]) == (PowerState.OFF, PowerState.UNKNOWN)
-    assert isinstance(seen[GONE], PermanentFailure)
-    assert str(folder) in seen[GONE].message
+    unknown = seen[GONE]
+    assert isinstance(unknown, PermanentFailure)
+    assert str(folder) in unknown.message
 
 
 def test_it_switches_what_it_knows_and_refuses_the_rest(folder: Path) -> None:

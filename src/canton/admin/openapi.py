@@ -1,8 +1,8 @@
 """``docs/reference/openapi.json``: what the code says, with examples that a real server gave.
 
 ``WALK`` is played against the application, in this process, on an empty database with a clock of its own; each answer
-becomes the example of its route and status. What would differ from run to run (identifiers, hashes, secrets) is
-replaced by stand-ins in the order of their appearance, so that the file changes only when the API does.
+becomes the example of its route and status. What would differ from run to run (identifiers, hashes, secrets, instants)
+is replaced by stand-ins in the order of their appearance, so that the file changes only when the API does.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -22,21 +22,26 @@ from urllib.parse import quote
 from fastapi import FastAPI
 
 from canton import settings
-from canton.admin.openapi_walk import ISSUER, OPERATOR, STRANGER, WALK, Ask
+from canton.admin.openapi_walk import COLLEAGUE, ISSUER, OPERATOR, PROVIDER, STRANGER, WALK, WORK, Ask
 from canton.api.app import create_app
 from canton.api.hub import Hub
 from canton.api.services import Services
 from canton.contracts.identity import ClaimBinding, Identity
 from canton.domain.errors import TokenInvalid
+from canton.domain.instants import to_text
+from canton.domain.operation import DRIVEN
+from canton.operations.kinds import register
+from canton.operations.steps.set_power import SetPower
+from canton.operations.worker import Worker
 from canton.policy.roles import BUILTIN
-from canton.store import migrate
-from canton.store.database import SECOND, open_database
+from canton.store import census, migrate
+from canton.store.database import SECOND, Database, open_database
 
 # 2026-11-15T12:00:00Z
 NOON = 1_794_830_400 * SECOND
 _VARYING = re.compile(
     r"canton_tk_[0-9a-f]{28}_[\w-]{43}|\b(?P<kind>op|bd|sa|tk|ap)_[0-9a-f]{28}\b|sha256:[0-9a-f]{64}"
-    r"|(?<=\"request\":\")[0-9a-f]{16,40}"
+    r"|(?<=\"request\":\")[0-9a-f]{16,40}|\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z"
 )
 
 
@@ -44,7 +49,8 @@ class KnownPeople:
     """Takes the names of the walk's people for tokens."""
 
     def verify(self, token: str) -> Identity:
-        bound = {"provider": ("provider-admin", None), OPERATOR: ("tenant-operator", "psi"), STRANGER: None}
+        admin = ("provider-admin", None)
+        bound = {PROVIDER: admin, COLLEAGUE: admin, OPERATOR: ("tenant-operator", "psi"), STRANGER: None}
         if token not in bound:
             raise TokenInvalid("the token's signature is wrong; log in again")
         role = bound[token]
@@ -72,18 +78,35 @@ def application() -> Iterator[FastAPI]:
         try:
             migrate.upgrade(database)
             configured = settings.load({}, f"sqlite:///{folder}/canton.db")
-            hub = Hub(database)
-            yield create_app(Services(database, KnownPeople(), BUILTIN, configured, hub, lambda: NOON))
+            two = replace(configured, policy=replace(configured.policy, two_person=("tenant.delete",)))
+            yield create_app(Services(database, KnownPeople(), BUILTIN, two, Hub(database), lambda: NOON))
         finally:
             database.close()
 
 
-async def call(app: FastAPI, ask: Ask, path: str) -> Reply:
+async def work(database: Database) -> None:
+    """Let a worker that knows no site drive what is open until it rests: everything needs attention."""
+    worker = Worker(database, register(SetPower({})))
+    stop = asyncio.Event()
+    running = asyncio.create_task(worker.run(stop))
+    for _ in range(600):
+        await asyncio.sleep(0.05)
+        with database.read() as connection:
+            driven = census.take(connection, 60).open_operations
+        if not any(driven.get(state) for state in DRIVEN):
+            break
+    stop.set()
+    await running
+
+
+async def call(app: FastAPI, ask: Ask, path: str, approval: str | None) -> Reply:
     """One request, without a network in between."""
     plain, _, query = path.partition("?")
-    headers = {"content-type": "application/json", "canton-reason": quote(ask.reason), "x-request-id": "r-1"}
+    headers = {"content-type": "application/json", "canton-reason": quote(ask.reason)}
     if ask.who is not None:
         headers["authorization"] = f"Bearer {ask.who}"
+    if approval is not None:
+        headers["canton-approval"] = approval
     scope = {
         "type": "http",
         "asgi": {"version": "3.0"},
@@ -120,14 +143,23 @@ async def play(app: FastAPI) -> list[tuple[str, str, Reply]]:
     kept: dict[str, str] = {}
     found = []
     for ask in WALK:
+        if ask.method == WORK:
+            await work(app.state.services.database)
+            continue
         path = ask.path.format(**kept)
-        reply = await call(app, ask, path)
+        reply = await call(app, ask, path, ask.approval and ask.approval.format(**kept))
         if reply.status != ask.status:
             raise SystemExit(f"{ask.method} {path} answered {reply.status}, not {ask.status}: {reply.body.decode()}")
         if ask.keep:
-            kept[ask.keep] = str(reply.document[ask.keep_field])
+            kept[ask.keep] = str(_field(reply.document, ask.keep_field))
         found.append((ask.method.lower(), path, reply))
     return found
+
+
+def _field(document: Any, path: str) -> Any:
+    for name in path.split("."):
+        document = document[name]
+    return document
 
 
 def route_of(spec: Mapping[str, Any], method: str, path: str) -> str:
@@ -144,20 +176,23 @@ def stand_ins() -> Callable[[str], str]:
     """The same stand-in for the same text, numbered by appearance within its kind."""
     known: dict[str, str] = {}
 
-    def replace(found: re.Match[str]) -> str:
-        text = found[0]
-        if text not in known:
-            number = len(known) + 1
-            kind = found["kind"]
-            if kind:
-                known[text] = f"{kind}_019a8d{number:022x}"
-            elif text.startswith("sha256:"):
-                known[text] = f"sha256:{number:064x}"
-            else:
-                known[text] = f"canton_tk_019a8d{number:022x}_{'x' * 43}" if text.startswith("canton_") else "r-1"
-        return known[text]
+    def put(found: re.Match[str]) -> str:
+        if found[0] not in known:
+            known[found[0]] = _stand_in(found, len(known) + 1)
+        return known[found[0]]
 
-    return lambda text: _VARYING.sub(replace, text)
+    return lambda text: _VARYING.sub(put, text)
+
+
+def _stand_in(found: re.Match[str], number: int) -> str:
+    text = found[0]
+    if found["kind"]:
+        return f"{found['kind']}_019a8d{number:022x}"
+    if text.startswith("sha256:"):
+        return f"sha256:{number:064x}"
+    if text.startswith("canton_"):
+        return f"canton_tk_019a8d{number:022x}_{'x' * 43}"
+    return to_text(NOON + number * SECOND) if text.endswith("Z") else "r-1"
 
 
 def document() -> str:
@@ -184,8 +219,8 @@ def missing_examples(spec: Mapping[str, Any]) -> list[str]:
         for method, route in methods.items()
         for status, told in route["responses"].items()
         if status.startswith("2")
-        for content in told.get("content", {}).values()
-        if "example" not in content and content.get("schema")
+        for media, content in told.get("content", {}).items()
+        if media == "application/json" and "example" not in content
     ]
 
 

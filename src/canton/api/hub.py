@@ -103,7 +103,8 @@ class Hub:
     def close(self) -> None:
         self.drain()
         self._rest()
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        # A look that is under way has a connection: whoever closes the database next must find it given back.
+        self._threads.shutdown(wait=True, cancel_futures=True)
 
     @property
     def end(self) -> int:

@@ -35,6 +35,8 @@ def describe(app: FastAPI) -> Callable[[], dict[str, Any]]:
                 operation["responses"].pop("422", None)
                 for parameter in operation.get("parameters", ()):
                     parameter["schema"] = _present(parameter["schema"])
+                    # What a list can be filtered by needs no words of its own, unless it has them.
+                    parameter.setdefault("description", f"Only those with this {parameter['name']}.")
             app.openapi_schema = spec
         return app.openapi_schema
 
