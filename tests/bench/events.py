@@ -63,7 +63,7 @@ async def _many(name: str, standing: Estate) -> list[Row]:
     readers.leave()
     late = [came - sent[n] for reader in joined for n, came in reader.came.items()]
     count = len(sent)
-    wrong = sum(_wrong(reader.numbers, count) for reader in joined)
+    wrong = sum(wrong_ones(reader.numbers, count) for reader in joined)
     each, growth = (idle - before) / READERS, (end - half) / 1024
     told = f"{number(before / 1024)} MB alone, {number(idle / 1024)} idle, {number(half / 1024)}, {number(end / 1024)}"
     cost = cpu * 1e6 / (READERS * count)
@@ -100,7 +100,7 @@ def _append(standing: Estate, numbers: Sequence[int]) -> None:
         )
 
 
-def _wrong(numbers: Sequence[int], count: int) -> int:
+def wrong_ones(numbers: Sequence[int], count: int) -> int:
     """Events that are missing or there twice; and any that came before one it follows."""
     twice = len(numbers) - len(set(numbers))
     swapped = sum(later < earlier for earlier, later in pairwise(numbers))
@@ -120,7 +120,7 @@ async def _stuck(name: str, standing: Estate) -> list[Row]:
         await asyncio.sleep(0.05)
     await until(lambda: brisk.numbers[-1:] == [MANY - 1], 60)
     most = max(most, standing.server.memory())
-    wrong = _wrong(brisk.numbers, MANY)
+    wrong = wrong_ones(brisk.numbers, MANY)
     with standing.line() as line:
         await until(lambda: _followers(line) == 1, 90)
     gone = time.monotonic() - began

@@ -51,9 +51,13 @@ def dry_run(database: Database, plan: Plan) -> Plan:
     return plan
 
 
-def _keep(connection: Connection, plan: Plan) -> None:
+def _keep(connection: Connection, plan: Plan) -> str:
+    """Answers the digest."""
     facts = plans.Facts(plan.kind, plan.tenant, plan.summary)
-    plans.put(connection, plan.digest, canonical(to_json(plan)), facts)
+    written = to_json(plan)
+    found = digest(written)
+    plans.put(connection, found, canonical(written), facts)
+    return found
 
 
 def submit(database: Database, plan: Plan, submission: Submission) -> Receipt:
@@ -88,7 +92,7 @@ def submit_within(connection: Connection, plan: Plan, submission: Submission) ->
         refuse_if_moved(from_json(plans.find(connection, submission.reviewed)), plan)
     _refuse_unknown_nodes(connection, plan)
     operation_id = identifiers.fresh("op")
-    _keep(connection, plan)
+    plan_digest = _keep(connection, plan)
     journal.insert(
         connection,
         {
@@ -97,7 +101,7 @@ def submit_within(connection: Connection, plan: Plan, submission: Submission) ->
             "tenant": plan.tenant,
             "actor": submission.actor,
             "reason": submission.reason,
-            "plan": plan.digest,
+            "plan": plan_digest,
             "step_kinds": plan.step_kinds,
         },
     )
@@ -106,7 +110,7 @@ def submit_within(connection: Connection, plan: Plan, submission: Submission) ->
     _refuse_moved_inputs(connection, plan)
     start_moves(connection, plan)
     journal.insert_steps(connection, operation_id, (StepRow(s.n, s.kind, s.target) for s in plan.steps))
-    announce(connection, operation_id, plan.tenant, "operation.queued", because, {"plan": plan.digest})
+    announce(connection, operation_id, plan.tenant, "operation.queued", because, {"plan": plan_digest})
     doorbell.ring(connection)
     return Receipt(operation_id, created=True)
 
