@@ -123,8 +123,7 @@ latency = 0.4
 
     def log_in(self, who: str, url: str) -> None:
         """By device code, as over ssh; a browser somewhere else allows it."""
-        self.run(f"canton context set {who} --server {url}")
-        command: list[str | Path] = [CANTON, "login", "--context", who]
+        command: list[str | Path] = [CANTON, "login", "--context", who, "--server", url]
         with subprocess.Popen(
             command, env=self.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         ) as login:

@@ -84,6 +84,8 @@ def make_roles(settings: Settings) -> Roles:
 
 def check_policy(settings: Settings) -> None:
     """What the settings say about permissions must be about permissions that there are."""
+    if "approval.decide" in settings.policy.two_person:
+        raise InvalidSetting("policy.two_person names approval.decide: then nobody could ever approve; leave it out")
     for name in settings.policy.two_person:
         if name not in PERMISSIONS or not PERMISSIONS[name].change:
             changes = [each.name for each in PERMISSIONS.values() if each.change]

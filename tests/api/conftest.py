@@ -16,6 +16,7 @@ import pytest
 import uvicorn
 
 from canton import settings
+from canton.api import limits
 from canton.api.app import create_app
 from canton.api.hub import Hub
 from canton.api.services import Services
@@ -90,7 +91,8 @@ def made_services(database: Database, tokens: Mint, **changed: Any) -> Services:
 
 @contextmanager
 def serving(services: Services, tokens: Mint) -> Iterator[Api]:
-    config = uvicorn.Config(create_app(services), host="127.0.0.1", port=0, log_config=None, lifespan="on")
+    app = limits.guard(create_app(services), services.settings.api, lambda *_: None)
+    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, lifespan="on")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

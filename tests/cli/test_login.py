@@ -53,6 +53,12 @@ def test_by_device_code(canton: Run, issuer: Script, home: Path) -> None:
     assert issuer.last.headers["authorization"] == "Bearer fresh"
 
 
+def test_a_context_that_is_not_there_yet_is_made(canton: Run, issuer: Script) -> None:
+    assert "context work" in canton("login", "--server", issuer.url, "--context", "work").err
+    assert canton("whoami", "-q", "--context", "work").out == "cscs:alice\n"
+    assert canton("whoami", "-q", "--context", "wrok", "--server", issuer.url).status == 3
+
+
 def test_a_refused_login_keeps_nothing(canton: Run, issuer: Script, home: Path) -> None:
     issuer.on("POST /issuer/token", Reply(400, {"error": "access_denied", "error_description": "no\x1b[2J"}))
     ran = canton("login", "--server", issuer.url)

@@ -15,7 +15,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -222,12 +221,3 @@ def missing_examples(spec: Mapping[str, Any]) -> list[str]:
         for media, content in told.get("content", {}).items()
         if media == "application/json" and "example" not in content
     ]
-
-
-def main() -> None:
-    path = Path("docs/reference/openapi.json")
-    path.write_text(document(), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from canton.admin import manual
+from canton.admin import manual, openapi
+from canton.admin.settings_reference import settings_page
 from canton.domain import errors, invariants
 from canton.domain.errors import CantonError
 from canton.domain.lifecycle import EVENTS, INITIAL, STATES, TRANSITIONS, NodeEvent, NodeState
@@ -281,6 +282,8 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "reference/errors.md": errors_page,
     "reference/node-lifecycle.md": lifecycle_page,
     "reference/node-lifecycle.svg": lifecycle_figure,
+    "reference/openapi.json": openapi.document,
+    "reference/settings.md": settings_page,
     **manual.PAGES,
 }
 

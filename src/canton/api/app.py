@@ -7,7 +7,6 @@ from starlette.middleware.gzip import GZipMiddleware
 
 from canton import __version__
 from canton.api import problems
-from canton.api.compatibility import Compatibility
 from canton.api.openapi import describe
 from canton.api.services import Services
 from canton.api.v1 import (
@@ -72,5 +71,4 @@ def create_app(services: Services) -> FastAPI:
     if services.issuer is not None:
         app.mount("/issuer", services.issuer)
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)
-    app.add_middleware(Compatibility)
     return app

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from canton import telemetry
 from canton.api import problems, sse
+from canton.api.compatibility import Compatibility
 from canton.domain.errors import CantonError, Defect, HeadersTooLarge, TimedOut, TooBusy, TooLarge
 from canton.settings import Api
 
@@ -36,6 +37,7 @@ def guard(app: ASGIApp, api: Api, observe: Observe) -> ASGIApp:
     app = TimeLimit(app, api.timeout)
     app = HeaderLimit(app, api.header_limit)
     app = Concurrency(app, api.concurrency)
+    app = Compatibility(app)
     return RequestId(app, observe)
 
 

@@ -38,10 +38,12 @@ def login(session: Session, web: bool, token_stdin: bool, issuer: str | None, cl
     """Log in to a server.
 
     Without options it prints a code and an address: open that in any browser, on any machine, and enter the code.
-    The tokens are kept under $XDG_STATE_HOME/canton, readable by you alone. With --server, a context is made for it.
+    The tokens are kept under $XDG_STATE_HOME/canton, readable by you alone. With --server, a context is made for it,
+    called as --context says.
     """
     if web and token_stdin:
         raise click.UsageError("Choose one of --web and --token-stdin.")
+    session = session.naming_a_context()
     kept: Kept = {"server": session.server, "ca": session.ca}
     if token_stdin:
         kept["access_token"] = _token_from_stdin()

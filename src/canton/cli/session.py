@@ -26,9 +26,14 @@ SECRET = ("authorization", "cookie", "set-cookie")
 class Session:
     """The choices of one command, and the client they make."""
 
-    def __init__(self, given: dict[str, object], output: str | None = None) -> None:
+    def __init__(self, given: dict[str, object], output: str | None = None, *, new_context: bool = False) -> None:
         self._given = given
         self.output = output
+        self._new_context = new_context
+
+    def naming_a_context(self) -> Session:
+        """The same choices, where the context may be one that is only about to be made."""
+        return Session(self._given, self.output, new_context=True)
 
     @cached_property
     def contexts(self) -> Contexts:
@@ -42,7 +47,9 @@ class Session:
     @property
     def context(self) -> Context:
         name = self.context_name
-        return self.contexts.get(name) if name else Context()
+        if name is None or (self._new_context and name not in self.contexts.known):
+            return Context()
+        return self.contexts.get(name)
 
     @property
     def server(self) -> str:
