@@ -142,14 +142,17 @@ latency = 0.4
         return sum(node.read_text() == "on" for node in self.power.glob(f"{prefix}*"))
 
     def stop(self) -> None:
-        for process in [*self.workers, *([self.server] if self.server else [])]:
+        processes = [*self.workers, *([self.server] if self.server else [])]
+        for process in processes:
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
-        for process in [*self.workers, *([self.server] if self.server else [])]:
+        for process in processes:
             try:
                 process.wait(30)
             except subprocess.TimeoutExpired:
                 process.kill()
+            if process.stdout is not None:
+                process.stdout.close()
 
 
 def _output(process: subprocess.Popen[str]) -> IO[str]:

@@ -1,4 +1,7 @@
-"""Every ``$ canton …`` in the docs is run, in order, page by page; ``…`` stands for output that varies."""
+"""Every ``$ canton …`` in the docs is run, in order, page by page; ``…`` stands for output that varies.
+
+A page that says so is played on the stage of the demo: a server of its own, with the demo's people logged in.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,17 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from demo.stage import NODES, PEOPLE, Stage
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+STAGE = "<!-- on the stage of the demo -->"
 BLOCK = re.compile(r"^```\n(\$ .*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -25,23 +33,36 @@ def examples(page: Path) -> list[tuple[str, str]]:
     return found
 
 
+@contextmanager
+def surroundings(page: Path, folder: Path) -> Iterator[dict[str, str]]:
+    """The environment that the page's commands run in."""
+    if STAGE in page.read_text():
+        stage = Stage(folder / "stage", 0)
+        try:
+            stage.build()
+            url = stage.start()
+            for who in PEOPLE:
+                stage.log_in(who, url)
+            yield stage.environment
+        finally:
+            stage.stop()
+    else:
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("CANTON_", "XDG_"))}
+        yield clean | {"PATH": path, "HOME": str(folder)}
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if examples(page)], ids=lambda page: page.stem)
 def test_examples_do_what_the_page_says(page: Path, tmp_path: Path) -> None:
     script = tmp_path / "commands.sh"
     marker = "--- end of output ---"
     lines = [f"{command}\necho '{marker}'" for command, _ in examples(page)]
     script.write_text("\n".join(["set -eu", *lines]))
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("CANTON_", "XDG_"))}
-    ran = subprocess.run(
-        ["/bin/sh", script],
-        cwd=tmp_path,
-        env=clean | {"PATH": path, "HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    (tmp_path / "nodes.csv").write_text(NODES)
+    with surroundings(page, tmp_path) as environment:
+        ran = subprocess.run(
+            ["/bin/sh", script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
     assert ran.returncode == 0, ran.stderr
     outputs = ran.stdout.split(f"{marker}\n")
     for (command, expected), output in zip(examples(page), outputs, strict=False):
