@@ -130,7 +130,7 @@ class TestFile:
 
 class TestCommands:
     def test_a_story(self, canton: Run) -> None:
-        assert canton("context", "list") == (0, "", "")
+        assert canton("context", "list") == (0, "", "canton: nothing to list\n")
         assert "create one" in canton("context", "show").err
         assert canton("context", "show", "-q") == (0, "", "")
         assert canton("context", "set", "alps", "--tenant", "psi").status == 2

@@ -121,9 +121,9 @@ class TestFormats:
         assert 'tenant has no column "nmae"; did you mean "name"?; it has: name, state' in ran.err
         assert script.asked == []
 
-    def test_an_empty_list_prints_nothing(self, canton: Run, script: Script) -> None:
+    def test_an_empty_list_prints_nothing_and_says_so(self, canton: Run, script: Script) -> None:
         script.on("GET /v1/tenants", items())
-        assert canton("tenant", "list") == (0, "", "")
+        assert canton("tenant", "list") == (0, "", "canton: nothing to list\n")
         assert json.loads(canton("tenant", "list", "-o", "json").out) == {"items": [], "next": None}
 
     @pytest.mark.parametrize(

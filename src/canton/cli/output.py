@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from canton.cli import table
 from canton.cli.harmless import harmless, is_harmless, json_escaped
-from canton.cli.terminal import coloured
+from canton.cli.terminal import coloured, say
 from canton.domain.errors import InvalidRequest
 
 FORMATS = ("table", "wide", "json", "yaml", "name", "csv")
@@ -94,6 +94,8 @@ class Show(NamedTuple):
 
     def rows(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """A table on standard output, if there is anything in it."""
+        if not rows:
+            say("canton: nothing to list")
         titles = [name.upper() for name in head] if self.headers and rows else None
         write(table.draw(titles, rows, colour=coloured(sys.stdout)))
 
