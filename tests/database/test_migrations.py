@@ -315,7 +315,7 @@ def test_a_migration_that_breaks_a_reference_is_undone(empty_database: Database,
     with empty_database.write() as connection:
         written = fill(connection)
     folder.take(*REVISIONS).add(f"{len(REVISIONS) + 1:04}_post_oops", "op.execute('DELETE FROM tenant')")
-    with pytest.raises(SchemaMismatch, match="a row of [a-z]+ would refer to a row of tenant that is not there"):
+    with pytest.raises(SchemaMismatch, match=r"a row of [a-z]+ would refer to a row of tenant that is not there"):
         migrate.upgrade(empty_database, directory=folder.path)
     assert_kept(empty_database, written)
 

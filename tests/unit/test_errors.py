@@ -63,7 +63,7 @@ def test_a_leaf_is_complete(leaf: type[CantonError]) -> None:
     (branch,) = (branch for branch in BRANCHES if issubclass(leaf, branch))
     (line,) = (line for line in drawn() if leaf.__name__ in line.split())
     own = re.findall(r"\d+$", line)
-    assert [str(leaf.status)] == (own or [str(branch.status)]), "the drawn tree tells the status, if it is not the branch's"
+    assert [str(leaf.status)] == (own or [str(branch.status)]), "the drawn tree tells it"
     assert 400 <= leaf.status < 600
     assert 1 <= leaf.exit_code < 126, "0 is success and a shell keeps 126 and more for itself"
     assert isinstance(leaf.remedy, Remedy)

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 from fastapi import Header, Request
 from fastapi.responses import Response
 from sqlalchemy.engine import Connection
+from starlette.requests import ClientDisconnect
 
 from canton.api.answers import Answer
 from canton.api.caller import Caller, CallerDep
@@ -36,6 +37,8 @@ from canton.policy.permissions import PERMISSIONS
 from canton.store import approvals, audit, idempotency, outbox, tenants
 
 LONGEST_REASON = 500
+# A character has up to four bytes of UTF-8, and each is written with three.
+LONGEST_WRITTEN = 12 * LONGEST_REASON
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +243,7 @@ ReasonHeader = Annotated[
     str | None,
     Header(
         alias="Canton-Reason",
-        max_length=3 * LONGEST_REASON,
+        max_length=LONGEST_WRITTEN,
         description="Why, as percent-encoded UTF-8; kept in the audit.",
     ),
 ]
@@ -275,11 +278,25 @@ def change(permission: str) -> Callable[..., Awaitable[Change]]:
             approval,
             int(if_match.strip('"')) if if_match else None,
             request.method,
-            request.url.path + (f"?{request.url.query}" if request.url.query else ""),
-            _body(await request.body()),
+            _target(request),
+            _body(await _read(request)),
         )
 
     return dependency
+
+
+def _target(request: Request) -> str:
+    """As the connection has it, and not as an address made with the Host header: an approval is bound to this."""
+    query = request.scope["query_string"].decode("latin-1")
+    return str(request.scope["path"]) + (f"?{query}" if query else "")
+
+
+async def _read(request: Request) -> bytes:
+    try:
+        return await request.body()
+    except ClientDisconnect as error:
+        # Nobody reads this answer; but it is no defect of ours, and not to be logged as one.
+        raise InvalidRequest("the request broke off before its body was whole; send it again") from error
 
 
 def _reason(given: str | None) -> str:

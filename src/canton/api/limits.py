@@ -12,6 +12,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Mapping
+from urllib.parse import quote
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -82,7 +83,8 @@ class RequestId:
         client = scope.get("client")
         facts = {
             "method": scope["method"],
-            "path": scope["path"],
+            # As it came, percent-encoded: a terminal would act on what it may hold.
+            "path": quote(scope["path"], safe="/:@!$&'()*+,;="),
             "status": status,
             "ms": round(seconds * 1000, 1),
             "principal": scope["state"].get("principal"),

@@ -1,7 +1,8 @@
 """The HTTP connection itself: what uvicorn's httptools protocol leaves open, closed.
 
-It has no limit on the size of a request's head, nor on the time that may take to arrive, and no way to cut off a client
-that takes nothing. All three are needed on a port that strangers can reach.
+It has no limit on the size of a request's head, nor on the time that may take to arrive, nor on what comes between and
+behind the chunks of a body, and no way to cut off a client that takes nothing. All are needed on a port that strangers
+can reach.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ class Connection(HttpToolsProtocol):
         super().connection_made(transport)
         self._head_size = 0
         self._patience: asyncio.TimerHandle | None = None
+        self._in_body = False
+        self._brought_body = False
         self._expect_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -36,23 +39,45 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        self._brought_body = False
         super().data_received(data)
-        if self._patience is None or self.transport.is_closing():
+        around_chunks = self._in_body and not self._brought_body
+        if (self._patience is None and not around_chunks) or self.transport.is_closing():
             return
         self._head_size += len(data)
-        if self._head_size > HEAD_LIMIT:
-            self._have_head()
-            self.transport.write(_TOO_LARGE)
-            self.transport.close()
+        if self._head_size <= HEAD_LIMIT:
+            return
+        if around_chunks:
+            # An answer may be half sent: there is no place for another.
+            self.transport.abort()
+            return
+        self._have_head()
+        self.transport.write(_TOO_LARGE)
+        self.transport.close()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self.scope["state"][ABORT] = self.transport.abort
         self._expect_head()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        # One that follows the body is left out: what was checked and counted is the head.
+        if self._patience is not None:
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
         self._have_head()
+        self._in_body = True
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._brought_body = True
+        self._head_size = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._in_body = False
+        super().on_message_complete()
 
     def _expect_head(self) -> None:
         self._have_head()

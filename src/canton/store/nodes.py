@@ -124,10 +124,10 @@ def show(connection: Connection, xname: str, visible: Visible) -> RowMapping:
 def named(connection: Connection, visible: Visible, names: Collection[str]) -> dict[str, RowMapping]:
     """The nodes of these names, xnames or numbers such as ``nid001234``, by the name that each was given."""
     query = _SEEN.where(visible_to(visible, node.c.tenant), _has_name(names)).order_by(node.c.place)
-    by_xname: dict[str, RowMapping] = {}
-    by_nid: dict[int | None, RowMapping] = {}
-    for row in connection.execute(query).mappings():
-        by_xname[row["xname"]] = by_nid[row["nid"]] = row
+    rows = list(connection.execute(query).mappings())
+    by_xname = {row["xname"]: row for row in rows}
+    # A node without a number must not answer to every name that is none.
+    by_nid = {row["nid"]: row for row in rows if row["nid"] is not None}
     found = {name: by_xname.get(name) or by_nid.get(_nid(name)) for name in names}
     return {name: row for name, row in found.items() if row is not None}
 

@@ -120,7 +120,8 @@ def _on(caller: Caller, approval_id: str) -> On:
 def _require_second_person(connection: Connection, caller: Caller, row: RowMapping) -> None:
     who = caller.principal
     told = {"permission": row["permission"], "tenant": row["tenant"]}
-    if who.id == row["requested_by"]:
+    # Some issuers take a username in any case and repeat it as it was typed: alice and Alice are one person.
+    if who.id.casefold() == row["requested_by"].casefold():
         said = f"{who.id} asked for this change and cannot decide on it; somebody else has to"
         raise Forbidden(said, rule="two-persons", **told)
     if who.kind is not Kind.PERSON:

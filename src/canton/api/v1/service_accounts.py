@@ -25,7 +25,6 @@ from canton.domain.instants import to_text
 from canton.operations.endings import Because
 from canton.policy.permissions import PERMISSIONS, Reach, find
 from canton.store import service_accounts, tenants
-from canton.store.database import SECOND
 
 router = APIRouter(tags=["service accounts"])
 AccountId = Annotated[
@@ -204,8 +203,8 @@ Issuing = Annotated[Change, Depends(change("service-account.token"))]
 def issue_token(account_id: AccountId, change: Issuing, wanted: NewToken | None = None) -> Response:
     """Make a token; its text is in this answer and nowhere else.
 
-    It holds the account's permissions or fewer, and never more than its maker, or for longer than they do. It goes
-    on if its maker loses a role that they hold without end.
+    It holds the account's permissions or fewer, and never more than its maker holds without end: whoever has a token
+    can renew it. It goes on if its maker loses such a role.
     """
     asked = wanted or NewToken()
 
@@ -268,7 +267,8 @@ def _issue(
         raise InvalidRequest(
             f"a token may last {limit} seconds here, and {seconds} are wanted; ask for less", ttl=limit
         )
-    require_own(change, permissions, row["tenant"], change.caller.now + seconds * SECOND)
+    # Whoever has a token renews it for ever: what is held for a time would be held for good by it.
+    require_own(change, permissions, row["tenant"], None)
     by = change.caller.principal.id
     return service_accounts.issue(connection, row["id"], tuple(permissions), seconds, by)
 
