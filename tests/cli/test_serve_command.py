@@ -161,6 +161,11 @@ def send_chunk(connection: HTTPConnection, data: bytes) -> None:
     connection.send(b"%x\r\n%s\r\n" % (len(data), data))
 
 
+def send_often(connection: HTTPConnection, data: bytes) -> None:
+    for _ in range(4000):
+        connection.send(data)
+
+
 def test_it_says_where_it_is_and_stops_when_asked(config: Path, tokens: Mint) -> None:
     with serving(config, tokens) as server:
         assert server.call("GET", "/healthz") == (200, {"ok": True})
@@ -289,6 +294,36 @@ def test_a_head_that_is_too_large_or_never_ends_is_cut_off(config: Path, tokens:
         many = {f"X-{n}": "1" for n in range(70)}
         status, problem = server.call("GET", "/v1/whoami", **many)
         assert (status, problem["code"]) == (431, "headers-too-large")
+
+
+def test_what_follows_a_body_is_bounded_and_no_header(config: Path, tokens: Mint) -> None:
+    with serving(config, tokens) as server:
+        connection = begin_upload(server)
+        send_chunk(connection, b'"psi"}')
+        connection.send(b"0\r\nCanton-Reason: %00\r\nX-Request-Id: mine\r\n\r\n")
+        answer = connection.getresponse()
+        assert (answer.status, answer.getheader("Canton-Request") == "mine") == (201, False)
+        connection.close()
+        connection = begin_upload(server)
+        connection.send(b"0\r\n")
+        with pytest.raises(ConnectionError):
+            send_often(connection, b"X-Trailer: yes\r\n" * 256)
+        connection.close()
+        assert server.call("GET", "/healthz")[0] == 200
+
+
+def test_a_client_that_leaves_in_the_middle_is_no_defect(config: Path, tokens: Mint) -> None:
+    with serving(config, tokens) as server:
+        connection = server.connect()
+        connection.putrequest("POST", "/v1/tenants/psi/resume")
+        connection.putheader("Authorization", f"Bearer {server.token}")
+        connection.putheader("Content-Length", "10")
+        connection.endheaders(b"{")
+        time.sleep(0.2)
+        connection.close()
+        until(lambda: any(line["event"] == "request" for line in server.lines()))
+        server.end()
+    assert [line for line in server.lines() if line["level"] == "error"] == []
 
 
 @pytest.mark.parametrize(("proxies", "client"), [("127.0.0.1", "192.0.2.9"), ("", "127.0.0.1")])

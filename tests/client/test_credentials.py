@@ -151,7 +151,7 @@ class TestIssuer:
             Issuer(script.url, "canton-cli").refresh("r1")
 
     def test_a_device_code_is_polled_as_told(self, issuer: Issuer, script: Script) -> None:
-        device = {"device_code": "d", "user_code": "ABCD", "verification_uri": "http://x", "interval": 1}
+        device = {"device_code": "d", "user_code": "ABCD", "verification_uri": "https://x", "interval": 1}
         script.on("POST /device_authorization_endpoint", Reply(body=device))
         pending, slower = Reply(400, {"error": "authorization_pending"}), Reply(400, {"error": "slow_down"})
         script.on("POST /token_endpoint", pending, slower, Reply(body={"access_token": "a", "expires_in": 60}))
@@ -165,7 +165,7 @@ class TestIssuer:
     def test_a_refusal_ends_the_polling(self, issuer: Issuer, script: Script, error: str) -> None:
         script.on(
             "POST /device_authorization_endpoint",
-            Reply(body={"device_code": "d", "user_code": "A", "verification_uri": "u"}),
+            Reply(body={"device_code": "d", "user_code": "A", "verification_uri": "https://u"}),
         )
         script.on("POST /token_endpoint", Reply(400, {"error": error}))
         with pytest.raises(NotAuthenticated, match=error):
@@ -184,3 +184,33 @@ class TestIssuer:
         url = issuer.authorize_url("http://127.0.0.1:9/callback", "st", "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
         assert "code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM" in url
         assert "code_challenge_method=S256" in url
+
+    @pytest.mark.parametrize(
+        "page", ["--version", "file:///etc/passwd", "javascript:alert(1)", "http://login.example.org", "https://", ""]
+    )
+    def test_nobody_is_sent_to_what_is_no_safe_page(self, issuer: Issuer, script: Script, page: str) -> None:
+        script.on("POST /device_authorization_endpoint", Reply(body={"device_code": "d", "verification_uri": page}))
+        with pytest.raises(NotAuthenticated, match="nobody was sent there"):
+            issuer.start_device()
+        told = {"issuer": script.url, "authorization_endpoint": page or "-"}
+        script.on("GET /.well-known/openid-configuration", Reply(body=told))
+        with pytest.raises(NotAuthenticated, match="nobody was sent there"):
+            Issuer(script.url, "canton-cli").authorize_url("http://127.0.0.1:9/callback", "st", "v")
+
+
+def test_a_login_is_sent_to_its_own_server_alone(script: Script, path: Path) -> None:
+    keeping.write(path, kept(expires_in=1, server="https://canton.example.org"))
+    credentials = StoredCredentials(path, Renewing(), script.url)
+    with pytest.raises(NotAuthenticated, match=r"is for https://canton\.example\.org"):
+        credentials.token()
+    with pytest.raises(NotAuthenticated, match=r"is for https://canton\.example\.org"):
+        credentials.renew("old")
+    keeping.write(path, kept(server=script.url))
+    assert StoredCredentials(path, Renewing(), script.url).token() == "old"
+
+
+@pytest.mark.parametrize("token", ["s3cret\r", "s3cret\nX-Other: 1", "s3cret\x00", "s3crét"])
+def test_what_is_no_token_is_not_quoted(token: str) -> None:
+    with pytest.raises(NotAuthenticated) as refused:
+        Client("http://127.0.0.1:9", token)
+    assert "s3cr" not in str(refused.value)

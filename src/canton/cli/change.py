@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from canton.cli.harmless import harmless
 from canton.cli.options import Changing
 from canton.cli.session import Session
 from canton.cli.terminal import interactive, say
@@ -30,9 +31,10 @@ def confirm(question: str, change: Changing, name: str | None = None) -> None:
     if change.yes or not interactive():
         return
     if name is None:
-        agreed = click.confirm(question, err=True)
+        agreed = click.confirm(harmless(question), err=True)
     else:
-        agreed = click.prompt(f"{question}\nType {name} to go on", default="", show_default=False, err=True) == name
+        asked = harmless(f"{question}\nType {name} to go on")
+        agreed = click.prompt(asked, default="", show_default=False, err=True) == name
     if not agreed:
         say("canton: nothing was changed")
         raise click.exceptions.Exit(1)

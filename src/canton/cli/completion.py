@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 FRESH = 30.0
 PATIENCE = 2.0
 MOST = 1000
+# A shell writes what it is offered on the command line as it is; no name of ours holds more than this.
+_PLAIN = re.compile(r"[A-Za-z0-9._-]+")
 
 HOW = {
     "bash": "canton completion bash > ~/.local/share/bash-completion/completions/canton",
@@ -58,7 +61,7 @@ def resources(kind: str, ctx: click.Context, incomplete: str) -> list[Completion
         found = list(contexts.load().known) if kind == "contexts" else _cached(_session(ctx), kind)
     except (CantonError, OSError):
         return []
-    return [CompletionItem(name) for name in found if name.startswith(incomplete)]
+    return [CompletionItem(name) for name in found if name.startswith(incomplete) and _PLAIN.fullmatch(name)]
 
 
 def _session(ctx: click.Context) -> Session:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from canton.cli.change import carry_out, confirm
+from canton.cli.harmless import one_line
 from canton.cli.options import Changing, Work
 from canton.cli.output import Show, write
 from canton.cli.session import Session
@@ -158,7 +159,7 @@ def _overwrite(text: str) -> None:
     import shutil  # noqa: PLC0415 (only a terminal has a width)
 
     room = shutil.get_terminal_size().columns - 1
-    sys.stderr.write(f"\r\x1b[K{text[:room]}")
+    sys.stderr.write(f"\r\x1b[K{one_line(text)[:room]}")
     sys.stderr.flush()
 
 

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import click
 
 from canton.cli import contexts, places
+from canton.cli.harmless import one_line
 from canton.cli.options import connected
 from canton.cli.session import Session
 from canton.cli.terminal import say
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from canton.client.oidc import Grant, Issuer
 
 LONGEST_TOKEN = 16_384
+LONGEST_CODE = 40
 
 
 @click.command(
@@ -116,7 +118,8 @@ def _told(session: Session) -> Login | None:
 def _by_code(issuer: Issuer) -> Grant:
     device = issuer.start_device()
     say(f"Open this address in any browser:\n  {device.complete_uri}")
-    say(f"and check that it shows the code:\n  {device.user_code}")
+    # One line of it: the rest of what an issuer calls a code could read as if it came from here.
+    say(f"and check that it shows the code:\n  {one_line(device.user_code)[:LONGEST_CODE]}")
     return issuer.poll_device(device)
 
 

@@ -114,8 +114,8 @@ class Session:
         self._load_client()
         from canton.client.credentials import StoredCredentials, Token  # noqa: PLC0415
 
-        token = os.environ.get("CANTON_TOKEN")
-        return Token(token) if token else StoredCredentials(self.credentials_file, renew)
+        token = os.environ.get("CANTON_TOKEN", "").strip()
+        return Token(token) if token else StoredCredentials(self.credentials_file, renew, self.server)
 
     def _load_client(self) -> None:
         if self.server.startswith("http://"):

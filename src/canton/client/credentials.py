@@ -39,6 +39,9 @@ class Token:
     """One token, for as long as it lasts."""
 
     def __init__(self, token: str | None) -> None:
+        # What http.client says of a header that it cannot send quotes the header.
+        if token is not None and not (token.isascii() and token.isprintable()):
+            raise NotAuthenticated("the token holds characters that no token has, such as a line end; get it again")
         self._token = token
 
     def token(self) -> str | None:
@@ -67,14 +70,18 @@ class Renewal(Protocol):
 
 
 class StoredCredentials:
-    """Tokens in a file, mode 0600; renewed by one process at a time."""
+    """Tokens in a file, mode 0600; renewed by one process at a time.
 
-    def __init__(self, path: Path, renewal: Renewal) -> None:
+    With ``server`` they are for that server alone: whoever got them for another is not to send them there.
+    """
+
+    def __init__(self, path: Path, renewal: Renewal, server: str | None = None) -> None:
         self._path = path
         self._renewal = renewal
+        self._server = server
 
     def token(self) -> str | None:
-        kept = read(self._path)
+        kept = self._read()
         if kept is None:
             return None
         token = kept.get("access_token")
@@ -84,7 +91,7 @@ class StoredCredentials:
 
     def renew(self, used: str) -> str | None:
         with _locked(self._path):
-            kept = read(self._path)
+            kept = self._read()
             if kept is None:
                 return None
             if kept.get("access_token") != used:
@@ -94,6 +101,15 @@ class StoredCredentials:
             grant = self._renewal(kept)
             write(self._path, cast("Kept", {**kept, **grant}))
             return grant["access_token"]
+
+    def _read(self) -> Kept | None:
+        kept = read(self._path)
+        if kept is not None and self._server is not None and kept.get("server") != self._server:
+            raise NotAuthenticated(
+                f"the login in {self._path} is for {kept.get('server')} and not for {self._server}, so its token was "
+                "not sent; log in again: canton login"
+            )
+        return kept
 
 
 def read(path: Path) -> Kept | None:

@@ -13,7 +13,7 @@ from typing import TypedDict, cast
 from urllib.parse import urlencode, urlsplit
 
 from canton.client.errors import Unreachable
-from canton.client.transport import Address, Request, Transport
+from canton.client.transport import LOOPBACK, Address, Request, Transport
 from canton.domain.errors import NotAuthenticated
 
 SCOPE = "openid"
@@ -71,10 +71,10 @@ class Issuer:
         status, told = self._call("POST", endpoint, {"client_id": self.client_id, "scope": SCOPE, **self._for()})
         if status != 200:
             raise _refused(self.url, told)
-        uri = str(told["verification_uri"])
-        complete = str(told.get("verification_uri_complete") or uri)
+        uri = self._page(told.get("verification_uri"))
+        complete = self._page(told.get("verification_uri_complete") or uri)
         interval, lasts = _number(told, "interval", 5), _number(told, "expires_in", 600)
-        return Device(str(told["device_code"]), str(told["user_code"]), uri, complete, interval, lasts)
+        return Device(str(told.get("device_code")), str(told.get("user_code")), uri, complete, interval, lasts)
 
     def poll_device(self, device: Device, sleep: Callable[[float], None] = time.sleep) -> Grant:
         """Wait until the person has decided; NotAuthenticated if they refused or did not come."""
@@ -106,7 +106,7 @@ class Issuer:
         endpoint = self.endpoint("authorization_endpoint")
         if endpoint is None:
             raise NotAuthenticated(f"the issuer {self.url} offers no login by browser; use: canton login")
-        return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(asked)}"
+        return f"{self._page(endpoint)}{'&' if '?' in endpoint else '?'}{urlencode(asked)}"
 
     def redeem(self, code: str, redirect: str, verifier: str) -> Grant:
         """A grant for the code that the browser brought back."""
@@ -130,6 +130,20 @@ class Issuer:
             return False
         asked = {"token": token, "token_type_hint": "refresh_token", "client_id": self.client_id}
         return self._call("POST", endpoint, asked)[0] == 200
+
+    def _page(self, url: object) -> str:
+        """Where a person is sent with a password: nowhere unencrypted, and nothing but a page."""
+        try:
+            parts = urlsplit(str(url))
+        except ValueError:
+            parts = urlsplit("")
+        here = parts.scheme == "http" and parts.hostname in LOOPBACK
+        if not parts.hostname or not (here or parts.scheme == "https") or not str(url).isprintable():
+            raise NotAuthenticated(
+                f'the issuer {self.url} sends people to "{url}", which is no address that begins with https://; '
+                "nobody was sent there"
+            )
+        return str(url)
 
     def _for(self) -> dict[str, str]:
         return {"audience": self._audience} if self._audience else {}

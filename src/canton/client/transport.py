@@ -24,7 +24,7 @@ TRIES = 3
 FIRST_PAUSE = 0.2
 LONGEST_PAUSE = 10.0
 LARGEST_BODY = 2**28
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class Request(NamedTuple):
@@ -83,7 +83,7 @@ class Address(NamedTuple):
         wait = self.timeout if timeout is None else timeout
         if parts.scheme == "https":
             return _Secure(host, parts.port or 443, wait, self.ca)
-        if host not in _LOOPBACK and not self.plain_http:
+        if host not in LOOPBACK and not self.plain_http:
             raise Unreachable(
                 f"{self.url} is not encrypted and not on this machine, so no token is sent there; write https://, "
                 "or set plain_http = true in the context if you must"
