@@ -101,6 +101,13 @@ def test_a_deleted_tenant_is_gone_and_its_name_stays_taken(admin: Api) -> None:
     assert admin.post("/v1/tenants", {"name": "psi"}).code == "already-exists"
 
 
+@pytest.mark.parametrize("letter", ["x", "ж", "字", "𝄞"])
+def test_a_reason_may_be_as_long_in_every_script(admin: Api, letter: str) -> None:
+    make(admin, "psi")
+    assert admin.call("DELETE", "/v1/tenants/psi", reason=letter * 501).code == "invalid-request"
+    assert admin.call("DELETE", "/v1/tenants/psi", reason=letter * 500).status == 204
+
+
 def test_deleting_needs_a_reason(admin: Api) -> None:
     make(admin, "psi")
     assert admin.call("DELETE", "/v1/tenants/psi").code == "reason-required"

@@ -216,7 +216,7 @@ def embedded(state: Path, **changes: Any) -> Iterator[Embedded]:
 
 @contextmanager
 def _served(app: FastAPI, listener: socket.socket) -> Iterator[None]:
-    server = uvicorn.Server(uvicorn.Config(app, lifespan="off", ws="none", log_level="error", loop="asyncio"))
+    server = uvicorn.Server(uvicorn.Config(app, lifespan="off", ws="none", log_config=None, loop="asyncio"))
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()
     for _ in range(500):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import math
 import os
+import resource
 import socket
 import ssl
 from collections.abc import Callable
@@ -19,6 +21,7 @@ from types import FrameType
 import click
 import uvicorn
 import uvloop
+from anyio import to_thread
 
 from canton import settings, wiring
 from canton.admin.companion import Companion
@@ -29,6 +32,9 @@ from canton.setting_kinds import Address
 from canton.settings import Api, Settings
 
 log = logging.getLogger("canton.serve")
+THREADS = 16
+# For the database, the log and the libraries.
+SPARE_FILES = 100
 
 
 @click.command(
@@ -51,6 +57,7 @@ def serve(config: Path | None, listen: str | None, address: str | None, everythi
     flags = settings.Flags(config, address, listen)
     chosen = configured(flags)
     wiring.start_logging(chosen)
+    _allow_files(chosen.api.readers + chosen.api.concurrency + SPARE_FILES)
     with closing(_bind(chosen.api.listen)) as listening:
         url = _url(chosen.api, listening)
         serving = wiring.make_app(chosen, chosen.api.public_url or url)
@@ -58,6 +65,16 @@ def serve(config: Path | None, listen: str | None, address: str | None, everythi
         server = Server(_uvicorn(chosen.api, serving), Parts(serving, companion, _announcing(url, as_json=as_json)))
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(server.serve([listening]))
+
+
+def _allow_files(wanted: int) -> None:
+    """Every connection is an open file, and the usual limit of 1,024 is below what the settings promise."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    ceiling = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < ceiling:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (ceiling, hard))
+    if ceiling < wanted:
+        log.warning("only %d files may be open, %d are wanted: raise the limit, or lower api.readers", ceiling, wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +108,12 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        # What is loaded now stays: looking through all of it again and again would cost more than a long list does.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(20_000, 50, 50)
+        # As many as there are database connections; more threads would only fight for the interpreter.
+        to_thread.current_default_thread_limiter().total_tokens = THREADS
         self._parts.announce()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

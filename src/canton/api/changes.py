@@ -244,7 +244,7 @@ ReasonHeader = Annotated[
     Header(
         alias="Canton-Reason",
         max_length=LONGEST_WRITTEN,
-        description="Why, as percent-encoded UTF-8; kept in the audit.",
+        description="Why, as percent-encoded UTF-8; kept in the audit. Changes that take something away need it.",
     ),
 ]
 ApprovalHeader = Annotated[

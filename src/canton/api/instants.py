@@ -15,6 +15,7 @@ def writer() -> Callable[[int], str]:
     """For one answer; the calendar is asked once a day, and the rest of an instant is arithmetic."""
     date = cache(lambda day: to_text(day * _DAY)[:11])
 
+    @cache  # what was seen or imported together has one instant
     def write(instant: int) -> str:
         day, rest = divmod(instant, _DAY)
         seconds, fraction = divmod(rest, _SECOND)

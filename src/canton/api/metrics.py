@@ -42,7 +42,7 @@ class Metrics:
 
     def observe(self, scope: Scope, status: int, seconds: float) -> None:
         """A request has ended; without an answer (status 0) its client had left."""
-        route = getattr(scope.get("route"), "path", NO_ROUTE)
+        route = _template(scope)
         method = scope["method"] if scope["method"] in HTTPMethod.__members__ else "(other)"
         self._requests.labels(route, method, f"{status // 100}xx" if status else "none").inc()
         if "text/event-stream" not in _accepted(scope):
@@ -62,3 +62,11 @@ class Metrics:
 
 def _accepted(scope: Scope) -> str:
     return next((value.decode("latin-1") for name, value in scope["headers"] if name == b"accept"), "")
+
+
+def _template(scope: Scope) -> str:
+    """The route with its parameters unfilled; FastAPI gives it as its router has it, without where that is mounted."""
+    path = getattr(scope.get("route"), "path", None)
+    if path is None:
+        return NO_ROUTE
+    return f"/v1{path}" if scope["path"].startswith("/v1/") and not path.startswith("/v1/") else str(path)
