@@ -48,6 +48,7 @@ class Api:
     timeout: float
     concurrency: int
     readers: int
+    readers_each: int
     drain: float
     proxies: tuple[str, ...]
 
@@ -161,6 +162,7 @@ TABLE = (
     _api("timeout", duration(0.1, 3600), 30.0, "how long a request may take; followers of events are not cut"),
     _api("concurrency", number(1, 10_000), 128, "requests under way at a time; more are told to try again"),
     _api("readers", number(1, 100_000), 2000, "followers of events at a time"),
+    _api("readers_each", number(1, 100_000), 100, "of these, followers with one name"),
     _api("drain", duration(0, 600), 20.0, "how long a stop waits for requests under way"),
     _api("proxies", NETWORKS, (), "proxies whose X-Forwarded-For and X-Forwarded-Proto are believed"),
     Setting("worker.lease", duration(1, 3600), 15.0, "a dead worker's operations are taken over after this time"),

@@ -22,6 +22,8 @@ _SECRET_NAME = re.compile(
     r"(?i)(^|[_.-])(password|passwd|passphrase|secret|token|authorization|cookie|credentials?|api[_-]?key|"
     r"private[_-]?key|device[_-]?code|code[_-]?verifier)$"
 )
+# Everything but the line ends of a traceback.
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 # In a text: what a token looks like, and whatever stands behind the name of a secret.
 _SECRET_TEXT = (
     (re.compile(r"(?i)\b(bearer|basic|negotiate)\s+[A-Za-z0-9._~+/=-]{6,}"), rf"\1 {CUT}"),
@@ -98,6 +100,11 @@ def _cut(value: Any, name: str = "") -> Any:
     return text
 
 
+def _disarm(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Whoever names a path or an account cannot write on the operator's terminal; JSON escapes by itself."""
+    return {name: _CONTROL.sub(lambda c: repr(c[0])[1:-1], str(value)) for name, value in event.items()}
+
+
 def _before() -> list[structlog.typing.Processor]:
     return [
         merge_contextvars,
@@ -114,7 +121,7 @@ def _rendering(console: bool) -> list[structlog.typing.Processor]:
         plain = structlog.dev.ConsoleRenderer(
             colors=False, timestamp_key="at", exception_formatter=structlog.dev.plain_traceback
         )
-        return [structlog.processors.format_exc_info, cut_secrets, plain]
+        return [structlog.processors.format_exc_info, cut_secrets, _disarm, plain]
     return [
         structlog.processors.format_exc_info,
         cut_secrets,

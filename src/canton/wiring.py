@@ -132,7 +132,7 @@ def make_app(settings: Settings, url: str) -> Serving:
 
     check_policy(settings)
     opened = open_current(settings)
-    hub = Hub(opened, settings.api.readers)
+    hub = Hub(opened, settings.api.readers, settings.api.readers_each)
     services = Services(
         database=opened,
         verifier=wiring_issuers.make_verifier(settings, url),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
+from ipaddress import ip_address
 from pathlib import Path
 
 from fastapi import FastAPI
@@ -41,6 +42,11 @@ def embedded(settings: Settings, url: str) -> EmbeddedIssuer:
     wanted = settings.embedded_issuer
     if wanted.users is None:
         raise InvalidSetting("embedded_issuer is enabled and has no users; name a TOML file in embedded_issuer.users")
+    if not wanted.allow_remote and not ip_address(settings.api.listen.host).is_loopback:
+        raise InvalidSetting(
+            f"embedded_issuer is for this machine only, and api.listen is {settings.api.listen}; listen on 127.0.0.1, "
+            "use a real issuer, or set embedded_issuer.allow_remote"
+        )
     cli = Client("canton", None, (CALLBACK,), ("authorization_code", "refresh_token", "device_code"))
     return EmbeddedIssuer(url + MOUNT, wanted.state, _users(wanted.users), (cli,), allow_remote=wanted.allow_remote)
 

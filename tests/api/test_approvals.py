@@ -227,7 +227,8 @@ def test_lists_show_what_one_may_see_and_ask_for(admin: Api, second: Api) -> Non
     assert listed(second, "?state=approved&tenant=psi") == [first]
     assert listed(second, "?state=expired") == []
     member = admin.as_("ann", "canton-tenant-operator:psi")
-    assert listed(member) == [first]
+    own = update(admin.as_("boss", "canton-tenant-admin:psi"), "x").json["details"]["approval"]
+    assert listed(member) == [own]
     assert listed(member, "?tenant=cscs") == listed(member, "?tenant=none") == []
     assert listed(admin.as_("vic", "canton-tenant-viewer:psi")) == []
     assert second.get("/v1/approvals?state=open").code == "invalid-request"
@@ -288,3 +289,11 @@ def test_an_approval_is_for_what_the_request_names_whatever_its_host_header_says
     for host in ("x/v1/tenants/psi#", "x/v1/tenants/psi?"):
         used = admin.call("DELETE", "/v1/tenants/cscs", reason="contract ended", Canton_Approval=approval, Host=host)
         assert used.code == "approval-not-usable"
+
+
+def test_a_tenant_does_not_read_what_the_provider_has_not_decided(admin: Api) -> None:
+    make(admin, "psi")
+    waiting = ask(admin)
+    member = admin.as_("ann", "canton-tenant-admin:psi")
+    assert member.get("/v1/approvals").json["items"] == []
+    assert member.get(f"/v1/approvals/{waiting}").status == 404

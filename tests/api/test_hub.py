@@ -23,7 +23,7 @@ from canton.api import positions
 from canton.api.event_stream import ABORT, EventStream
 from canton.api.follow import Visible, Wanted, open_reader
 from canton.api.hub import Hub, Pace
-from canton.domain.errors import CantonError, DatabaseUnavailable, Forbidden, InvalidCursor
+from canton.domain.errors import CantonError, DatabaseUnavailable, Forbidden, InvalidCursor, TooBusy
 from canton.store import outbox
 from canton.store.database import Database
 from canton.store.outbox import PROVIDER, Event
@@ -110,7 +110,7 @@ async def follow(hub: Hub, rights: Rights | None = None, **wanted: Any) -> Async
 
 @asynccontextmanager
 async def hub_of(database: Database, pace: Pace = QUIET, places: int = 2000) -> AsyncIterator[Hub]:
-    hub = Hub(database, places, pace)
+    hub = Hub(database, places, pace=pace)
     try:
         yield hub
     finally:
@@ -271,6 +271,21 @@ def test_filters_hide_and_the_cursor_moves_on_all_the_same(database: Database) -
                 assert await client.has(1) == [("psi", 4)]
             async with follow(hub, after=moved, **only) as again:
                 assert await again.has(1) == [("psi", 4)]
+
+    run(scenario())
+
+
+def test_one_principal_does_not_take_every_place(database: Database) -> None:
+    async def scenario() -> None:
+        async with hub_of(database) as hub:
+            with ExitStack() as stack:
+                for _ in range(100):
+                    stack.enter_context(hub.place("cscs:greedy"))
+                with pytest.raises(TooBusy, match="cscs:greedy follows events 100 times"):
+                    stack.enter_context(hub.place("cscs:greedy"))
+                stack.enter_context(hub.place("cscs:alice"))
+            with hub.place("cscs:greedy"):
+                pass
 
     run(scenario())
 

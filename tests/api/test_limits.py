@@ -17,9 +17,9 @@ import pytest
 import structlog
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import StreamingResponse
-from starlette.types import ASGIApp, Scope
+from starlette.types import ASGIApp, Message, Scope
 
-from asgi import open_request, request
+from asgi import open_request, request, scope_of
 from canton import settings, telemetry
 from canton.api import limits, problems
 from canton.domain.errors import TooLarge
@@ -209,6 +209,59 @@ def test_a_too_large_of_the_apps_own_is_the_apps_answer() -> None:
 
     with pytest.raises(TooLarge, match="for another reason"):
         run(request(limits.BodyLimit(raising, 10, {}), "POST", "/"))
+
+
+async def _stalled(app: ASGIApp, count: int) -> list[asyncio.Task[None]]:
+    """So many requests whose body began and does not go on."""
+
+    async def one() -> None:
+        pieces = [{"type": "http.request", "body": b"{", "more_body": True}]
+
+        async def receive() -> Message:
+            if pieces:
+                return pieces.pop()
+            await asyncio.sleep(30)
+            return {"type": "http.disconnect"}
+
+        async def send(message: Message) -> None:
+            answers.append(message)
+
+        answers: list[Message] = []
+        await app(scope_of("POST", "/v1/echo", ()), receive, send)
+
+    tasks = [asyncio.create_task(one()) for _ in range(count)]
+    await asyncio.sleep(0.05)
+    return tasks
+
+
+def test_senders_that_stall_take_no_place(app: ASGIApp) -> None:
+    async def scenario() -> int:
+        stalled = await _stalled(app, 2 * API.concurrency)
+        answer = await request(app, "POST", "/v1/echo", chunks=[b"{}"])
+        for task in stalled:
+            task.cancel()
+        await asyncio.gather(*stalled, return_exceptions=True)
+        return answer.status
+
+    assert run(scenario()) == 200
+
+
+def test_a_body_that_does_not_come_is_given_up() -> None:
+    limit = limits.BodyLimit(FastAPI(), 1000, {}, limits.Waiting(seconds=0.1))
+
+    async def scenario() -> None:
+        (task,) = await _stalled(limit, 1)
+        await asyncio.wait_for(task, 5)
+
+    run(scenario())
+    assert limit.held == 0
+
+
+def test_all_bodies_together_have_a_limit() -> None:
+    limit = limits.BodyLimit(FastAPI(), 1000, {}, limits.Waiting(room=10))
+    answer = run(request(limit, "POST", "/v1/echo", chunks=[b" " * 6, b" " * 6]))
+    assert (answer.status, answer.json["code"]) == (503, "too-busy")
+    assert limit.held == 0
 
 
 def test_too_many_headers_are_refused(app: ASGIApp) -> None:

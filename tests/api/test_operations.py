@@ -198,3 +198,11 @@ def test_what_cannot_be_taken_back_needs_a_reason(admin: Api, ann: Api, verb: st
 )
 def test_a_wrong_question_is_refused(admin: Api, path: str) -> None:
     assert admin.get(path).code == "invalid-request"
+
+
+def test_a_tenant_does_not_interfere_with_the_provider(admin: Api, ann: Api) -> None:
+    ordered = admin.post("/v1/nodes/power", {"nodes": xname(0), "to": "on"}).json["id"]
+    refused = ann.post(f"/v1/operations/{ordered}/cancel")
+    assert (refused.status, refused.json["details"]["rule"]) == (403, "by-provider")
+    assert ann.get(f"/v1/operations/{ordered}").status == 200
+    assert admin.post(f"/v1/operations/{ordered}/cancel").status == 202

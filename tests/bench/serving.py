@@ -33,6 +33,7 @@ TENANTS = ("psi", "cscs")
 PATIENCE = 60.0
 _CONFIG = """\
 [api]
+readers_each = 2000
 listen = "127.0.0.1:0"
 
 [issuers.{name}]

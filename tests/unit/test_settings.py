@@ -219,6 +219,11 @@ def test_values_that_do_not_go_together_are_refused(write: Write, text: str, sai
         ("[issuers.c]\nurl = 'https://l'\nrules = [{claim = 'a', mach = 'b', role = 'c'}]", 'did you mean "match"?'),
         ("[issuers.c]\nurl = 'https://l'\nrules = [{claim = 'a', match = 'b'}]", "has no role"),
         ("[embedded_issuer]\nenabled = true", "has no users"),
+        (
+            "[api]\nlisten = '0.0.0.0:1'\npublic_url = 'http://127.0.0.1:1'\n"
+            "[embedded_issuer]\nenabled = true\nusers = 'x'",
+            "for this machine only",
+        ),
         ("[embedded_issuer]\nenabled = true\nusers = '/nowhere.toml'", "cannot read /nowhere.toml"),
         ("[api]\ntls_key = '/nowhere.pem'\ntls_certificate = '/nowhere.pem'", "cannot read /nowhere.pem"),
     ],

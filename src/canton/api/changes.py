@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 from urllib.parse import unquote
 
@@ -51,6 +51,8 @@ class On:
     sight: str | None = None
     account: str | None = None
     """The principal id of the service account that it is about."""
+    by_provider: bool = False
+    """It is the provider's work, if on a tenant's nodes: the tenant's own roles only look on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +93,11 @@ class Change:
 
     def decide(self, on: On) -> Decision:
         """Whether policy lets it through; a refusal is recorded and raised. Alone, for a dry run."""
-        question = Question(self.permission, on.tenant, account=on.account)
+        question = Question(self.permission, on.tenant, account=on.account, by_provider=on.by_provider)
         decision = self.caller.decide(question)
         if decision.allowed and on.tenant is not None:
             # Only now is the tenant looked at: whoever may not see it learns nothing, not even from the clock.
-            question = Question(self.permission, on.tenant, self._is_suspended(on.tenant), on.account)
+            question = replace(question, suspended=self._is_suspended(on.tenant))
             decision = self.caller.decide(question)
         if decision.allowed:
             return decision

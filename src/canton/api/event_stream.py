@@ -21,15 +21,16 @@ log = logging.getLogger("canton.events")
 class EventStream(Response):
     """Returned by a route like any response; takes its place among the readers when it is sent."""
 
-    def __init__(self, hub: Hub, reader: Reader) -> None:
+    def __init__(self, hub: Hub, reader: Reader, who: str = "") -> None:
         super().__init__(headers=sse.HEADERS)
         del self.headers["content-length"]
         self._hub = hub
         self._reader = reader
+        self._who = who
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            with self._hub.place():
+            with self._hub.place(self._who):
                 await self._stream(scope, receive, send)
         except TooBusy as error:
             await problems.respond(scope, receive, send, error)

@@ -11,6 +11,7 @@ import asyncio
 import heapq
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -63,7 +64,8 @@ class Told:
 class Hub:
     """One per server; lives on its event loop."""
 
-    def __init__(self, database: Database, places: int = 2000, pace: Pace | None = None) -> None:
+    def __init__(self, database: Database, places: int = 2000, each: int = 100, pace: Pace | None = None) -> None:
+        """``places`` are for all readers, ``each`` of them for one principal."""
         self.pace = pace or Pace()
         self.readers = 0
         self.lag = 0.0
@@ -73,6 +75,8 @@ class Hub:
         """The number up to which each stream is on the tail, or was."""
         self._database = database
         self._places = places
+        self._each = each
+        self._of: Counter[str] = Counter()
         self._tail: list[Told] = []
         self._first = 0
         self._news = asyncio.Event()
@@ -80,18 +84,24 @@ class Hub:
         self._threads = ThreadPoolExecutor(4, "canton-events")
 
     @contextmanager
-    def place(self) -> Iterator[None]:
+    def place(self, who: str = "") -> Iterator[None]:
         """One of the places for readers, while the block lasts; raises ``TooBusy`` when there is none."""
         if self.draining or self.readers >= self._places:
             why = "is stopping" if self.draining else f"has {self._places} readers of events, as many as it takes"
             raise TooBusy(f"this server {why}; try again, or another server")
+        if self._of[who] >= self._each:
+            raise TooBusy(f"{who} follows events {self._each} times already, as often as one may; end some of them")
         self.readers += 1
+        self._of[who] += 1
         if self._looking is None:
             self._looking = asyncio.create_task(self._keep_looking())
         try:
             yield
         finally:
             self.readers -= 1
+            self._of[who] -= 1
+            if not self._of[who]:
+                del self._of[who]
             if not self.readers:
                 self._rest()
 

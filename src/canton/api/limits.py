@@ -12,6 +12,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from urllib.parse import quote
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -34,10 +35,10 @@ Observe = Callable[[Scope, int, float], None]
 
 def guard(app: ASGIApp, api: Api, observe: Observe) -> ASGIApp:
     """All of them, in the one right order: the id first, so that every refusal carries it."""
-    app = BodyLimit(app, api.body_limit, {IMPORT: api.import_limit})
     app = TimeLimit(app, api.timeout)
-    app = HeaderLimit(app, api.header_limit)
     app = Concurrency(app, api.concurrency)
+    app = BodyLimit(app, api.body_limit, {IMPORT: api.import_limit})
+    app = HeaderLimit(app, api.header_limit)
     app = Compatibility(app)
     return RequestId(app, observe)
 
@@ -166,57 +167,87 @@ class TimeLimit:
             await problems.respond(scope, receive, send, error)
 
 
-class BodyLimit:
-    """By what the request says of itself, and by what really comes."""
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How long a body may take, and how many bytes may be on their way, for all requests together."""
 
-    def __init__(self, app: ASGIApp, limit: int, others: Mapping[str, int]) -> None:
+    seconds: float = 10.0
+    room: int = 256 * 2**20
+
+
+class BodyLimit:
+    """Has the body here, whole and not too large, before the request takes a place: a slow sender waits outside.
+
+    By what the request says of itself, and by what really comes. What waits is bounded too: each body in time, and
+    all of them together in bytes.
+    """
+
+    def __init__(self, app: ASGIApp, limit: int, others: Mapping[str, int], waiting: Waiting | None = None) -> None:
         self.app = app
         self.limit = limit
         self.others = others
+        self.waiting = waiting or Waiting()
+        self.held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] != "http" or not _has_body(scope):
             await self.app(scope, receive, send)
             return
         limit = self.others.get(scope["path"], self.limit)
         stated = _header(scope, b"content-length") or b"0"
-        if stated.isdigit() and int(stated[:20]) > limit:
-            await _refuse(scope, receive, send, _too_large(limit))
-            return
-        counted = _Counted(receive, send, limit)
+        body = bytearray()
         try:
-            await self.app(scope, counted.receive, counted.send)
-        except TooLarge:
-            # Only our own: one that the app raises for reasons of its own was answered there.
-            if not counted.exceeded:
-                raise
-        if counted.exceeded:
-            await _refuse(scope, receive, send, _too_large(limit))
+            if stated.isdigit() and int(stated[:20]) > limit:
+                raise _too_large(limit)
+            async with asyncio.timeout(self.waiting.seconds * max(1, limit // self.limit)):
+                whole = await self._collect(receive, body, limit)
+        except TimeoutError:
+            await _refuse(
+                scope, receive, send, TimedOut("the body did not arrive in time; send it faster, or less of it")
+            )
+            return
+        except (TooLarge, TooBusy) as error:
+            await _refuse(scope, receive, send, error)
+            return
+        finally:
+            self.held -= len(body)
+        if whole:
+            await self.app(scope, _replaying(bytes(body), receive), send)
+
+    async def _collect(self, receive: Receive, body: bytearray, limit: int) -> bool:
+        """False when the client has left in between."""
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":
+                return False
+            part = message.get("body", b"")
+            body += part
+            self.held += len(part)
+            if len(body) > limit:
+                raise _too_large(limit)
+            if self.held > self.waiting.room:
+                raise TooBusy("too much is being sent to this server at once; try again shortly")
+            if not message.get("more_body", False):
+                return True
 
 
-class _Counted:
-    """A body counted while it is read. Once it is too large, whatever the app makes of that is not sent."""
+def _has_body(scope: Scope) -> bool:
+    announced = any(name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"])
+    return announced or scope["method"] not in ("GET", "HEAD")
 
-    def __init__(self, receive: Receive, send: Send, limit: int) -> None:
-        self._receive = receive
-        self._send = send
-        self._left = limit
-        self._limit = limit
-        self._started = False
-        self.exceeded = False
 
-    async def receive(self) -> Message:
-        message = await self._receive()
-        self._left -= len(message.get("body", b""))
-        if self._left < 0 and not self._started:
-            self.exceeded = True
-            raise _too_large(self._limit)
-        return message
+def _replaying(body: bytes, receive: Receive) -> Receive:
+    """The body at once, and then whatever else the connection says."""
+    told = False
 
-    async def send(self, message: Message) -> None:
-        if not self.exceeded:
-            self._started = True
-            await self._send(message)
+    async def replay() -> Message:
+        nonlocal told
+        if told:
+            return await receive()
+        told = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay
 
 
 class _Answer:

@@ -83,7 +83,14 @@ def order(change: Change, wanted: NodeOrder, planner: Planner, *, dry_run: bool)
         if wanted.plan is not None and wanted.plan != made.digest:
             # What moved since is told only of a plan that the caller may see.
             plans.show(connection, wanted.plan, change.caller.visible("plan.read"))
-        submission = Submission(because.actor, because.reason, None, reviewed=wanted.plan, context=because.context)
+        submission = Submission(
+            because.actor,
+            because.reason,
+            None,
+            reviewed=wanted.plan,
+            by_provider=str(because.context["rule"]).startswith("provider:"),
+            context=because.context,
+        )
         with _discreetly(connection, change.caller):
             operation = submit_within(connection, made, submission).operation
         return Done(accepted(connection, operation), operation, operation=operation)

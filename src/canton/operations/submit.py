@@ -26,7 +26,8 @@ class Submission:
     """Who wants a plan carried out, and why.
 
     ``request`` is what the caller asked for, before planning: the same key with another request is a mistake.
-    ``reviewed`` binds the execution to the digest of a plan that somebody looked at.
+    ``reviewed`` binds the execution to the digest of a plan that somebody looked at. ``by_provider``: a role at the
+    provider allows it, so whose nodes these are has no say in what becomes of it.
     """
 
     actor: str
@@ -34,6 +35,7 @@ class Submission:
     request: Json
     key: str | None = None
     reviewed: str | None = None
+    by_provider: bool = False
     context: JsonObject = field(default_factory=dict)
 
 
@@ -100,6 +102,7 @@ def submit_within(connection: Connection, plan: Plan, submission: Submission) ->
             "kind": plan.kind,
             "tenant": plan.tenant,
             "actor": submission.actor,
+            "by_provider": int(submission.by_provider),
             "reason": submission.reason,
             "plan": plan_digest,
             "step_kinds": plan.step_kinds,

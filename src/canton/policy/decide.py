@@ -22,6 +22,8 @@ class Question:
     """The tenant is: its own roles then only read."""
     account: str | None = None
     """The principal id of the service account that it is about."""
+    by_provider: bool = False
+    """It is about work of the provider's on what is the tenant's: the tenant's own roles only look on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +45,20 @@ def decide(principal: Principal, question: Question, roles: Roles, now: int) -> 
     granted = [each for each in live if reaches(each, question.permission, question.tenant)]
     if not granted:
         return Decision(False, "not-granted", _what_would(principal, question, roles))
-    # The provider's first: it is not stopped by a suspension, in whatever order somebody got their roles.
+    # The provider's first: it is not stopped by what stops a tenant, in whatever order somebody got their roles.
     granting = min(granted, key=lambda each: each.tenant is not None)
-    if question.suspended and permission.change and granting.tenant is not None:
-        return Decision(False, "tenant-suspended", f"{question.tenant} is suspended: its members change nothing")
+    hindrance = _hindrance(question) if permission.change and granting.tenant is not None else None
     where = f"in {granting.tenant}" if granting.tenant else "at the provider"
-    return Decision(True, granting.rule, f"{principal.id} is {granting.role} {where}")
+    return hindrance or Decision(True, granting.rule, f"{principal.id} is {granting.role} {where}")
+
+
+def _hindrance(question: Question) -> Decision | None:
+    """What keeps a tenant's own role from a change that it would allow."""
+    if question.suspended:
+        return Decision(False, "tenant-suspended", f"{question.tenant} is suspended: its members change nothing")
+    if question.by_provider:
+        return Decision(False, "by-provider", f"it is the provider's; {question.tenant} does not interfere with it")
+    return None
 
 
 def reaches(binding: Binding, permission: str, tenant: str | None) -> bool:
@@ -71,5 +81,5 @@ def _hands_on(binding: Binding, permission: str, tenant: str | None) -> bool:
 
 def _what_would(principal: Principal, question: Question, roles: Roles) -> str:
     where = f"in {question.tenant}" if question.tenant else "at the provider"
-    able = " or ".join(holders(roles, question.permission))
+    able = " or ".join(holders(roles, question.permission, at_provider=question.tenant is None))
     return f"no role of {principal.id} holds {question.permission} {where}; {able} would"

@@ -81,6 +81,7 @@ def custom(name: str, scope: str, description: str, permissions: Iterable[str]) 
     return Role(name, RoleScope(scope), description, held)
 
 
-def holders(roles: Roles, permission: str) -> list[str]:
-    """The roles that hold a permission."""
-    return [role.name for role in roles.values() if permission in role.permissions]
+def holders(roles: Roles, permission: str, *, at_provider: bool) -> list[str]:
+    """The roles that hold a permission, in a tenant or where there is none."""
+    able = [role for role in roles.values() if permission in role.permissions]
+    return [role.name for role in able if role.scope is RoleScope.PROVIDER or not at_provider]

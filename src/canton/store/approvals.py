@@ -72,6 +72,8 @@ class Sought:
     """Which approvals a list is about, and for whom: what somebody asked for themselves they always see."""
 
     visible: Visible
+    providers: frozenset[str]
+    """Permissions that only the provider holds: their use is not for a tenant to read before it is decided."""
     own: str
     state: str | None = None
     tenant: str | None = None
@@ -79,6 +81,8 @@ class Sought:
 
 def page(connection: Connection, sought: Sought, window: Window) -> Slice:
     seen = visible_to(sought.visible, approval.c.tenant)
+    if sought.visible is not None:
+        seen = sa.and_(seen, approval.c.permission.not_in(sorted(sought.providers)))
     query = _APPROVAL.where(sa.or_(seen, approval.c.requested_by == sought.own))
     if sought.state is not None:
         query = query.where(STATE.in_([sought.state]))

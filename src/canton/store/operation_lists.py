@@ -70,9 +70,11 @@ def show(connection: Connection, operation_id: str, visible: Visible) -> RowMapp
     return row
 
 
-def tenant_of(connection: Connection, operation_id: str) -> str | None:
-    """None for the provider's, and for what is not there."""
-    return connection.scalar(sa.select(operation.c.tenant).where(operation.c.id == operation_id))
+def whose(connection: Connection, operation_id: str) -> tuple[str | None, bool]:
+    """The tenant, and whether the provider started it; nobody's when it is not there."""
+    query = sa.select(operation.c.tenant, operation.c.by_provider).where(operation.c.id == operation_id)
+    row = connection.execute(query).one_or_none()
+    return (None, False) if row is None else (row.tenant, bool(row.by_provider))
 
 
 def visible_among(connection: Connection, visible: Visible, operation_ids: Sequence[str]) -> set[str]:

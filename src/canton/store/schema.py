@@ -123,6 +123,8 @@ operation = Table(
     Column("kind", String, nullable=False),
     Column("tenant", String),
     Column("actor", String, nullable=False),
+    # 1 when a role at the provider allowed it: then a tenant does not interfere, whose nodes these may be.
+    Column("by_provider", Integer, nullable=False, server_default=text("0")),
     Column("reason", Text, nullable=False),
     Column("plan", ForeignKey("plan.digest"), nullable=False),
     Column("step_kinds", Text, nullable=False),

@@ -25,6 +25,7 @@ from canton.domain.tenant import TenantState
 from canton.operations.endings import Because
 from canton.policy.bindings import Kind
 from canton.policy.decide import Question
+from canton.policy.permissions import PERMISSIONS, Reach
 from canton.store import approvals, tenants
 from canton.store.approvals import ApprovalState
 
@@ -34,6 +35,9 @@ ApprovalId = Annotated[
     str, Path(pattern=r"^ap_[0-9a-f]{28}$", description="The approval.", examples=["ap_019a8a4f3c21d0c4f1a2b3c4d5e6"])
 ]
 _PLAIN = ("id", "permission", "tenant", "method", "path", "body", "requested_by", "reason", "state")
+
+
+PROVIDERS = frozenset(each.name for each in PERMISSIONS.values() if each.reach is Reach.PROVIDER)
 
 
 class Approval(Body):
@@ -67,7 +71,7 @@ def list_approvals(
     tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
 ) -> Response:
     """The approvals that the caller may see; its own requests it always does."""
-    sought = approvals.Sought(caller.visible("approval.read"), caller.principal.id, state, tenant)
+    sought = approvals.Sought(caller.visible("approval.read"), PROVIDERS, caller.principal.id, state, tenant)
     with caller.database.read() as connection:
         found = approvals.page(connection, sought, page.window)
     return page.answer(found, render)
@@ -79,7 +83,7 @@ def show_approval(caller: CallerDep, approval_id: ApprovalId) -> Response:
     with caller.database.read() as connection:
         row = approvals.find(connection, approval_id)
     if row["requested_by"] != caller.principal.id:
-        caller.require_sight("approval.read", row["tenant"], approvals.unknown(approval_id))
+        caller.require_sight("approval.read", _readers(row), approvals.unknown(approval_id))
     return json_response(render(row))
 
 
@@ -114,7 +118,12 @@ def _on(caller: Caller, approval_id: str) -> On:
     if row is None:
         return On(None, approvals.unknown(approval_id), "approval.read")
     own = row["requested_by"] == caller.principal.id
-    return On(row["tenant"], None if own else approvals.unknown(approval_id), "approval.read")
+    return On(_readers(row), None if own else approvals.unknown(approval_id), "approval.read")
+
+
+def _readers(row: RowMapping) -> str | None:
+    """What is the provider's to decide is not for the tenant to read before it is decided."""
+    return None if row["permission"] in PROVIDERS else row["tenant"]
 
 
 def _require_second_person(connection: Connection, caller: Caller, row: RowMapping) -> None:

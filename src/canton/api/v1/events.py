@@ -94,6 +94,6 @@ async def read_events(
         )
     reader = await open_reader(hub, wanted)
     if live:
-        return EventStream(hub, reader)
+        return EventStream(hub, reader, caller.principal.id)
     page = await reader.page(limit)
     return json_response({"items": page.items, "next": page.cursor if page.more else None})

@@ -96,13 +96,14 @@ def list_steps(
 
 def _intervene(operation_id: str, change: Change, intervention: Callable[[Connection, str, Because], None]) -> Response:
     with change.caller.database.read() as connection:
-        tenant = lists.tenant_of(connection, operation_id)
+        tenant, by_provider = lists.whose(connection, operation_id)
 
     def act(connection: Connection, because: Because) -> Done:
         intervention(connection, operation_id, because)
         return Done(accepted(connection, operation_id), operation_id, operation=operation_id)
 
-    return change.carry_out(On(tenant, journal.unknown(operation_id), "operation.read"), act)
+    on = On(tenant, journal.unknown(operation_id), "operation.read", by_provider=by_provider)
+    return change.carry_out(on, act)
 
 
 _ACCEPTED = answers(Operation, 202, change=True)

@@ -69,6 +69,7 @@ def extend_journal() -> None:
     for column in (sa.Column("kind", sa.String()), sa.Column("tenant", sa.String()), sa.Column("summary", sa.Text())):
         op.add_column("plan", column)
     op.create_index("ix_plan_tenant_created", "plan", ["tenant", "created_at"])
+    op.add_column("operation", sa.Column("by_provider", sa.Integer(), nullable=False, server_default=sa.text("0")))
     op.create_index("ix_operation_created", "operation", ["created_at", "id"])
     op.create_index("ix_step_target", "step", ["target"])
     with op.batch_alter_table("idempotency") as idempotency:
