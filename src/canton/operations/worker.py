@@ -27,7 +27,7 @@ from canton.domain.errors import CantonError, DatabaseUnavailable, UnknownStepKi
 from canton.operations.drive import Hands, ask_a_person, hand_back, load
 from canton.operations.kinds import Kinds
 from canton.operations.lease import Lease, uptime
-from canton.store import journal, leases, workers
+from canton.store import idempotency, journal, leases, workers
 from canton.store.database import Database
 from canton.store.doorbell import Doorbell, listen
 
@@ -114,7 +114,7 @@ class Worker:
         """Take what is due whenever the bell rings, until told to stop."""
         while not stop.is_set():
             if uptime() - self._swept >= self.settings.sweep:
-                await self._write(leases.forgive_the_future)
+                await self._write(_sweep)
                 self._swept = uptime()
             await self._sleep(bell, await self._take(), stop)
 
@@ -239,3 +239,8 @@ class Worker:
     async def _off_loop(self, work: Callable[[], T]) -> T:
         # With the context of the caller, so that a line logged in the thread carries the operation too.
         return await asyncio.get_running_loop().run_in_executor(self._threads, copy_context().run, work)
+
+
+def _sweep(connection: Connection) -> None:
+    leases.forgive_the_future(connection)
+    idempotency.forget_old(connection)

@@ -1,0 +1,37 @@
+"""Keys are kept for as long as somebody may repeat a request, and no longer."""
+
+from __future__ import annotations
+
+import asyncio
+
+import sqlalchemy as sa
+
+from canton.operations.worker import Worker
+from canton.store import idempotency
+from canton.store.database import Database, now
+from canton.store.schema import idempotency as table
+
+
+def keys(database: Database) -> list[str]:
+    with database.read() as connection:
+        return list(connection.scalars(sa.select(table.c.key).order_by(table.c.key)))
+
+
+def test_a_worker_forgets_keys_that_nobody_repeats_any_more(database: Database) -> None:
+    with database.write() as connection:
+        for key in ("fresh", "old"):
+            assert idempotency.begin(connection, "cscs:alice", key, "sha256:0")
+        aged = sa.update(table).where(table.c.key == "old").values(created_at=now() - idempotency.REMEMBERED - 1)
+        connection.execute(aged)
+
+    async def work() -> None:
+        stop = asyncio.Event()
+        running = asyncio.create_task(Worker(database, {}).run(stop))
+        async with asyncio.timeout(10):
+            while "old" in await asyncio.to_thread(keys, database):
+                await asyncio.sleep(0.02)
+        stop.set()
+        await running
+
+    asyncio.run(work())
+    assert keys(database) == ["fresh"]
