@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -16,6 +17,12 @@ from databases import SERVER, Databases, databases, migrated
 # Checks that live outside of test files explain themselves too.
 pytest.register_assert_rewrite("crash.scenario")
 LEFT_OUT = pytest.StashKey[int]()
+
+
+def pytest_configure() -> None:
+    """A shell starts what runs in the background with Ctrl-C ignored, and processes of tests would inherit that."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
