@@ -17,13 +17,13 @@ import structlog
 from structlog.contextvars import bound_contextvars, merge_contextvars
 from structlog.typing import EventDict, WrappedLogger
 
+from canton.domain.harmless import harmless
+
 CUT = "(cut)"
 _SECRET_NAME = re.compile(
     r"(?i)(^|[_.-])(password|passwd|passphrase|secret|token|authorization|cookie|credentials?|api[_-]?key|"
     r"private[_-]?key|device[_-]?code|code[_-]?verifier)$"
 )
-# Everything but the line ends of a traceback.
-_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 # In a text: what a token looks like, and whatever stands behind the name of a secret.
 _SECRET_TEXT = (
     (re.compile(r"(?i)\b(bearer|basic|negotiate)\s+[A-Za-z0-9._~+/=-]{6,}"), rf"\1 {CUT}"),
@@ -73,11 +73,6 @@ def carrying(**ids: str) -> AbstractContextManager[None]:
     return bound_contextvars(**ids)
 
 
-def carry(**ids: str) -> None:
-    """Add to what every further line of this task has."""
-    structlog.contextvars.bind_contextvars(**ids)
-
-
 def cut_secrets(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
     """Take whatever looks like a token, password or secret out of every value, however deep."""
     return {str(name): _cut(value, str(name)) for name, value in event.items()}
@@ -102,7 +97,7 @@ def _cut(value: Any, name: str = "") -> Any:
 
 def _disarm(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
     """Whoever names a path or an account cannot write on the operator's terminal; JSON escapes by itself."""
-    return {name: _CONTROL.sub(lambda c: repr(c[0])[1:-1], str(value)) for name, value in event.items()}
+    return {name: harmless(str(value)) for name, value in event.items()}
 
 
 def _before() -> list[structlog.typing.Processor]:

@@ -123,7 +123,7 @@ class Server(uvicorn.Server):
             self._parts.companion.ask_to_stop()
         await super().shutdown(sockets)
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 (uvicorn's signature)
         if self.should_exit:
             # What is under way is in the database: nothing is lost, and somebody is in a hurry.
             if self._parts.companion is not None:

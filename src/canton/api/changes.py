@@ -165,7 +165,9 @@ class Change:
         if self.key is None:
             return None
         known = idempotency.repeated(connection, self.caller.principal.id, self.key, self.request_digest)
-        return None if known is None or known.answer is None else Answer(**known.answer)  # type: ignore[arg-type]
+        if known is None or known.answer is None:
+            return None
+        return Answer(**known.answer)  # type: ignore[arg-type]  # as storable_answer wrote it
 
     @property
     def request_digest(self) -> str:

@@ -26,7 +26,7 @@ _TOO_LARGE = (
 class Connection(HttpToolsProtocol):
     """The head of a request is what comes before its body: its bytes are counted and its time is limited."""
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
         self._head_size = 0
         self._patience: asyncio.TimerHandle | None = None

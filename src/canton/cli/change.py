@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from canton.cli.harmless import harmless
 from canton.cli.options import Changing
 from canton.cli.session import Session
 from canton.cli.terminal import interactive, say
 from canton.domain.errors import Forbidden
+from canton.domain.harmless import harmless
 
 if TYPE_CHECKING:
     from canton.client.calls import Change

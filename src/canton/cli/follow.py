@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import click
 
 from canton.cli.change import carry_out, confirm
-from canton.cli.harmless import one_line
 from canton.cli.options import Changing, Work
 from canton.cli.output import Show, write
 from canton.cli.session import Session
 from canton.cli.shapes import OPERATION, PLAN
 from canton.cli.table import cell
 from canton.cli.terminal import coloured, interactive, say
+from canton.domain.harmless import one_line
 
 if TYPE_CHECKING:
     from canton.client.calls import Change

@@ -11,13 +11,13 @@ from urllib.parse import urlsplit
 import click
 
 from canton.cli import contexts, places
-from canton.cli.harmless import one_line
 from canton.cli.options import connected
 from canton.cli.session import Session
 from canton.cli.terminal import say
 from canton.client import credentials as keeping
 from canton.client.credentials import Kept, Token
 from canton.domain.errors import InvalidSetting, NotAuthenticated
+from canton.domain.harmless import one_line
 
 if TYPE_CHECKING:
     from canton.client.objects import Login

@@ -149,6 +149,6 @@ def _explain(error: Exception) -> int:
 
 
 def _say(message: str) -> None:
-    from canton.cli.harmless import harmless  # noqa: PLC0415 (keeps --help light)
+    from canton.domain.harmless import harmless  # noqa: PLC0415 (keeps --help light)
 
     click.echo(f"canton: {harmless(message)}", err=True)

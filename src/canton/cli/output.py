@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from canton.cli import table
-from canton.cli.harmless import harmless, is_harmless, json_escaped
 from canton.cli.terminal import coloured, say
 from canton.domain.errors import InvalidRequest
+from canton.domain.harmless import harmless, is_harmless, json_escaped
 
 FORMATS = ("table", "wide", "json", "yaml", "name", "csv")
 Item = Mapping[str, object]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from canton.cli.harmless import one_line
 from canton.cli.terminal import BOLD, COLOURS, paint
+from canton.domain.harmless import one_line
 
 Row = Sequence[str]
 GAP = "  "

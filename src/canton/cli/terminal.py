@@ -8,7 +8,7 @@ from typing import TextIO
 
 import click
 
-from canton.cli.harmless import harmless
+from canton.domain.harmless import harmless
 
 GREEN, YELLOW, RED, BOLD = "32", "33", "31", "1"
 

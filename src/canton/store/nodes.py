@@ -25,13 +25,6 @@ _NUMBER = re.compile("[0-9]+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Observation:
-    xname: str
-    power: str | None
-    seen_at: int
-
-
-@dataclass(frozen=True, slots=True)
 class Wanted:
     """Which nodes a list is about; what is None does not matter."""
 
@@ -160,15 +153,6 @@ def observe(connection: Connection, power: Mapping[str, str | None]) -> None:
     rows = [{"of": xname, "seen": state} for xname, state in sorted(power.items())]
     _SEE_AGAIN.execute_each(connection, rows)
     _SEE_FIRST.execute_each(connection, rows)
-
-
-def observations(connection: Connection, xnames: Sequence[str]) -> dict[str, Observation]:
-    rows = connection.execute(
-        sa.select(node_observation.c.xname, node_observation.c.power, node_observation.c.seen_at).where(
-            node_observation.c.xname.in_(xnames)
-        )
-    )
-    return {row.xname: Observation(*row) for row in rows}
 
 
 def _conditions(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
