@@ -11,6 +11,7 @@
     │   ├── InvalidSetting
     │   ├── InvalidRequest
     │   ├── InvalidCursor
+    │   ├── InvalidMachine
     │   ├── ReasonRequired
     │   ├── ClientTooOld
     │   ├── ClientTooNew
@@ -155,6 +156,12 @@ class InvalidCursor(Invalid):
     """The cursor in `after` is not one that this list gave, or belongs to another sort or filter."""
 
     code = "invalid-cursor"
+
+
+class InvalidMachine(Invalid):
+    """A topology, an SLS dump, a saved state or a fault is not one that the emulator can run."""
+
+    code = "invalid-machine"
 
 
 class ReasonRequired(Invalid):

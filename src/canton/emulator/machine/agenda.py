@@ -1,0 +1,66 @@
+"""What is to happen when: a kind and its arguments, as data, so that it survives a restart.
+
+Whoever owns a kind says once what is done for it (``answer``); anybody may put it on (``at``).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from typing import Any
+
+from canton.emulator.machine.clock import Clock
+from canton.emulator.machine.shelves import Shelves
+
+Action = Callable[..., None]
+
+
+class Agenda:
+    def __init__(self, shelves: Shelves, clock: Clock) -> None:
+        self._clock = clock
+        self._shelf = shelves.open("agenda")
+        self._actions: dict[str, Action] = {}
+        self._heap = [(value[0], int(key)) for key, value in self._shelf.items()]
+        heapq.heapify(self._heap)
+        self._next = max((number for _, number in self._heap), default=0) + 1
+
+    def answer(self, kind: str, action: Action) -> None:
+        """Each kind has one answer."""
+        if kind in self._actions:
+            raise ValueError(f"{kind} is answered already")
+        self._actions[kind] = action
+
+    def at(self, moment: float, kind: str, *args: Any) -> int:
+        """Put on; a moment that is past is as soon as possible. The number is for ``cancel``."""
+        if kind not in self._actions:
+            raise ValueError(f"nobody answers {kind}")
+        number, self._next = self._next, self._next + 1
+        self._shelf[str(number)] = [moment, kind, list(args)]
+        heapq.heappush(self._heap, (moment, number))
+        return number
+
+    def after(self, seconds: float, kind: str, *args: Any) -> int:
+        return self.at(self._clock.now() + seconds, kind, *args)
+
+    def cancel(self, number: int) -> None:
+        """What was done or cancelled already stays so."""
+        self._shelf.pop(str(number), None)
+
+    def next_moment(self) -> float | None:
+        while self._heap and str(self._heap[0][1]) not in self._shelf:
+            heapq.heappop(self._heap)
+        return self._heap[0][0] if self._heap else None
+
+    def run(self, until: float, most: int) -> int:
+        """Do what is due until then, in order, at most so many; the answer is how many."""
+        done = 0
+        while done < most and (moment := self.next_moment()) is not None and moment <= until:
+            _, number = heapq.heappop(self._heap)
+            _, kind, args = self._shelf.pop(str(number))
+            self._clock.hold(moment)
+            try:
+                self._actions[kind](*args)
+            finally:
+                self._clock.hold(None)
+            done += 1
+        return done

@@ -1,0 +1,133 @@
+"""What is wrong with the machine and with the wire, switchable while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from canton.domain import nodeset
+from canton.domain.errors import InvalidMachine, NotFound
+from canton.emulator.machine.dice import Dice
+from canton.emulator.machine.shelves import Shelves
+from canton.emulator.machine.truth_log import TruthLog
+
+KINDS = {
+    "no-power-on": "the node takes the order and stays off",
+    "boot-hangs": "the node stops at a stage (stage=post, pxe, kernel or systemd; kernel when not said)",
+    "bmc-unreachable": "the controller answers nobody: no Redfish, no power, no discovery",
+    "pcs-failure": "PCS reports the task of this component as failed",
+    "lost-response": "the request is carried out and the connection is closed without an answer",
+    "doubled-response": "the request is carried out twice, as behind a proxy that retries; the second answer is given",
+    "server-error": "the service answers 503 (status=500 to 504) and does nothing",
+    "latency": "the answer comes later (seconds=, real time)",
+    "token-expiry": "tokens that were given out before count as expired",
+    "service-restart": "the service is away (seconds=, virtual time, 30 when not said) and then starts anew",
+    "stale-inventory": "HSM hears nothing of what happens to the component",
+    "wrong-cabling": "the cables of two switch ports are swapped (with=, the other port)",
+    "disk-remnants": "the node's disks hold files of the last tenant (of=, whose)",
+}
+WIRE = frozenset({"lost-response", "doubled-response", "server-error", "latency", "token-expiry", "service-restart"})
+"""Their targets are services, by name; all others' are xnames."""
+EVERYTHING = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that goes wrong, for whom and how often."""
+
+    id: str
+    kind: str
+    targets: str = EVERYTHING
+    """A nodeset or an xname; for the wire, services with commas between. ``*`` is all of them."""
+    probability: float = 1.0
+    remaining: int | None = None
+    """How many times more; None for always."""
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+class Faults:
+    """Ask ``strikes`` at the moment at which the thing would go wrong: it counts."""
+
+    def __init__(self, shelves: Shelves, dice: Dice, log: TruthLog) -> None:
+        self._shelf = shelves.open("faults")
+        self._rolls = shelves.open("faults.rolls")
+        self._dice = dice
+        self._log = log
+        self._faults: dict[str, Fault] = {key: Fault(**value) for key, value in self._shelf.items()}
+        self._targets: dict[str, frozenset[str]] = {key: _targets(fault) for key, fault in self._faults.items()}
+
+    def __iter__(self) -> Iterator[Fault]:
+        return iter(self._faults.values())
+
+    def set(self, fault: Fault) -> Fault:
+        _check(fault)
+        self._targets[fault.id] = _targets(fault)
+        self._keep(fault)
+        self._log.add("fault-set", fault.targets, "side channel", fault=asdict(fault))
+        return fault
+
+    def new_id(self) -> str:
+        numbers = [int(key[1:]) for key in self._faults if key[1:].isdigit()]
+        return f"f{max(numbers, default=0) + 1}"
+
+    def clear(self, fault_id: str) -> None:
+        if fault_id not in self._faults:
+            raise NotFound(f"no fault {fault_id}; `canton emulate fault list` shows them")
+        fault = self._faults.pop(fault_id)
+        del self._shelf[fault_id], self._targets[fault_id]
+        self._log.add("fault-cleared", fault.targets, "side channel", fault=asdict(fault))
+
+    def strikes(self, kind: str, *targets: str) -> Fault | None:
+        """The fault that hits any of these names now, if one does; one use of it is gone."""
+        for fault in list(self._faults.values()):
+            if fault.kind == kind and self._aims(fault, targets) and self._lucky(fault):
+                self._use(fault)
+                return fault
+        return None
+
+    def present(self, kind: str, *targets: str) -> Fault | None:
+        """Whether a lasting fault is there, without using it up."""
+        for fault in self._faults.values():
+            if fault.kind == kind and self._aims(fault, targets):
+                return fault
+        return None
+
+    def _aims(self, fault: Fault, targets: tuple[str, ...]) -> bool:
+        aimed = self._targets[fault.id]
+        return EVERYTHING in aimed or any(target in aimed for target in targets)
+
+    def _lucky(self, fault: Fault) -> bool:
+        if fault.probability >= 1:
+            return True
+        count = self._rolls.get(fault.id, 0)
+        self._rolls[fault.id] = count + 1
+        return self._dice.roll("fault", fault.id, count) < fault.probability
+
+    def _use(self, fault: Fault) -> None:
+        if fault.remaining is None:
+            return
+        if fault.remaining <= 1:
+            del self._faults[fault.id], self._shelf[fault.id], self._targets[fault.id]
+            self._log.add("fault-used-up", fault.targets, "last use", fault=asdict(fault))
+        else:
+            self._keep(Fault(**{**asdict(fault), "remaining": fault.remaining - 1}))
+
+    def _keep(self, fault: Fault) -> None:
+        self._faults[fault.id] = fault
+        self._shelf[fault.id] = asdict(fault)
+
+
+def _check(fault: Fault) -> None:
+    if fault.kind not in KINDS:
+        raise InvalidMachine(f"no fault is called {fault.kind!r}; there are {', '.join(KINDS)}")
+    if not 0 < fault.probability <= 1:
+        raise InvalidMachine(f"a probability is above 0 and at most 1, not {fault.probability}")
+    if fault.remaining is not None and fault.remaining < 1:
+        raise InvalidMachine(f"a fault strikes at least once, not {fault.remaining} times")
+
+
+def _targets(fault: Fault) -> frozenset[str]:
+    if fault.targets == EVERYTHING or fault.kind in WIRE:
+        return frozenset(name.strip() for name in fault.targets.split(","))
+    return frozenset(nodeset.expand(fault.targets))

@@ -1,0 +1,68 @@
+"""The machine as everybody sees it: what there is, what it does, and whom to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from canton.emulator.machine.boot import Boot
+from canton.emulator.machine.means import Means, Watcher
+from canton.emulator.machine.parts import Nic, NodePlace, Part, Topology
+from canton.emulator.machine.power import Power
+
+
+class Machine:
+    """The hardware index. Power and boot are in ``power`` and ``boot``, which this hands on."""
+
+    def __init__(self, topology: Topology, means: Means) -> None:
+        self.topology = topology
+        self.means = means
+        self._by_type: dict[str, list[Part]] = {}
+        for part in topology.parts.values():
+            self._by_type.setdefault(part.type, []).append(part)
+        self._nics: dict[str, list[Nic]] = {}
+        for nic in topology.nics:
+            self._nics.setdefault(nic.owner, []).append(nic)
+        self.power = Power(self, means)
+        self.boot = Boot(self, means)
+
+    def part(self, xname: str) -> Part | None:
+        return self.topology.parts.get(xname)
+
+    def parts(self, *types: str) -> Iterator[Part]:
+        """All of these types, in the order of xnames within each; without types, everything."""
+        if not types:
+            yield from self.topology.parts.values()
+        for kind in types:
+            yield from self._by_type.get(kind, ())
+
+    def nics(self, owner: str) -> Sequence[Nic]:
+        """Of a node or of a controller."""
+        return self._nics.get(owner, ())
+
+    def place(self, node: str) -> NodePlace | None:
+        return self.topology.places.get(node)
+
+    def controller(self, xname: str) -> str:
+        part = self.part(xname)
+        return part.controller if part else ""
+
+    def watch(self, watcher: Watcher) -> None:
+        """Be told of every event, in order, at the moment it happens."""
+        self.means.watchers.append(watcher)
+
+    def describe(self, xname: str) -> dict[str, Any] | None:
+        """All that is true of one part, for the side channel."""
+        part = self.part(xname)
+        if part is None:
+            return None
+        told: dict[str, Any] = {
+            "xname": xname,
+            "type": part.type,
+            "class": part.hardware_class,
+            "power": self.power.state(xname),
+            "since": self.power.since(xname),
+        }
+        if part.type == "Node":
+            told |= {"boot": self.boot.record(xname), "beating": self.boot.beating(xname)}
+        return told

@@ -1,0 +1,105 @@
+"""All state that must survive, as plain data on named shelves.
+
+A shelf is a mapping from text to JSON over a *seed*, which is what the topology says. Only what differs from the seed
+is written down. A value on a shelf is never changed in place: put a new one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from typing import Any
+
+Row = tuple[str, str, str | None]
+"""Shelf, key, and the value as JSON: empty for a key of the seed that is gone, None where there is nothing to keep."""
+
+_GONE = object()
+
+
+class Shelf(MutableMapping[str, Any]):
+    """In the order of the seed, then as added."""
+
+    def __init__(self, name: str, seed: Mapping[str, Any], changed: Mapping[str, Any]) -> None:
+        self.name = name
+        self._seed = seed
+        self._own: dict[str, Any] = dict(changed)
+        self._dirty: set[str] = set()
+        self._length = sum(1 for _ in self)
+
+    def __getitem__(self, key: str) -> Any:
+        value = self._own.get(key, self)
+        if value is self:
+            return self._seed[key]
+        if value is _GONE:
+            raise KeyError(key)
+        return value
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        if key not in self:
+            self._length += 1
+            # A key that went and comes again goes to the end, as a new one does.
+            self._own.pop(key, None)
+        self._own[key] = value
+        self._dirty.add(key)
+
+    def __delitem__(self, key: str) -> None:
+        if key not in self:
+            raise KeyError(key)
+        if key in self._seed:
+            self._own[key] = _GONE
+        else:
+            del self._own[key]
+        self._length -= 1
+        self._dirty.add(key)
+
+    def __contains__(self, key: object) -> bool:
+        value = self._own.get(key, self)  # type: ignore[call-overload]
+        return key in self._seed if value is self else value is not _GONE
+
+    def __iter__(self) -> Iterator[str]:
+        own, seed = self._own, self._seed
+        for key in seed:
+            if own.get(key) is not _GONE:
+                yield key
+        for key in own:
+            if key not in seed:
+                yield key
+
+    def __len__(self) -> int:
+        return self._length
+
+    def take_changes(self) -> list[Row]:
+        """What changed since the last time."""
+        dirty, self._dirty = self._dirty, set()
+        return [(self.name, key, self._written(key)) for key in dirty]
+
+    def _written(self, key: str) -> str | None:
+        if key not in self._own:
+            return None
+        value = self._own[key]
+        return "" if value is _GONE else json.dumps(value)
+
+
+class Shelves:
+    def __init__(self, saved: Iterable[Row] = ()) -> None:
+        self._saved = _by_shelf(saved)
+        self._shelves: dict[str, Shelf] = {}
+
+    def open(self, name: str, seed: Mapping[str, Any] | None = None) -> Shelf:
+        """Each name once: a shelf has one owner."""
+        if name in self._shelves:
+            raise ValueError(f"shelf {name} has an owner already")
+        shelf = Shelf(name, seed or {}, self._saved.pop(name, {}))
+        self._shelves[name] = shelf
+        return shelf
+
+    def take_changes(self) -> list[Row]:
+        """What changed on any shelf since the last time."""
+        return [row for shelf in self._shelves.values() for row in shelf.take_changes()]
+
+
+def _by_shelf(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
+    shelves: dict[str, dict[str, Any]] = {}
+    for name, key, value in rows:
+        shelves.setdefault(name, {})[key] = json.loads(value) if value else _GONE
+    return shelves

@@ -1,0 +1,1 @@
+"""HTTP as the faces see it: calls, replies, routes, listeners. Knows no service and no machine."""

@@ -1,0 +1,73 @@
+"""What comes in and what goes out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+Json = Any  # what ``json`` reads: the wire has no better type
+
+JSON = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request, as the service itself sees it: without the gateway's prefix."""
+
+    method: str
+    path: str
+    """Percent-decoded."""
+    query: tuple[tuple[str, str], ...] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Names in lower case."""
+    body: bytes = b""
+    peer: str = ""
+    """The address that the request came from."""
+    base: str = ""
+    """Scheme, host and prefix under which the caller reached the service: ``https://localhost:8443/apis/smd``."""
+    args: Mapping[str, str] = field(default_factory=dict)
+    """What stood in place of the ``{names}`` of the route."""
+
+    def all(self, name: str) -> list[str]:
+        return [value for key, value in self.query if key == name]
+
+    def first(self, name: str, default: str = "") -> str:
+        return next((value for key, value in self.query if key == name), default)
+
+    def has(self, name: str) -> bool:
+        return any(key == name for key, _ in self.query)
+
+    def json(self) -> Json:
+        """Raises ``ValueError`` for what is not JSON."""
+        return json.loads(self.body)
+
+    def at(self, args: Mapping[str, str]) -> Call:
+        return replace(self, args=args)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    status: int = 200
+    body: bytes = b""
+    media: str = ""
+    """The Content-Type; none is sent when empty."""
+    headers: Sequence[tuple[str, str]] = ()
+
+    def json(self) -> Json:
+        return json.loads(self.body)
+
+    @property
+    def ok(self) -> bool:
+        return 200 <= self.status < 300
+
+
+def json_reply(value: Json, status: int = 200, media: str = JSON, headers: Sequence[tuple[str, str]] = ()) -> Reply:
+    """As Go's encoder writes it: compact, a newline at the end."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return Reply(status, text.encode("utf-8", "surrogatepass") + b"\n", media, headers)
+
+
+def text_reply(text: str, status: int = 200, media: str = "text/plain; charset=utf-8") -> Reply:
+    return Reply(status, text.encode(), media)

@@ -1,0 +1,37 @@
+"""How services inside the cluster ask one another: over their own protocols, without gateway and token."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from urllib.parse import parse_qsl, unquote
+
+from canton.emulator.wire.call import JSON, Call, Json, Reply
+
+NO_BODY = object()
+
+Ask = Callable[[str, Call], Reply]
+"""(name of the service, call) → reply, with the faults of the wire."""
+
+
+class Mesh:
+    """``ask("smd", "GET", "/hsm/v2/State/Components?type=Node")``."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+
+    def ask(self, service: str, method: str, path: str, body: Json = NO_BODY, peer: str = "") -> Reply:
+        """``peer`` is the source address that the service sees, for the few that look at it."""
+        path, _, query = path.partition("?")
+        return self._ask(
+            service,
+            Call(
+                method,
+                unquote(path),
+                tuple(parse_qsl(query, keep_blank_values=True)),
+                {} if body is NO_BODY else {"content-type": JSON},
+                b"" if body is NO_BODY else json.dumps(body).encode(),
+                peer,
+                f"http://cray-{service}",
+            ),
+        )
