@@ -117,6 +117,10 @@ class RoleEntry:
 class SiteEntry:
     name: str
     power: str
+    url: str | None
+    ca: Path | None
+    client_id: str
+    secret_file: Path | None
     folder: Path | None
     latency: float
 
@@ -197,7 +201,11 @@ TABLE = (
     Setting("roles.*.scope", choice("provider", "tenant"), REQUIRED, "where the role can be bound"),
     Setting("roles.*.permissions", LIST, REQUIRED, "what it holds; `canton role list` shows all there are"),
     Setting("roles.*.description", text("starts and stops nodes"), "", "what it is for"),
-    Setting("sites.*.power", choice("demo"), REQUIRED, "what switches power there; demo: a folder of files"),
+    Setting("sites.*.power", choice("csm", "demo"), REQUIRED, "what switches power there; demo: a folder of files"),
+    Setting("sites.*.url", url("https://api.example.org"), None, "csm: the address of the API gateway"),
+    Setting("sites.*.ca", PATH, None, "csm: the authorities to trust, in PEM; else those of the system"),
+    Setting("sites.*.client_id", text("admin-client"), "admin-client", "csm: the client at its Keycloak"),
+    Setting("sites.*.secret_file", PATH, None, "csm: a file with that client's secret"),
     Setting("sites.*.folder", PATH, None, "demo: the folder, one file a node"),
     Setting("sites.*.latency", duration(0, 60), 0.0, "demo: how long a switch takes for each node"),
 )
@@ -247,6 +255,15 @@ def build(values: tuple[Effective, ...]) -> Settings:
     return settings
 
 
+_NEEDED = {
+    "demo": [("folder", "add the folder that holds one file a node")],
+    "csm": [
+        ("url", "add the address of the API gateway"),
+        ("secret_file", "add the file with the client's secret (Kubernetes has it in admin-client-auth)"),
+    ],
+}
+
+
 def _check_together(settings: Settings) -> None:
     """What no single value shows."""
     api, policy = settings.api, settings.policy
@@ -256,9 +273,10 @@ def _check_together(settings: Settings) -> None:
         if it.preset and it.rules
     ]
     mistakes += [
-        f"sites.{site.name} has power = {site.power} and no folder; add the folder that holds one file a node"
+        f"sites.{site.name} has power = {site.power} and no {needed}; {how}"
         for site in settings.sites.values()
-        if site.folder is None
+        for needed, how in _NEEDED[site.power]
+        if getattr(site, needed) is None
     ]
     if (api.tls_certificate is None) != (api.tls_key is None):
         mistakes.append("of api.tls_certificate and api.tls_key only one is set; set both, or neither for plain HTTP")

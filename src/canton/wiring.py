@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 from canton import telemetry
 from canton.contracts.power import Power
 from canton.domain.errors import Invalid, InvalidSetting, SchemaMismatch
+from canton.drivers.csm.gateway import Access, Gateway
+from canton.drivers.csm.power import PcsPower
 from canton.drivers.demo.power import FolderPower
 from canton.operations import worker as engine
 from canton.operations.kinds import Kinds, Pace, register
-from canton.operations.steps.set_power import SetPower
+from canton.operations.steps.set_power import PACE, SetPower
 from canton.policy.permissions import PERMISSIONS
 from canton.policy.roles import BUILTIN, Roles, custom
 from canton.settings import Settings, SiteEntry
@@ -26,7 +28,7 @@ if TYPE_CHECKING:  # a worker, and every command for the database, does without 
     from canton.api.hub import Hub
 
 
-# Every site there can be yet is a folder: it shows at once what was written, and takes its nodes one after the other.
+# A folder shows at once what was written, and takes its nodes one after the other.
 FOLDER_PACE = Pace(batch=8, timeout=60.0, settle=1.0, poll=0.2, tries=4, backoff=1.0)
 
 
@@ -68,7 +70,8 @@ def make_worker(settings: Settings, opened: Database) -> engine.Worker:
 
 def make_kinds(settings: Settings) -> Kinds:
     powers = {f"power@{site.name}": _power(site) for site in settings.sites.values()}
-    return register(SetPower(powers, FOLDER_PACE))
+    folders_only = all(site.power == "demo" for site in settings.sites.values())
+    return register(SetPower(powers, FOLDER_PACE if folders_only else PACE))
 
 
 def make_roles(settings: Settings) -> Roles:
@@ -149,9 +152,17 @@ def make_app(settings: Settings, url: str) -> Serving:
 
 
 def _power(site: SiteEntry) -> Power:
+    if site.power == "csm":
+        return _csm_power(site)
     if site.folder is None or not site.folder.is_dir():
         raise InvalidSetting(f"sites.{site.name}.folder names {site.folder}, which is no folder; create it")
     return FolderPower(site.folder, site.latency)
+
+
+def _csm_power(site: SiteEntry) -> Power:
+    url, secret = str(site.url), Path(str(site.secret_file))
+    _readable(secret, f"sites.{site.name}.secret_file")
+    return PcsPower(Gateway(Access(url, site.client_id, secret, site.ca)))
 
 
 def _readable(path: Path, setting: str) -> None:

@@ -199,6 +199,8 @@ def test_all_mistakes_are_told_at_once(write: Write) -> None:
     [
         ('[api]\ntls_key = "/k.pem"', "of api.tls_certificate and api.tls_key only one is set"),
         ('[sites.alps]\npower = "demo"', "sites.alps has power = demo and no folder"),
+        ('[sites.alps]\npower = "csm"\nurl = "https://api.x"', "sites.alps has power = csm and no secret_file"),
+        ('[sites.alps]\npower = "csm"\nsecret_file = "/s"', "sites.alps has power = csm and no url"),
         ('[issuers.c]\nurl = "https://x"\npreset = "csm"\nrules = [{}]', "both preset and rules; keep one"),
         ('[policy]\ntoken_ttl = "2d"\ntoken_ttl_limit = "1d"', "policy.token_ttl is longer"),
     ],

@@ -34,6 +34,7 @@ COMMANDS = {
     "audit": Entry("canton.cli.audit:audit", "who did what, and why", "Tenants and people"),
     "apply": Entry("canton.cli.apply:apply", "make the server as a file says", "From a file"),
     "diff": Entry("canton.cli.apply:diff", "what apply would change", "From a file"),
+    "emulate": Entry("canton.cli.emulate:emulate", "run a pretend supercomputer to try things on", "Offline"),
     "nodeset": Entry("canton.cli.nodeset:nodeset", "fold, expand and count sets of nodes", "Offline"),
     "completion": Entry("canton.cli.completion:completion", "completion for bash, zsh and fish", "Offline"),
     "manual": Entry("canton.cli.manual:manual", "the manual page of a command", "Offline"),

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
+import sqlite3
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from canton.emulator import faces
 from canton.emulator.machine.agenda import Agenda
 from canton.emulator.machine.clock import Clock
 from canton.emulator.machine.dice import Dice
-from canton.emulator.machine.faults import Faults
+from canton.emulator.machine.faults import EVERYTHING, Fault, Faults
 from canton.emulator.machine.machine import Machine
 from canton.emulator.machine.means import Means
 from canton.emulator.machine.parts import Topology
 from canton.emulator.machine.shelves import Shelves
 from canton.emulator.machine.state_file import StateFile
 from canton.emulator.machine.truth_log import TruthLog
+from canton.emulator.trouble import AWAY, Answered, Trouble
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.mesh import Mesh
 from canton.emulator.wire.routes import Face, Router
@@ -27,6 +30,8 @@ from canton.emulator.world import World
 
 AT_ONCE = 500
 """So many things that are due are done before requests get a turn."""
+RESTART = 30.0
+"""Virtual seconds that a service is away when it restarts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,36 +73,84 @@ class Site:
         )
         self.faces: dict[str, Face] = {face.name: face for face in open_faces(self.world)}
         self._routers = {name: Router(face.routes) for name, face in self.faces.items()}
+        self._trouble = Trouble(self.faults)
         self.machine.boot.boot_script = self._boot_script
+        self.agenda.answer("service.back", self._service_back)
 
     def _open_clock(self, start: Start) -> Clock:
         known = self._clock_shelf.get("now")
         begin = known["moment"] if known else (time.time() if start.moment is None else start.moment)
         return Clock(begin, known["speed"] if known else start.speed, time.monotonic)
 
-    def ask(self, service: str, call: Call) -> Reply:
-        """One request to one service, inside the cluster."""
+    def answer(self, service: str, call: Call) -> Answered:
+        """One request to one service, with the faults of the wire."""
         face = self.faces.get(service)
-        if face is None or self.faults.present("service-restart", service):
-            return Reply(503, b"no healthy upstream", "text/plain")
-        return self._routers[service].answer(call, face)
+        if face is None:
+            return Answered(AWAY)
+        return self._trouble.lay_over(service, call, lambda asked: self._routers[service].answer(asked, face))
 
-    def catch_up(self, most: int = AT_ONCE) -> bool:
-        """Do what is due by now; whether nothing is left."""
-        return self.agenda.run(self.clock.reach(), most) < most
+    def ask(self, service: str, call: Call) -> Reply:
+        """The same as services inside the cluster see it."""
+        answered = self.answer(service, call)
+        return AWAY if answered.lost else answered.reply
 
-    def step(self, seconds: float, most: int = AT_ONCE) -> bool:
-        """Move time that stands still; whether it got there. Call again with the rest when it did not."""
-        goal = self.clock.reach() + seconds
-        if self.agenda.run(goal, most) == most:
+    def catch_up(self) -> bool:
+        """Do what is due by now; whether nothing is left.
+
+        Time waits for a machine that cannot keep up: it never runs ahead of what was done.
+        """
+        return self._run_until(self.clock.reach())
+
+    def go_towards(self, goal: float) -> bool:
+        """Move time to this moment, or as far as one turn goes; whether it got there."""
+        if not self._run_until(goal):
             return False
-        self.clock.leap(goal)
+        self.clock.leap(max(goal, self.clock.reach()))
         return True
+
+    def step(self, seconds: float) -> None:
+        """Move time on, however much is to be done."""
+        goal = self.clock.reach() + seconds
+        while not self.go_towards(goal):
+            pass
+
+    def _run_until(self, moment: float) -> bool:
+        self.agenda.run(moment, AT_ONCE)
+        undone = self.agenda.next_moment()
+        if undone is None or undone > moment:
+            return True
+        self.clock.leap(undone)
+        return False
 
     def keep(self) -> None:
         """Write down what changed since the last time."""
         self._clock_shelf["now"] = {"moment": self.clock.reach(), "speed": self.clock.speed}
-        self.kept.write(self.shelves.take_changes(), self.log.take_unwritten())
+        rows, entries = self.shelves.take_changes(), self.log.take_unwritten()
+        try:
+            self.kept.write(rows, entries)
+        except sqlite3.Error:
+            self.shelves.put_back(rows)
+            self.log.put_back(entries)
+            raise
+
+    def set_fault(self, fault: Fault) -> Fault:
+        """Some faults are more than a thing to be asked for."""
+        if fault.kind == "token-expiry":
+            # Tokens live by the clocks of those who carry them.
+            fault = replace(fault, facts={"before": time.time(), **fault.facts})
+        self.faults.set(fault)
+        if fault.kind == "service-restart":
+            self.agenda.after(float(fault.facts.get("seconds", RESTART)), "service.back", fault.id)
+        return fault
+
+    def _service_back(self, fault_id: str) -> None:
+        fault = next((fault for fault in self.faults if fault.id == fault_id), None)
+        if fault is None:
+            return
+        self.faults.clear(fault_id)
+        for name, face in self.faces.items():
+            if face.restarted and (fault.targets == EVERYTHING or name in fault.targets.split(",")):
+                face.restarted()
 
     def _boot_script(self, node: str) -> str | None:
         nic = next((nic for nic in self.machine.nics(node) if nic.network == "NMN"), None)
@@ -113,10 +166,10 @@ def _drop(url: str, body: Json) -> None:
 
 def open_faces(world: World) -> Iterable[Face]:
     """Every folder of ``faces`` that has a ``face.py``, in the order of their names."""
-    for found in pkgutil.iter_modules(faces.__path__):
-        if found.ispkg:
-            module = importlib.import_module(f"{faces.__name__}.{found.name}.face")
-            yield module.open_face(world)
+    for found in pkgutil.iter_modules(faces.__path__, f"{faces.__name__}."):
+        name = f"{found.name}.face"
+        if importlib.util.find_spec(name) is not None:
+            yield importlib.import_module(name).open_face(world)
 
 
 def open_site(start: Start, path: Path) -> Site:

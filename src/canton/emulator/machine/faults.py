@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -78,10 +78,10 @@ class Faults:
         del self._shelf[fault_id], self._targets[fault_id]
         self._log.add("fault-cleared", fault.targets, "side channel", fault=asdict(fault))
 
-    def strikes(self, kind: str, *targets: str) -> Fault | None:
+    def strikes(self, kind: str, *targets: str, when: Callable[[Fault], bool] = lambda _: True) -> Fault | None:
         """The fault that hits any of these names now, if one does; one use of it is gone."""
         for fault in list(self._faults.values()):
-            if fault.kind == kind and self._aims(fault, targets) and self._lucky(fault):
+            if fault.kind == kind and self._aims(fault, targets) and when(fault) and self._lucky(fault):
                 self._use(fault)
                 return fault
         return None

@@ -17,8 +17,8 @@ from canton.emulator.machine.truth_log import TruthLog
 class Event:
     """Something became so, now.
 
-    ``power`` on or off · ``stage`` of a node's boot · ``beat`` started or stopped (the node's heartbeat) · ``controller``
-    up or down (a BMC began or ceased to answer).
+    ``power`` on or off · ``stage`` of a node's boot · ``beat`` started or stopped (the node's heartbeat) ·
+    ``controller`` up or down (a BMC began or ceased to answer).
     """
 
     kind: str

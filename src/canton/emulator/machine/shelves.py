@@ -73,6 +73,9 @@ class Shelf(MutableMapping[str, Any]):
         dirty, self._dirty = self._dirty, set()
         return [(self.name, key, self._written(key)) for key in dirty]
 
+    def changed_again(self, key: str) -> None:
+        self._dirty.add(key)
+
     def _written(self, key: str) -> str | None:
         if key not in self._own:
             return None
@@ -96,6 +99,11 @@ class Shelves:
     def take_changes(self) -> list[Row]:
         """What changed on any shelf since the last time."""
         return [row for shelf in self._shelves.values() for row in shelf.take_changes()]
+
+    def put_back(self, rows: Iterable[Row]) -> None:
+        """They could not be written: they are changes still."""
+        for name, key, _ in rows:
+            self._shelves[name].changed_again(key)
 
 
 def _by_shelf(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:

@@ -73,8 +73,26 @@ class StateFile:
         return self._connection.execute("SELECT coalesce(max(number), 0) FROM log").fetchone()[0]  # type: ignore[no-any-return]
 
     def copy_to(self, path: Path) -> None:
-        """A whole copy, in a file that was not there."""
-        self._connection.execute("VACUUM INTO ?", (str(path),))
+        """A whole copy; it is at ``path`` when it is whole, and takes the place of what was there."""
+        unfinished = path.with_name(f".{path.name}.unfinished")
+        unfinished.unlink(missing_ok=True)
+        try:
+            self._connection.execute("VACUUM INTO ?", (str(unfinished),))
+            unfinished.replace(path)
+        except (sqlite3.Error, OSError) as error:
+            raise InvalidMachine(f"the state cannot be saved as {path}: {error}; name a file that can be written") from error
+
+    def become(self, other: StateFile) -> None:
+        """Hold what the other holds, and nothing else; all or nothing."""
+        self._connection.execute("ATTACH DATABASE ? AS other", (str(other.path),))
+        try:
+            with self._connection:
+                self._connection.execute("BEGIN")
+                for table in ("about", "kept", "log"):
+                    self._connection.execute(f"DELETE FROM main.{table}")  # noqa: S608 (names of our own)
+                    self._connection.execute(f"INSERT INTO main.{table} SELECT * FROM other.{table}")  # noqa: S608
+        finally:
+            self._connection.execute("DETACH DATABASE other")
 
     def close(self) -> None:
         self._connection.close()

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from importlib import resources
+
+from canton.domain.errors import InvalidMachine
 from canton.emulator.machine.parts import Topology
+from canton.emulator.machine.topology_blades import read_data
+from canton.emulator.machine.topology_builder import build
+
+_NOT_MACHINES = frozenset({"blades"})
 
 
 def empty() -> Topology:
@@ -10,5 +17,16 @@ def empty() -> Topology:
     return Topology("empty", "no hardware", {}, (), {}, (), (), (), frozenset(), {"Hardware": {}, "Networks": {}})
 
 
+def names() -> tuple[str, ...]:
+    """What ``load`` takes."""
+    files = resources.files("canton.emulator").joinpath("topologies").iterdir()
+    found = {file.name.removesuffix(".yaml") for file in files if file.name.endswith(".yaml")}
+    return ("empty", *sorted(found - _NOT_MACHINES))
+
+
 def load(name: str) -> Topology:
-    return {"empty": empty}[name]()
+    if name == "empty":
+        return empty()
+    if name not in names():
+        raise InvalidMachine(f"no topology is called {name!r}; there are {', '.join(names())}")
+    return build(name, read_data(name))

@@ -30,6 +30,9 @@ class TruthLog:
         entries, self._unwritten = self._unwritten, []
         return entries
 
+    def put_back(self, entries: list[Entry]) -> None:
+        self._unwritten = [*entries, *self._unwritten]
+
     def after(self, number: int, limit: int) -> list[dict[str, Any]]:
         kept = self._kept.entries(number, limit)
         fresh = [entry for entry in self._unwritten if entry[0] > number]

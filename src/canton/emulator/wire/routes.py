@@ -18,6 +18,24 @@ class Route:
     handler: Handler
 
 
+_UNSUPPORTED = "canton_emulator_unsupported"
+
+
+def unsupported(reason: str, answer: Callable[[str], Reply]) -> Handler:
+    """For what the emulator leaves out; ``answer`` puts the reason into the service's own shape, with status 501."""
+
+    def refuse(_: Call) -> Reply:
+        return answer(reason)
+
+    setattr(refuse, _UNSUPPORTED, reason)
+    return refuse
+
+
+def reason_unsupported(handler: Handler) -> str:
+    """Why it is left out; empty when it is not."""
+    return str(getattr(handler, _UNSUPPORTED, ""))
+
+
 def go_not_found(_: Call) -> Reply:
     """What Go's own server says."""
     return text_reply("404 page not found\n", 404)

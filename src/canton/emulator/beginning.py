@@ -1,0 +1,70 @@
+"""Which machine to run: as the state says, or else as was asked."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from canton.domain.errors import InvalidMachine
+from canton.emulator.machine import topologies
+from canton.emulator.machine.parts import Topology
+from canton.emulator.machine.sls_dump import load_sls
+from canton.emulator.machine.state_file import StateFile
+from canton.emulator.site import Start
+
+DEFAULT = "tiny"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What somebody asked for; what is None is left to the state or to the default."""
+
+    topology: str | None = None
+    """A name, or a file with an SLS dump."""
+    seed: int | None = None
+    speed: float | None = None
+    moment: float | None = None
+
+
+def begin(kept: StateFile, wanted: Wanted) -> Start:
+    """A state that is there wins; asking it for another machine is refused."""
+    source, seed = kept.about("topology"), kept.about("seed")
+    if source is None:
+        source, seed = _source(wanted.topology or DEFAULT), 1 if wanted.seed is None else wanted.seed
+        topology = _topology(source)
+        kept.set_about("topology", source)
+        kept.set_about("seed", seed)
+    else:
+        _agree(kept, source, seed, wanted)
+        topology = _topology(source)
+    return Start(topology, seed, 1.0 if wanted.speed is None else wanted.speed, wanted.moment)
+
+
+def _source(name: str) -> dict[str, Any]:
+    if name in topologies.names():
+        return {"name": name}
+    path = Path(name)
+    if not path.is_file():
+        raise InvalidMachine(
+            f"{name} is neither a topology ({', '.join(topologies.names())}) nor a file with an SLS dump"
+        )
+    try:
+        return {"name": path.name, "sls": json.loads(path.read_text())}
+    except (OSError, ValueError) as error:
+        raise InvalidMachine(f"{name} is not an SLS dump: {error}; `cray sls dumpstate list` writes one") from error
+
+
+def _topology(source: dict[str, Any]) -> Topology:
+    return load_sls(source["sls"]) if "sls" in source else topologies.load(source["name"])
+
+
+def _agree(kept: StateFile, source: dict[str, Any], seed: int, wanted: Wanted) -> None:
+    if wanted.topology is not None and Path(wanted.topology).name != source["name"]:
+        raise InvalidMachine(
+            f"{kept.path} holds the machine {source['name']}, not {wanted.topology}; leave the name away to go on"
+            " with it, or take another --state"
+        )
+    if wanted.seed is not None and wanted.seed != seed:
+        raise InvalidMachine(f"{kept.path} was begun with the seed {seed}, not {wanted.seed}; leave --seed away")

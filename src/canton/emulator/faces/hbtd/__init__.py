@@ -1,0 +1,1 @@
+"""HBTD, the heartbeat tracker: nodes beat, and HSM is told when one starts or ceases to."""

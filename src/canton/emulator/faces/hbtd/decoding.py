@@ -1,0 +1,23 @@
+"""Which field of a body has the wrong type, as HBTD finds out: all its fields are strings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from canton.emulator.wire.call import Json
+from canton.emulator.wire.go_json import STRING, Struct, Undecodable, parse, plain, struct
+
+
+def strings(name: str, fields: Iterable[str]) -> Struct:
+    return struct(f"main.{name}", dict.fromkeys(fields, STRING))
+
+
+def wrong_field(body: bytes, fields: Iterable[str]) -> str | None:
+    """The first field that is no string: empty when it is written in other letters, None when it is no object."""
+    try:
+        found: Json = plain(parse(body))
+    except Undecodable:
+        return None
+    if not isinstance(found, dict):
+        return None
+    return next((name for name in fields if found.get(name) is not None and not isinstance(found[name], str)), "")

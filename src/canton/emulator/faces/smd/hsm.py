@@ -1,0 +1,60 @@
+"""What SMD keeps in its database, as far as more than one part of the API uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from canton.emulator.faces.smd import groups_seed, inventory_seed
+from canton.emulator.faces.smd.component_table import ComponentTable
+from canton.emulator.machine.shelves import Shelf
+from canton.emulator.wire.call import Json
+from canton.emulator.world import World
+
+Notice = Callable[[Sequence[str], Mapping[str, Json]], None]
+"""(xnames, what became of them): exactly one of ``{"State": …, "Flag": …}``, ``{"Enabled": …}``, ``{"SoftwareStatus": …}``,
+``{"Role": …, "SubRole": …}``."""
+
+
+@dataclass(slots=True)
+class Hsm:
+    world: World
+    components: ComponentTable
+    """By xname, as they stand on the wire. Replace records, never change them."""
+    groups: Shelf
+    partitions: Shelf
+    node_maps: Shelf
+    notices: list[Notice] = field(default_factory=list)
+    """Who is told of changes: append to it in ``routes``."""
+    removals: list[Callable[[str], None]] = field(default_factory=list)
+    """What the database deletes together with a component: each is given the xname."""
+
+    def known(self, xname: str) -> bool:
+        return xname in self.components
+
+    def put_component(self, record: Mapping[str, Json]) -> None:
+        self.components.put(dict(record))
+
+    def remove_component(self, xname: str) -> None:
+        """With its places in groups and partitions, and its reservations."""
+        self.components.remove(xname)
+        for remove in self.removals:
+            remove(xname)
+
+    def notify(self, xnames: Iterable[str], change: Mapping[str, Json]) -> None:
+        """A state change notification, when there is anybody whose state changed."""
+        ids = list(xnames)
+        if ids:
+            for notice in self.notices:
+                notice(ids, change)
+
+
+def open_hsm(world: World) -> Hsm:
+    shelves = world.shelves
+    return Hsm(
+        world,
+        ComponentTable(shelves.open("smd.components", inventory_seed.components(world.machine))),
+        shelves.open("smd.groups", groups_seed.groups(world.machine.topology)),
+        shelves.open("smd.partitions"),
+        shelves.open("smd.nodemaps"),
+    )

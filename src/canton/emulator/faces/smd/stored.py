@@ -1,0 +1,38 @@
+"""What PostgreSQL takes, and how Go reads a time."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from canton.emulator.wire.call import Json
+
+_RFC3339 = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)")
+
+
+class BadTime(ValueError):
+    def __init__(self) -> None:
+        super().__init__("Argument was not in a valid RFC3339 time format")
+
+
+def storable(value: Json) -> bool:
+    """PostgreSQL has no NUL in texts."""
+    if isinstance(value, str):
+        return "\0" not in value
+    if isinstance(value, dict):
+        return all(storable(each) for each in value.values())
+    if isinstance(value, list):
+        return all(map(storable, value))
+    return True
+
+
+def time_of(text: str) -> float:
+    """Seconds since 1970; raises ``BadTime``."""
+    found = _RFC3339.fullmatch(text)
+    if found is None:
+        raise BadTime
+    try:
+        whole = datetime.fromisoformat(found[1] + found[3].replace("Z", "+00:00")).timestamp()
+    except (ValueError, OverflowError):
+        raise BadTime from None
+    return whole + float(found[2] or 0)

@@ -1,0 +1,107 @@
+"""A site in real time: requests one after another, what is due between them, and once a second a note of it all."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from canton.domain.errors import InvalidMachine
+from canton.emulator.beginning import Wanted, begin
+from canton.emulator.gateway.gateway import Gateway
+from canton.emulator.machine.state_file import StateFile
+from canton.emulator.site import Site
+from canton.emulator.trouble import Answered
+from canton.emulator.wire.asgi import Cut
+from canton.emulator.wire.call import Call, Reply
+
+log = logging.getLogger("canton.emulator")
+KEEP_EVERY = 1.0
+LONGEST_SLEEP = 1.0
+SHORTEST_SLEEP = 0.002
+
+
+class Running:
+    """Everything here happens on one event loop, one thing at a time: nothing else touches the machine."""
+
+    def __init__(self, open_site: Callable[[], Site]) -> None:
+        self._open_site = open_site
+        self._wake = asyncio.Event()
+        self.site = open_site()
+        self.gateway = Gateway(self.site.world, self.site.faces.values())
+
+    def load(self, path: Path) -> None:
+        """Go on from a saved state; when it cannot be read, everything stays as it was."""
+        with TemporaryDirectory() as folder:
+            # A copy: opening a file as a state makes it one.
+            saved = StateFile(Path(shutil.copyfile(path, Path(folder) / "saved")))
+            try:
+                if saved.about("topology") is None:
+                    raise InvalidMachine(f"{path} holds no machine; `canton emulate save FILE` writes one")
+                begin(saved, Wanted())
+                self.site.kept.become(saved)
+            finally:
+                saved.close()
+        self.site = self._open_site()
+        self.gateway = Gateway(self.site.world, self.site.faces.values())
+        self.stir()
+
+    def stir(self) -> None:
+        """Something may be due earlier than it was."""
+        self._wake.set()
+
+    async def answer_at_gateway(self, call: Call) -> Reply:
+        """With token and policy, as from outside."""
+        self.site.catch_up()
+        found = self.gateway.answer(call)
+        if isinstance(found, Reply):
+            return found
+        name, inner = found
+        return self.gateway.decorate(await self._told(self.site.answer(name, inner)))
+
+    async def answer_at(self, service: str, call: Call) -> Reply:
+        """Straight at the service, as from inside the cluster."""
+        self.site.catch_up()
+        return await self._told(self.site.answer(service, call))
+
+    async def _told(self, answered: Answered) -> Reply:
+        self.stir()
+        if answered.delay:
+            await asyncio.sleep(answered.delay)
+        if answered.lost:
+            raise Cut
+        return answered.reply
+
+    async def step(self, seconds: float) -> None:
+        """Move time on, with turns for requests on the way."""
+        goal = self.site.clock.reach() + seconds
+        there = False
+        while not there:
+            there = self.site.go_towards(goal)
+            await asyncio.sleep(0)
+        self.stir()
+
+    async def tick_forever(self) -> None:
+        while True:
+            if not self.site.catch_up():
+                await asyncio.sleep(0)
+                continue
+            self._wake.clear()
+            moment = self.site.agenda.next_moment()
+            wait = LONGEST_SLEEP if moment is None else self.site.clock.wall_seconds_until(moment)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), min(max(wait, SHORTEST_SLEEP), LONGEST_SLEEP))
+
+    async def keep_forever(self) -> None:
+        while True:
+            await asyncio.sleep(KEEP_EVERY)
+            try:
+                self.site.keep()
+            except sqlite3.OperationalError as error:
+                # A full disk: what was not written is written next time, or the operator ends it.
+                log.error("the state cannot be written: %s", error)  # noqa: TRY400 (one line is enough)

@@ -1,0 +1,55 @@
+"""Faults of the wire, laid over the answer of a service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from canton.emulator.machine.faults import Fault, Faults
+from canton.emulator.wire.call import Call, Reply, text_reply
+
+# Envoy's own words when the service behind it is not there.
+AWAY = text_reply(
+    "upstream connect error or disconnect/reset before headers. reset reason: connection failure", 503, "text/plain"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    reply: Reply
+    lost: bool = False
+    """It was done, and nobody hears of it."""
+    delay: float = 0.0
+    """In real seconds."""
+
+
+class Trouble:
+    def __init__(self, faults: Faults) -> None:
+        self._faults = faults
+
+    def lay_over(self, service: str, call: Call, handle: Callable[[Call], Reply]) -> Answered:
+        if self._faults.present("service-restart", service):
+            return Answered(AWAY)
+        slow = self._strikes("latency", service, call)
+        delay = float(slow.facts.get("seconds", 1.0)) if slow else 0.0
+        broken = self._strikes("server-error", service, call)
+        if broken:
+            return Answered(_broken(broken), delay=delay)
+        reply = handle(call)
+        if self._strikes("doubled-response", service, call):
+            reply = handle(call)
+        return Answered(reply, self._strikes("lost-response", service, call) is not None, delay)
+
+    def _strikes(self, kind: str, service: str, call: Call) -> Fault | None:
+        return self._faults.strikes(kind, service, when=lambda fault: _meant(fault, call))
+
+
+def _meant(fault: Fault, call: Call) -> bool:
+    """``method=POST`` and ``path=/transitions`` narrow a fault down."""
+    method, path = fault.facts.get("method"), fault.facts.get("path")
+    return (method is None or method == call.method) and (path is None or str(path) in call.path)
+
+
+def _broken(fault: Fault) -> Reply:
+    status = int(fault.facts.get("status", 503))
+    return AWAY if status == 503 else Reply(status)

@@ -1,0 +1,102 @@
+"""Calls and replies over uvicorn."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from canton.emulator.wire.call import Call, Reply, text_reply
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+_ABORT = "canton.emulator.abort"
+_BODILESS = frozenset({204, 304})
+TOO_LARGE = text_reply("Payload Too Large", 413, "text/plain")
+
+
+class Cut(Exception):
+    """The caller gets no answer: the connection is closed."""
+
+
+Answer = Callable[[Call], Awaitable[Reply]]
+
+
+class Connection(HttpToolsProtocol):
+    """One connection, which a fault may cut."""
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.scope["extensions"] = {_ABORT: {"cut": self.transport.abort}}
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """An ASGI application that hands every request to ``answer``."""
+
+    answer: Answer
+    body_limit: int
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            raise RuntimeError(f"no {scope['type']} here")
+        body = await _read(receive, self.body_limit)
+        if body is None:
+            await _send(send, TOO_LARGE, head=False)
+            return
+        try:
+            reply = await self.answer(_call(scope, body))
+        except Cut:
+            scope["extensions"][_ABORT]["cut"]()
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            return
+        await _send(send, reply, head=scope["method"] == "HEAD")
+
+
+def _call(scope: Scope, body: bytes) -> Call:
+    headers: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        key, text = name.decode("latin-1"), value.decode("latin-1")
+        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+    # httptools decodes the path already; what is no UTF-8 stays readable.
+    query = scope["query_string"].decode("latin-1")
+    client = scope.get("client")
+    return Call(
+        scope["method"],
+        scope["path"],
+        tuple(parse_qsl(query, keep_blank_values=True, max_num_fields=None)),
+        headers,
+        body,
+        client[0] if client else "",
+        f"{scope['scheme']}://{headers.get('host', 'localhost')}",
+    )
+
+
+async def _read(receive: Receive, limit: int) -> bytes | None:
+    """The body, or None when it is too large: the rest is not read."""
+    chunks, size = [], 0
+    while True:
+        message = await receive()
+        chunk = message.get("body", b"")
+        size += len(chunk)
+        if size > limit:
+            return None
+        chunks.append(chunk)
+        if not message.get("more_body", False):
+            return b"".join(chunks)
+
+
+async def _send(send: Send, reply: Reply, *, head: bool) -> None:
+    headers = [(name.lower().encode("latin-1"), value.encode("latin-1", "replace")) for name, value in reply.headers]
+    if reply.media:
+        headers.append((b"content-type", reply.media.encode("latin-1")))
+    if reply.status not in _BODILESS:
+        headers.append((b"content-length", str(len(reply.body)).encode()))
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if head or reply.status in _BODILESS else reply.body})

@@ -1,0 +1,109 @@
+"""Sockets, and the servers on them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+
+import uvicorn
+
+from canton.domain.errors import Unavailable
+from canton.emulator.wire.asgi import App, Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What a TLS listener shows."""
+
+    chain: Path
+    key: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """A bound socket and what answers on it."""
+
+    bound: socket.socket
+    app: App
+    certificate: Certificate | None = None
+
+    @property
+    def url(self) -> str:
+        host, port = self.bound.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        return f"{'https' if self.certificate else 'http'}://{shown}:{port}"
+
+
+def bind(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((host, port))
+        bound.listen(1024)
+    except OSError as error:
+        bound.close()
+        raise Unavailable(
+            f"cannot listen on {host} port {port}: {error.strerror}; stop what uses it, or take --port 0 for a free one"
+        ) from error
+    return bound
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class _Server(uvicorn.Server):
+    """One of several in a process: signals are the process's own affair."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+class Servers:
+    """All listeners of the emulator, started and stopped together."""
+
+    def __init__(self, listeners: Sequence[Listener]) -> None:
+        logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+        self._pairs = [(_Server(_config(listener)), listener.bound) for listener in listeners]
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        self._tasks = [asyncio.create_task(server.serve(sockets=[bound])) for server, bound in self._pairs]
+        while not all(server.started for server, _ in self._pairs):
+            for task in self._tasks:
+                if task.done():
+                    task.result()
+            await asyncio.sleep(0.005)
+
+    async def stop(self) -> None:
+        for server, _ in self._pairs:
+            server.should_exit = True
+        await asyncio.gather(*self._tasks)
+
+
+def _config(listener: Listener) -> uvicorn.Config:
+    shown = listener.certificate
+    return uvicorn.Config(
+        listener.app,
+        http=Connection,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=3,
+        timeout_keep_alive=75,
+        ssl_certfile=str(shown.chain) if shown else None,
+        ssl_keyfile=str(shown.key) if shown else None,
+    )

@@ -1,0 +1,78 @@
+"""HPE's own descriptions of the services, as they are published; ``SPECS`` says where they lie."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+SPECS = Path(os.environ.get("SPECS") or ROOT / "../shared/specs")
+METHODS = ("get", "put", "post", "patch", "delete")
+ABSENT = f"HPE's OpenAPI files are not at {SPECS}: conformance to them is not shown here"
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """A file, and where its paths stand at the service."""
+
+    service: str
+    file: str
+    prefix: str
+
+
+CONTRACTS = (
+    Contract("smd", "hsm-smd-v2.swagger.yaml", "/hsm/v2"),
+    Contract("sls", "sls-v1.openapi.yaml", "/v1"),
+    Contract("bss", "bss-v1.swagger.yaml", ""),
+    Contract("pcs", "pcs-v1.swagger.yaml", "/v1"),
+    Contract("capmc", "capmc-v1.swagger.yaml", "/capmc/v1"),
+    Contract("hbtd", "hbtd-v1.openapi.yaml", "/hmi/v1"),
+    Contract("scsd", "scsd-v1.openapi.yaml", "/v1"),
+    Contract("fas", "fas-v1.swagger.yaml", ""),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    service: str
+    method: str
+    path: str
+    """At the service."""
+    summary: str
+
+
+class _Loader(yaml.CSafeLoader):
+    """YAML 1.2's idea of a boolean: HPE writes ``on`` and ``off`` in enums, and means the words."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:bool"]
+    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^(?:true|True|false|False)$"), list("tTfF"))
+
+
+def here() -> bool:
+    return all((SPECS / contract.file).is_file() for contract in CONTRACTS)
+
+
+@cache
+def description(contract: Contract) -> dict[str, Any]:
+    with (SPECS / contract.file).open() as file:
+        found: dict[str, Any] = yaml.load(file, _Loader)  # noqa: S506 (a safe loader with fewer booleans)
+    return found
+
+
+def operations(contract: Contract) -> Iterator[Operation]:
+    for path, item in description(contract)["paths"].items():
+        for method in METHODS:
+            if method in item:
+                summary = " ".join(str(item[method].get("summary", "")).split())
+                yield Operation(contract.service, method.upper(), contract.prefix + path, summary)

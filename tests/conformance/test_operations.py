@@ -1,0 +1,25 @@
+"""Every operation that HPE describes exists, or says why not."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance import operations_table
+from conformance.contracts import ABSENT, here
+
+pytestmark = pytest.mark.skipif(not here(), reason=ABSENT)
+
+
+def test_every_operation_is_there_or_says_why_not() -> None:
+    missing = [row.operation for row in operations_table.rows() if row.found == operations_table.MISSING]
+    assert not missing
+
+
+def test_at_most_one_in_twenty_is_left_out() -> None:
+    rows = list(operations_table.rows())
+    left_out = [row for row in rows if row.found == operations_table.UNSUPPORTED]
+    assert len(left_out) <= len(rows) / 20
+
+
+def test_the_page_in_the_docs_is_what_is_served() -> None:
+    assert operations_table.PAGE.read_text() == operations_table.page(), "run: make conformance"

@@ -1,0 +1,146 @@
+"""What comes back, and what of it must be equal."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+Json = Any
+
+COMPARED_HEADERS = ("content-type", "location", "allow", "bss-referral-token", "cache-control", "retry-after")
+A_WHILE = 2 * 86400.0
+"""A moment this close to now was made by a clock, any other by the request."""
+
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:?\d\d)?")
+EPOCH = re.compile(r"\b1[789]\d{8}\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    headers: Mapping[str, str]
+    """Names in lower case."""
+    body: bytes
+
+    def json(self) -> Json:
+        return json.loads(self.body)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An answer without what must differ."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: Json
+
+
+class Mask:
+    """Gives what one side makes up (identifiers, moments) names that are the same on both sides."""
+
+    def __init__(self, sent: str) -> None:
+        self._sent = sent
+        self._names: dict[str, str] = {}
+
+    def identifier(self, text: str) -> str:
+        """The n-th new one on one side is the n-th on the other; one that the sequence itself brought stays."""
+        if text in self._sent:
+            return text
+        return self._names.setdefault(text, f"<uuid {len(self._names) + 1}>")
+
+    def text(self, text: str, *, identifiers: bool = True) -> str:
+        text = MOMENT.sub(_moment, text)
+        text = EPOCH.sub(lambda found: "<epoch>" if is_now(float(found[0])) else found[0], text)
+        return UUID.sub(lambda found: self.identifier(found[0]) if identifiers else "<uuid>", text)
+
+    def json(self, value: Json, *, identifiers: bool = True) -> Json:
+        if isinstance(value, str):
+            return self.text(value, identifiers=identifiers)
+        if isinstance(value, dict):
+            # In the order of the names: Go writes some objects in the order of a struct and some sorted.
+            return {
+                self.text(name, identifiers=identifiers): self.json(value[name], identifiers=identifiers)
+                for name in sorted(value)
+            }
+        if isinstance(value, list):
+            return [self.json(item, identifiers=identifiers) for item in value]
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and is_now(float(value)):
+            return "<epoch number>"
+        return value
+
+
+def is_now(moment: float) -> bool:
+    return abs(moment - datetime.now(UTC).timestamp()) < A_WHILE
+
+
+def _moment(found: re.Match[str]) -> str:
+    day, clock, fraction, zone = found.groups()
+    try:
+        moment = datetime.fromisoformat(f"{day}T{clock}+00:00").timestamp()
+    except ValueError:
+        return found[0]
+    if not is_now(moment):
+        return found[0]
+    return f"<now{'.f' if fraction else ''}{zone or ''}>"
+
+
+def see(answer: Answer, mask: Mask, unordered: tuple[str, ...]) -> Seen:
+    """``unordered`` are the places of arrays whose order the real service leaves open."""
+    headers = {name: mask.text(answer.headers[name]) for name in COMPARED_HEADERS if name in answer.headers}
+    return Seen(answer.status, headers, _body(answer, mask, unordered))
+
+
+def _body(answer: Answer, mask: Mask, unordered: tuple[str, ...]) -> Json:
+    try:
+        value = json.loads(answer.body)
+    except ValueError:
+        return mask.text(answer.body.decode("utf-8", "backslashreplace"))
+    # Sorted while identifiers are all alike, and numbered afterwards.
+    value = sort(value, "body", unordered, Mask(""))
+    return mask.json(value)
+
+
+def sort(value: Json, place: str, unordered: tuple[str, ...], alike: Mask) -> Json:
+    if isinstance(value, dict):
+        return {name: sort(inner, f"{place}/{name}", unordered, alike) for name, inner in value.items()}
+    if isinstance(value, list):
+        inner = [sort(item, f"{place}/*", unordered, alike) for item in value]
+        if any(re.fullmatch(pattern, place) for pattern in unordered):
+            inner.sort(key=lambda item: json.dumps(alike.json(item, identifiers=False), sort_keys=True))
+        return inner
+    return value
+
+
+def differences(real: Seen, ours: Seen) -> Iterator[tuple[str, Json, Json]]:
+    """(place, real, ours); where the status differs, only that and what was said."""
+    if real.status != ours.status:
+        yield "status", f"{real.status} {_short(real.body)}", f"{ours.status} {_short(ours.body)}"
+        return
+    for name in COMPARED_HEADERS:
+        if real.headers.get(name) != ours.headers.get(name):
+            yield f"header/{name}", real.headers.get(name), ours.headers.get(name)
+    yield from _compare(real.body, ours.body, "body")
+
+
+_ABSENT = "<absent>"
+
+
+def _compare(real: Json, ours: Json, place: str) -> Iterator[tuple[str, Json, Json]]:
+    if isinstance(real, dict) and isinstance(ours, dict):
+        for name in sorted(real.keys() | ours.keys()):
+            yield from _compare(real.get(name, _ABSENT), ours.get(name, _ABSENT), f"{place}/{name}")
+    elif isinstance(real, list) and isinstance(ours, list) and len(real) == len(ours):
+        for index, (one, other) in enumerate(zip(real, ours, strict=True)):
+            yield from _compare(one, other, f"{place}/{index}")
+    elif type(real) is not type(ours) or real != ours:
+        yield place, real, ours
+
+
+def _short(body: Json) -> str:
+    text = body if isinstance(body, str) else json.dumps(body)
+    return text if len(text) <= 300 else f"{text[:300]}…"
