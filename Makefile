@@ -2,16 +2,17 @@
 PYTHON ?= python3
 VENV   ?= .venv
 TESTS  ?= tests
+SPECS  ?= ../shared/specs
 JOBS   ?= auto
 
 bin   := $(VENV)/bin
 ready := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench lock docs clean
+.PHONY: help setup demo test check conformance bench lock docs clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(ready) ## create .venv from the lock file
 
@@ -35,6 +36,11 @@ check: $(ready) ## lint, format, types and import contracts
 	$(bin)/ruff format --check
 	$(bin)/mypy
 	$(bin)/lint-imports --no-cache
+
+conformance: $(ready) ## hold the emulator against HPE's OpenAPI files (SPECS=…) and redraw the table of operations
+	@test -d "$(SPECS)" || { echo "HPE's OpenAPI files are not at $(SPECS); name their folder: make conformance SPECS=…"; exit 1; }
+	SPECS="$(SPECS)" PYTHONPATH=tests $(bin)/python -m conformance.operations_table
+	SPECS="$(SPECS)" $(bin)/pytest -n $(JOBS) tests/conformance
 
 bench: $(ready) ## measure the budgets; table on screen, JSON under build/
 	PYTHONPATH=tests $(bin)/python -m bench $(ONLY)

@@ -145,11 +145,18 @@ def _address(value: object) -> Address:
     return Address(host, int(port))
 
 
+def _path(value: object) -> Path:
+    try:
+        return Path(_text(value)).expanduser()
+    except RuntimeError as error:  # "~nobody/x", and there is no such user
+        raise ValueError from error
+
+
 def _plain(value: float) -> str:
     return f"{value:g}" if value < 1e6 else f"{value:.0f}"
 
 
-PATH = Kind("path", 'a path, such as "/etc/canton/users.toml"', lambda value: Path(_text(value)).expanduser())
+PATH = Kind("path", 'a path, such as "/etc/canton/users.toml"', _path)
 FLAG = Kind("flag", "true or false", _flag, _read_flag)
 LIST = Kind("list", 'a list of texts, such as ["tenant.delete"]', _list, _read_list)
 TABLES = Kind("list of tables", "a list of tables", _tables)

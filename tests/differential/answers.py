@@ -15,7 +15,8 @@ COMPARED_HEADERS = ("content-type", "location", "allow", "bss-referral-token", "
 A_WHILE = 2 * 86400.0
 """A moment this close to now was made by a clock, any other by the request."""
 
-UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+# A UUID, or the tail of a cloud-init instance: x0c0s0b0n0-ce2bf8ce2a23.
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?<=\w-)[0-9a-f]{12}\b")
 MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:?\d\d)?")
 EPOCH = re.compile(r"\b1[789]\d{8}\b")
 

@@ -23,11 +23,8 @@ class Tally:
     explained: Counter[str] = field(default_factory=Counter)
     """By pattern."""
     unexplained: int = 0
-
-    def add(self, other: Tally) -> None:
-        self.requests += other.requests
-        self.explained += other.explained
-        self.unexplained += other.unexplained
+    played: set[str] = field(default_factory=set)
+    """Names of sequences and areas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +51,9 @@ class Unexplained(AssertionError):
 
 def play(sequence: Sequence, real: Side, ours: Side, tally: Tally, explained: Iterable[Explained] = EXPLAINED) -> None:
     """Raises ``Unexplained`` at the first step whose answers differ."""
-    for done, (step, one, other) in enumerate(zip(sequence.steps, perform(sequence, real), perform(sequence, ours), strict=True), start=1):
+    for done, (step, one, other) in enumerate(
+        zip(sequence.steps, perform(sequence, real), perform(sequence, ours), strict=True), start=1
+    ):
         if one is None or other is None:
             continue
         tally.requests[step.service] += 1

@@ -13,7 +13,10 @@ A file ``sequences/<service>_<area>.py`` holds a list ``SEQUENCES``. It is found
                 {"ComponentIDs": ["x0c0s0b0n0"], "ReservationDuration": 1},
                 keep={"key": "body/Success/0/ReservationKey"},
             ),
-            post("smd:/hsm/v2/locks/service/reservations/release", {"ReservationKeys": [{"ID": "x0c0s0b0n0", "Key": "<key>"}]}),
+            post(
+                "smd:/hsm/v2/locks/service/reservations/release",
+                {"ReservationKeys": [{"ID": "x0c0s0b0n0", "Key": "<key>"}]},
+            ),
             get("smd:/hsm/v2/State/Components?type=Node", headers={"X-Odd": "1"}),
             post("smd:/hsm/v2/groups", raw=b"{"),
         ),

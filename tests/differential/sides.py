@@ -9,7 +9,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Protocol
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -70,16 +69,16 @@ class Oracles:
         database = (folder / "database").read_text().strip().rpartition("/")[0]
         self._smd = psycopg.connect(f"{database}/hmsds", autocommit=True)
         self._sls = psycopg.connect(f"{database}/sls", autocommit=True)
-        self._etcd = http.client.HTTPConnection(
-            urlsplit((folder / "etcd").read_text().strip()).netloc, timeout=TIMEOUT
-        )
+        self._etcd = http.client.HTTPConnection(urlsplit((folder / "etcd").read_text().strip()).netloc, timeout=TIMEOUT)
         self._given: tuple[Step, ...] = ()
         self._changed = {*SERVICES, SUBSCRIPTIONS}
         self._bss_is_stale = True
 
     def close(self) -> None:
-        for connection in (*self._connections.values(), self._etcd, self._smd, self._sls):
+        for connection in (*self._connections.values(), self._etcd):
             connection.close()
+        for database in (self._smd, self._sls):
+            database.close()
 
     def forget(self, sequence: Sequence) -> bool:
         kept = bool(sequence.given) and sequence.given == self._given and "smd" not in self._changed
@@ -122,18 +121,17 @@ class Oracles:
             self._changed.add(SUBSCRIPTIONS)
         return self._ask(step.service, step.method, step.path, step.payload(), step.headers)
 
-    def _ask(
-        self, service: str, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
-    ) -> Answer:
+    def _ask(self, service: str, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Answer:
         connection = self._connections[service]
         described = {"Content-Type": "application/json", **headers} if body is not None else dict(headers)
         try:
             connection.request(method, path, body, described)
             reply = connection.getresponse()
             content = reply.read()
-        except (http.client.HTTPException, OSError):
+        except ConnectionError:
+            # What Go's server does when a handler panics.
             connection.close()
-            raise
+            return Answer(0, {}, b"the connection was closed without an answer")
         return Answer(reply.status, {name.lower(): value for name, value in reply.getheaders()}, content)
 
     def pause(self, seconds: float) -> None:
@@ -152,7 +150,7 @@ class Emulator:
         if self.site is not None:
             self.site.kept.close()
 
-    def forget(self, sequence: Sequence) -> bool:
+    def forget(self, sequence: Sequence) -> bool:  # noqa: ARG002 (a new machine each time, whatever is played)
         self.close()
         self.count += 1
         kept = StateFile(self.folder / f"{self.count}.state")
@@ -203,9 +201,9 @@ def addresses() -> dict[str, str] | None:
 def oracles() -> Oracles:
     found = addresses()
     if found is None:
-        raise RuntimeError('the real services are not there: eval "$(.ci/oracles start DIR | sed \'s/^/export /\')"')
+        raise RuntimeError("the real services are not there: eval \"$(.ci/oracles start DIR | sed 's/^/export /')\"")
     return Oracles(found, Path(os.environ["CANTON_TEST_ORACLES"]))
 
 
-def emulator(folder: TemporaryDirectory[str]) -> Emulator:
-    return Emulator(Path(folder.name))
+def emulator(folder: str) -> Emulator:
+    return Emulator(Path(folder))

@@ -144,7 +144,7 @@ def test_a_whole_file(write: Write) -> None:
         ("api = 3", "line 1: api is 3; it is a table, write [api]"),
         ("[sites]\nalps = 1", "sites.alps is 1; it is a table, write [sites.alps]"),
         ('[sites.Alps]\npower = "demo"', '"Alps" cannot be a name here; write up to 31 of a-z'),
-        ("[sites.alps]", "line 1: sites.alps.power is missing; write one of demo"),
+        ("[sites.alps]", "line 1: sites.alps.power is missing; write one of csm, demo"),
         (
             '[sites.alps]\npwer = "demo"',
             'line 2: there is no setting "sites.alps.pwer"; did you mean "sites.alps.power"?',

@@ -88,7 +88,9 @@ PATCHES = {
     "Role": some({"SubRole": subroles}, Role=roles),
     "NID": some({}, NID=nids),
 }
-lists = st.sampled_from(("stateonly", "flagonly", "roleonly", "nidonly")).flatmap(lambda name: st.booleans().map(lambda on: (name, on)))
+lists = st.sampled_from(("stateonly", "flagonly", "roleonly", "nidonly")).flatmap(
+    lambda name: st.booleans().map(lambda on: (name, on))
+)
 
 
 def _query() -> Steps:
@@ -135,7 +137,11 @@ def steps() -> Steps:
     return st.one_of(
         plain_nodes,
         sends("POST", BASE, some({"Force": st.booleans(), "force": st.booleans()}, Components=a_list)),
-        sends("PUT", under(BASE, path_xnames), some({"force": st.booleans(), "Force": st.booleans()}, component=components)),
+        sends(
+            "PUT",
+            under(BASE, path_xnames),
+            some({"force": st.booleans(), "Force": st.booleans()}, component=components),
+        ),
         _patches(),
         _patches(),
         asks("GET", paths),

@@ -5,7 +5,18 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from differential.generators.smd_components import plain_nodes
-from differential.generators.values import Steps, Values, asks, node_lists, path_xnames, queried, sends, some, under, xnames
+from differential.generators.values import (
+    Steps,
+    Values,
+    asks,
+    node_lists,
+    path_xnames,
+    queried,
+    sends,
+    some,
+    under,
+    xnames,
+)
 
 BASE = "smd:/hsm/v2"
 LABELS = ("blue", "red", "green", "Blue", "a.b-c_d", "bad one", "ä", "", "null", "labels", "x" * 70)
@@ -16,7 +27,9 @@ path_names = st.sampled_from(("p1", "p2", "p1.2", "P1", "pfoo", "nobody"))
 tags = st.lists(st.sampled_from(("t1", "t2", "T1", "bad tag", "")), max_size=3)
 exclusives = st.sampled_from(("colours", "Colours", "", "bad one"))
 texts = st.sampled_from(("", "a description", "ä\n"))
-members: Values = st.one_of(some({}, ids=node_lists), some({}, ids=node_lists), st.sampled_from((None, {}, [], {"ids": None})))
+members: Values = st.one_of(
+    some({}, ids=node_lists), some({}, ids=node_lists), st.sampled_from((None, {}, [], {"ids": None}))
+)
 filters = {
     "group": st.sampled_from(("blue", "red", "bad%20one", "")),
     "partition": st.sampled_from(("p1", "p1.2", "..", "")),

@@ -5,7 +5,20 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from differential.generators.smd_components import plain_nodes
-from differential.generators.values import ROLES, STATES, Steps, Values, asks, node_lists, nodes, queried, sends, some, spoiled, xnames
+from differential.generators.values import (
+    ROLES,
+    STATES,
+    Steps,
+    Values,
+    asks,
+    node_lists,
+    nodes,
+    queried,
+    sends,
+    some,
+    spoiled,
+    xnames,
+)
 
 BASE = "smd:/hsm/v2/locks"
 models = st.sampled_from(("rigid", "flexible", "Rigid", "", "loose"))
@@ -17,7 +30,10 @@ KEEP = {
     "dk2": "body/Success/1/DeputyKey",
 }
 keys: Values = st.lists(
-    spoiled(some({}, ID=st.one_of(nodes, xnames), Key=st.sampled_from(("<rk>", "<dk>", "<rk2>", "<dk2>", "x:rk:1", ""))), often=8),
+    spoiled(
+        some({}, ID=st.one_of(nodes, xnames), Key=st.sampled_from(("<rk>", "<dk>", "<rk2>", "<dk2>", "x:rk:1", ""))),
+        often=8,
+    ),
     max_size=3,
 )
 selection = {

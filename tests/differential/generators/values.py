@@ -21,7 +21,9 @@ ODD_XNAMES = ("X0C0S0B0N0", "x00c0s0b0n0", "x0c0s0b0n00", "foo", "x0c0s0b0n0 ", 
 nodes = st.sampled_from(NODES)
 xnames = st.one_of(nodes, st.sampled_from(NODES + CONTROLLERS + OTHERS), st.sampled_from(ODD_XNAMES))
 # In a path only what stays one segment.
-path_xnames = st.one_of(nodes, nodes, st.sampled_from(NODES + CONTROLLERS + OTHERS + ("X0C0S0B0N0", "x00c0s0b0n0", "foo")))
+path_xnames = st.one_of(
+    nodes, nodes, st.sampled_from(NODES + CONTROLLERS + OTHERS + ("X0C0S0B0N0", "x00c0s0b0n0", "foo"))
+)
 node_lists = st.lists(st.one_of(nodes, nodes, nodes, xnames), max_size=4)
 
 STATES = ("On", "Off", "Ready", "Standby", "Populated", "Empty", "Halt", "Unknown", "on", "Broken")
@@ -33,7 +35,27 @@ CLASSES = ("River", "Mountain", "Hill", "river", "Lake")
 TYPES = ("Node", "NodeBMC", "Chassis", "node", "Nonsense")
 
 garbage: Values = st.sampled_from(
-    (None, True, False, 0, -1, 1.5, 1e300, 2**70, "", "x", "ä\u0000", [], ["x"], [None], [1], {}, {"ID": 1}, [[]], "a" * 300)
+    (
+        None,
+        True,
+        False,
+        0,
+        -1,
+        1.5,
+        1e300,
+        2**70,
+        "",
+        "x",
+        "ä\u0000",
+        [],
+        ["x"],
+        [None],
+        [1],
+        {},
+        {"ID": 1},
+        [[]],
+        "a" * 300,
+    )
 )
 raw_garbage = st.sampled_from(
     (b"", b"{", b"null", b"[]", b"{}", b'"x"', b"1", b"true", b"\xff\xfe", b"{}{}", b'{"a":1,}', b'[{"a":1}]', b"{" * 5)
@@ -63,7 +85,9 @@ def some(optional: Mapping[str, Values], **always: Values) -> Values:
     return st.fixed_dictionaries(dict(always), optional=dict(optional))
 
 
-def sends(method: str, path: st.SearchStrategy[str] | str, body: Values, keep: Mapping[str, str] | None = None) -> Steps:
+def sends(
+    method: str, path: st.SearchStrategy[str] | str, body: Values, keep: Mapping[str, str] | None = None
+) -> Steps:
     """A request with this body, now and then with a broken one."""
     paths = st.just(path) if isinstance(path, str) else path
     good = st.builds(lambda to, sent: ask(method, to, sent, keep=keep or {}), paths, spoiled(body))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from canton.emulator.machine.boot import Boot
+from canton.emulator.machine.caps import Caps
 from canton.emulator.machine.means import Means, Watcher
 from canton.emulator.machine.parts import Nic, NodePlace, Part, Topology
 from canton.emulator.machine.power import Power
@@ -25,6 +26,7 @@ class Machine:
             self._nics.setdefault(nic.owner, []).append(nic)
         self.power = Power(self, means)
         self.boot = Boot(self, means)
+        self.caps = Caps(self, means)
 
     def part(self, xname: str) -> Part | None:
         return self.topology.parts.get(xname)

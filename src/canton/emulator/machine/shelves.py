@@ -24,7 +24,7 @@ class Shelf(MutableMapping[str, Any]):
         self._seed = seed
         self._own: dict[str, Any] = dict(changed)
         self._dirty: set[str] = set()
-        self._length = sum(1 for _ in self)
+        self._length = len(seed) + sum((key not in seed) - (value is _GONE) for key, value in changed.items())
 
     def __getitem__(self, key: str) -> Any:
         value = self._own.get(key, self)

@@ -22,6 +22,8 @@ class Blade:
     nodes: tuple[tuple[int, int], ...]
     """The ordinals of the BMC and of the node, for each node of it."""
     model: NodeModel
+    enclosure: Fru
+    bmc: Fru
 
     @property
     def controllers(self) -> tuple[int, ...]:
@@ -59,4 +61,5 @@ def _blade(name: str, data: dict[str, Any], frus: Mapping[str, Fru]) -> Blade:
         power_limits=tuple(data["power_limits"]),
     )
     pairs = [_ORDINALS.fullmatch(node) for node in data["nodes"]]
-    return Blade(tuple((int(pair[1]), int(pair[2])) for pair in pairs if pair), model)
+    places = tuple((int(pair[1]), int(pair[2])) for pair in pairs if pair)
+    return Blade(places, model, frus[data["enclosure"]], frus[data["bmc"]])

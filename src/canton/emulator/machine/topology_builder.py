@@ -2,45 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from canton.emulator.machine.parts import Part, Topology
+from canton.emulator.machine.parts import Owner, Part, Topology
 from canton.emulator.machine.topology_addresses import add_addresses
 from canton.emulator.machine.topology_blades import load_catalogue
 from canton.emulator.machine.topology_draft import Draft, Edge
 from canton.emulator.machine.topology_fabric import add_fabric
 from canton.emulator.machine.topology_liquid import add_cabinets
+from canton.emulator.machine.topology_networks import plan_networks
 from canton.emulator.machine.topology_owners import deal_out
 from canton.emulator.machine.topology_racks import RackNumbers, add_rack
+from canton.emulator.machine.topology_sls import Dump, dump
 
 GLOBAL_LINKS = 2
 
 
 def build(name: str, data: dict[str, Any]) -> Topology:
     draft = Draft(load_catalogue())
-    for number in range(data.get("cdus", 0)):
-        draft.add(Part(f"d{number}", "CDU", "s0", "Mountain"))
-        draft.add(Part(f"d{number}w1", "CDUMgmtSwitch", f"d{number}", "Mountain"))
+    add_cdus(draft, data["cdus"])
     group = 0
-    for plan in data.get("liquid", ()):
+    for plan in data["liquid"]:
         group = add_cabinets(draft, plan, group)
     edge = Edge(group, [])
     numbers = RackNumbers()
-    for plan in data.get("racks", ()):
+    for plan in data["racks"]:
         add_rack(draft, plan, edge, numbers)
     draft.edges.append(edge)
-    cables = add_fabric(draft, data.get("global_links", GLOBAL_LINKS))
-    add_addresses(draft)
-    owners = deal_out(draft, data.get("owners", []))
-    return Topology(
-        name,
-        data["about"],
-        draft.parts,
-        tuple(draft.nics),
-        draft.places,
-        tuple(cables),
-        (),
-        tuple(owners),
-        frozenset(draft.running),
-        {"Hardware": {}, "Networks": {}},
-    )
+    return finish(draft, name, data["about"], deal_out(draft, data["owners"]))
+
+
+def add_cdus(draft: Draft, count: int) -> None:
+    for number in range(count):
+        draft.add(Part(f"d{number}", "CDU", "s0", "Mountain"))
+        draft.add(Part(f"d{number}w1", "CDUMgmtSwitch", f"d{number}", "Mountain"))
+
+
+def finish(draft: Draft, name: str, about: str, owners: Sequence[Owner]) -> Topology:
+    """Cables, addresses and networks for the parts that are there."""
+    cables = tuple(add_fabric(draft, GLOBAL_LINKS))
+    allotment = add_addresses(draft)
+    networks = plan_networks(draft.parts, draft.places, draft.nics, allotment)
+    parts, places = draft.parts, draft.places
+    sls = Dump(lambda: dump(parts, places, networks, allotment))
+    nics, running = tuple(draft.nics), frozenset(draft.running)
+    return Topology(name, about, parts, nics, places, cables, networks, tuple(owners), running, sls)

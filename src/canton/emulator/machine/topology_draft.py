@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from canton.emulator.machine.parts import Nic, NodePlace, Part
-from canton.emulator.machine.topology_blades import Catalogue
-
-EDGE_PORTS = 16
-"""A Slingshot switch has 64 ports; in a liquid-cooled chassis 16 of them face nodes, two for each of the eight slots."""
+from canton.emulator.machine.topology_blades import Blade, Catalogue
 
 
 @dataclass(slots=True)
@@ -36,6 +33,40 @@ class Draft:
         if part.xname in self.parts:
             raise ValueError(f"{part.xname} is there twice")
         self.parts[part.xname] = part
+
+
+@dataclass(frozen=True, slots=True)
+class Cards:
+    """What is on a blade or in a server."""
+
+    bmcs: tuple[str, ...]
+    nodes: tuple[str, ...]
+    enclosures: tuple[str, ...]
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return self.bmcs + self.nodes + self.enclosures
+
+
+def name_cards(slot: str, blade: Blade) -> Cards:
+    return Cards(
+        tuple(f"{slot}b{bmc}" for bmc in blade.controllers),
+        tuple(f"{slot}b{bmc}n{node}" for bmc, node in blade.nodes),
+        tuple(f"{slot}e{bmc}" for bmc in blade.controllers),
+    )
+
+
+def add_cards(draft: Draft, slot: str, hardware_class: str, blade: Blade) -> Cards:
+    """The BMCs with their nodes, then the enclosures: one for each BMC."""
+    cards = name_cards(slot, blade)
+    for bmc in cards.bmcs:
+        draft.add(Part(bmc, "NodeBMC", slot, hardware_class, bmc, fru=blade.bmc))
+        for node in cards.nodes:
+            if node.startswith(f"{bmc}n"):
+                draft.add(Part(node, "Node", bmc, hardware_class, bmc, model=blade.model))
+    for bmc, enclosure in zip(cards.bmcs, cards.enclosures, strict=True):
+        draft.add(Part(enclosure, "NodeEnclosure", slot, hardware_class, bmc, fru=blade.enclosure))
+    return cards
 
 
 def nid_alias(nid: int) -> str:

@@ -6,15 +6,18 @@ A dragonfly: within a group every switch has a cable to every other; between any
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import combinations
 
 from canton.emulator.machine.parts import Cable, Nic
-from canton.emulator.machine.topology_draft import EDGE_PORTS, Draft, Edge
+from canton.emulator.machine.topology_addresses import FIRST_HOST, HSN, dotted
+from canton.emulator.machine.topology_draft import Draft, Edge
 
+PORTS = 64
+EDGE_PORTS = 16
+"""Of a switch's 64 ports 16 face nodes, two for each of the eight slots of a chassis; 31 go to its group, 17 beyond."""
 GROUP_SWITCHES = 32
 FIRST_GLOBAL = EDGE_PORTS + GROUP_SWITCHES - 1
-PORTS = 64
 
 
 def port_name(switch: str, number: int) -> str:
@@ -22,13 +25,20 @@ def port_name(switch: str, number: int) -> str:
     return f"{switch}j{number // 2 + 1}p{number % 2}"
 
 
+def hsn_mac(group: int, switch: int, port: int) -> str:
+    """Slingshot's algorithmic MAC: the address of the switch port it is cabled to."""
+    place = group << 11 | switch << 6 | port
+    return f"02:00:00:{place >> 16:02x}:{place >> 8 & 255:02x}:{place & 255:02x}"
+
+
 def add_fabric(draft: Draft, links: int) -> list[Cable]:
     """HSN NICs go into the draft; the answer is all cables. ``links`` is how many there are between two groups."""
-    edges = [edge for edge in draft.edges if edge.switches]
-    cables = [cable for edge in edges for cable in _edge_cables(draft, edge)]
+    cables: list[Cable] = []
     groups: dict[int, list[str]] = {}
-    for edge in edges:
-        groups.setdefault(edge.group, []).extend(switch for _, switch in edge.switches)
+    for edge in draft.edges:
+        cables += _edge_cables(draft, edge)
+        if edge.switches:
+            groups.setdefault(edge.group, []).extend(switch for _, switch in edge.switches)
     for switches in groups.values():
         cables += _local_cables(switches)
     cables += _global_cables(list(groups.values()), links)
@@ -36,22 +46,20 @@ def add_fabric(draft: Draft, links: int) -> list[Cable]:
 
 
 def _edge_cables(draft: Draft, edge: Edge) -> Iterator[Cable]:
-    """The NICs of one node go to different switches, as far as there are some."""
+    """The NICs of one node go to different switches, as far as there are some; those without a port stay unplugged."""
+    free = len(edge.switches) * EDGE_PORTS
     nics = ((node, number) for node, count in edge.nodes for number in range(count))
     for place, (node, number) in enumerate(nics):
-        port, which = divmod(place, len(edge.switches))
-        if port >= EDGE_PORTS:
-            raise ValueError(f"the switches at {edge.switches[0][1]} have no port left for {node}")
-        switch_number, switch = edge.switches[which]
+        count = len(draft.nics)
+        # Without a port there is no algorithmic MAC; it keeps its own, of Cray's block.
+        mac = f"00:40:a6:{count >> 16:02x}:{count >> 8 & 255:02x}:{count & 255:02x}"
         nic = f"{node}h{number}"
-        draft.nics.append(Nic(nic, node, hsn_mac(edge.group, switch_number, port), "HSN", ""))
-        yield Cable(port_name(switch, port), nic)
-
-
-def hsn_mac(group: int, switch: int, port: int) -> str:
-    """Slingshot's algorithmic MAC: the address of the switch port it is cabled to."""
-    place = group << 11 | switch << 6 | port
-    return f"02:00:00:{place >> 16:02x}:{place >> 8 & 255:02x}:{place & 255:02x}"
+        if place < free:
+            port, which = divmod(place, len(edge.switches))
+            switch_number, switch = edge.switches[which]
+            mac = hsn_mac(edge.group, switch_number, port)
+            yield Cable(port_name(switch, port), nic)
+        draft.nics.append(Nic(nic, node, mac, "HSN", dotted(HSN + FIRST_HOST + count)))
 
 
 def _local_cables(switches: list[str]) -> Iterator[Cable]:
@@ -61,16 +69,18 @@ def _local_cables(switches: list[str]) -> Iterator[Cable]:
         yield Cable(port_name(one, EDGE_PORTS + right - 1), port_name(other, EDGE_PORTS + left))
 
 
-def _global_cables(groups: list[list[str]], links: int) -> Iterable[Cable]:
+def _global_cables(groups: list[list[str]], links: int) -> Iterator[Cable]:
+    """As many as asked for, or as the ports of the smaller group allow."""
     used: Counter[int] = Counter()
+    room = [len(switches) * (PORTS - FIRST_GLOBAL) for switches in groups]
 
     def take(group: int) -> str:
         row, which = divmod(used[group], len(groups[group]))
         used[group] += 1
-        if FIRST_GLOBAL + row >= PORTS:
-            raise ValueError(f"the group of {groups[group][0]} has too few switches for {links} links to each other group")
         return port_name(groups[group][which], FIRST_GLOBAL + row)
 
-    for one, other in combinations(range(len(groups)), 2):
-        for _ in range(links):
-            yield Cable(take(one), take(other))
+    # Every pair gets its first cable before any gets its second.
+    for _ in range(links):
+        for one, other in combinations(range(len(groups)), 2):
+            if used[one] < room[one] and used[other] < room[other]:
+                yield Cable(take(one), take(other))

@@ -6,11 +6,12 @@ runs on standby power, which nothing switches.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from canton.emulator.machine.parts import NodePlace, Part
 from canton.emulator.machine.topology_blades import Blade
-from canton.emulator.machine.topology_draft import Draft, Edge, nid_alias
+from canton.emulator.machine.topology_draft import Cards, Draft, Edge, add_cards, name_cards, nid_alias
 
 NIDS_PER_CABINET = 256
 
@@ -25,24 +26,26 @@ def add_cabinets(draft: Draft, plan: dict[str, Any], group: int) -> int:
 
 
 def _add_cabinet(draft: Draft, plan: dict[str, Any], number: int, nid: int, group: int) -> None:
-    hardware_class = plan["class"]
     cabinet = f"x{number}"
-    draft.add(Part(cabinet, "Cabinet", "s0", hardware_class, fru=draft.catalogue.frus["cabinet"]))
+    add_cabinet(draft, cabinet, plan["class"], plan["model"])
     switches = 0
     by_chassis = {chassis: entry for entry in plan["chassis"] for chassis in entry["numbers"]}
     for chassis, entry in sorted(by_chassis.items()):
         xname = f"{cabinet}c{chassis}"
-        numbered = [(switches + place, f"{xname}r{router}") for place, router in enumerate(entry["switches"])]
-        switches += len(numbered)
-        edge = Edge(group, numbered)
+        edge = Edge(group, [(switches + place, f"{xname}r{router}") for place, router in enumerate(entry["switches"])])
+        switches += len(edge.switches)
         draft.edges.append(edge)
-        slots = {slot: blade for blade, places in entry["slots"].items() for slot in places}
-        add_chassis(draft, xname, hardware_class, [name for _, name in numbered], sorted(slots))
+        slots = {slot: draft.catalogue.blades[blade] for blade, places in entry["slots"].items() for slot in places}
+        add_chassis(draft, xname, plan["class"], [name for _, name in edge.switches], sorted(slots))
         for slot, blade in sorted(slots.items()):
-            nid = _add_nodes(draft, f"{xname}s{slot}", draft.catalogue.blades[blade], edge, nid)
+            nid = _add_nodes(draft, f"{xname}s{slot}", blade, edge, nid)
 
 
-def add_chassis(draft: Draft, xname: str, hardware_class: str, switches: list[str], slots: list[int]) -> None:
+def add_cabinet(draft: Draft, xname: str, hardware_class: str, model: str) -> None:
+    draft.add(Part(xname, "Cabinet", "s0", hardware_class, fru=draft.catalogue.frus[f"cabinet-{model}"]))
+
+
+def add_chassis(draft: Draft, xname: str, hardware_class: str, switches: Sequence[str], slots: Sequence[int]) -> None:
     """The chassis with its controller and its switch blades, not what is in its slots."""
     frus = draft.catalogue.frus
     controller = f"{xname}b0"
@@ -55,7 +58,7 @@ def add_chassis(draft: Draft, xname: str, hardware_class: str, switches: list[st
 
 
 def add_switch(draft: Draft, xname: str, hardware_class: str, controller: str) -> None:
-    """``controller`` switches its power: the chassis' in a chassis; in a rack nobody does, and it is the switch's own."""
+    """``controller`` switches its power: the chassis' in a chassis, and in a rack the switch's own."""
     frus = draft.catalogue.frus
     bmc, board = f"{xname}b0", f"{xname}e0"
     fru = frus["switch-tor" if hardware_class == "River" else "switch-blade"]
@@ -65,28 +68,18 @@ def add_switch(draft: Draft, xname: str, hardware_class: str, controller: str) -
     draft.add(Part(board, "HSNBoard", xname, hardware_class, bmc, fru=frus["switch-board"]))
 
 
-def add_blade(draft: Draft, slot: str, hardware_class: str, blade: Blade) -> list[str]:
-    """The slot and everything on its blade; the answer is its nodes."""
-    frus = draft.catalogue.frus
+def add_blade(draft: Draft, slot: str, hardware_class: str, blade: Blade) -> Cards:
+    """The slot and everything on its blade."""
     chassis = slot[: slot.rindex("s")]
-    controllers = [(f"{slot}b{bmc}", f"{slot}e{bmc}") for bmc in blade.controllers]
-    nodes = [f"{slot}b{bmc}n{node}" for bmc, node in blade.nodes]
-    fed = (*(bmc for bmc, _ in controllers), *(enclosure for _, enclosure in controllers), *nodes)
-    fru = frus["blade-slot"]
+    fed = name_cards(slot, blade).all
+    fru = draft.catalogue.frus["blade-slot"]
     draft.add(Part(slot, "ComputeModule", chassis, hardware_class, f"{chassis}b0", fed, fru=fru))
-    for bmc, _ in controllers:
-        draft.add(Part(bmc, "NodeBMC", slot, hardware_class, bmc, fru=frus["bmc-nc"]))
-        for node in nodes:
-            if node.startswith(f"{bmc}n"):
-                draft.add(Part(node, "Node", bmc, hardware_class, bmc, model=blade.model))
-    for bmc, enclosure in controllers:
-        draft.add(Part(enclosure, "NodeEnclosure", slot, hardware_class, bmc, fru=frus["enclosure-liquid"]))
-    return nodes
+    return add_cards(draft, slot, hardware_class, blade)
 
 
 def _add_nodes(draft: Draft, slot: str, blade: Blade, edge: Edge, nid: int) -> int:
     hardware_class = draft.parts[slot[: slot.rindex("s")]].hardware_class
-    for node in add_blade(draft, slot, hardware_class, blade):
+    for node in add_blade(draft, slot, hardware_class, blade).nodes:
         draft.places[node] = NodePlace(node, nid, "Compute", "", (nid_alias(nid),))
         edge.nodes.append((node, blade.model.hsn_nics))
         nid += 1

@@ -29,6 +29,8 @@ class Call:
     """Scheme, host and prefix under which the caller reached the service: ``https://localhost:8443/apis/smd``."""
     args: Mapping[str, str] = field(default_factory=dict)
     """What stood in place of the ``{names}`` of the route."""
+    target: str = ""
+    """Path and query as they stood on the first line, still encoded: what the gateway's policy looks at."""
 
     def all(self, name: str) -> list[str]:
         return [value for key, value in self.query if key == name]

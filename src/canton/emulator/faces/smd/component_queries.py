@@ -1,12 +1,154 @@
-"""Not built yet."""
+"""Components by NID, and those under others."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import partial
 
+from canton.emulator.faces.smd import filters, xnames
+from canton.emulator.faces.smd.filters import Arguments
 from canton.emulator.faces.smd.hsm import Hsm
+from canton.emulator.faces.smd.listing import FIELDS_IN_BODY, listed, only_in_body, only_in_query, unreadable
+from canton.emulator.faces.smd.problems import nothing, problem, undecodable, written
+from canton.emulator.faces.smd.refusals import DatabaseError, Refusal, refused
+from canton.emulator.wire.call import Call, Json, Reply
+from canton.emulator.wire.go_json import ANY, NUMBER, STRING, STRINGS, Undecodable, decode, maybe, slice_of, struct
 from canton.emulator.wire.routes import Route
+
+BASE = "/hsm/v2/State/Components"
+IDS = struct("main.CompQueryIn", {"ComponentIDs": STRINGS})
+NIDS = struct("main.NIDQueryIn", {"NIDRanges": STRINGS})
+EVERYTHING = frozenset({"s0", "all"})
+_BAD_PARAMETER = "bad query param: "
 
 
 def routes(hsm: Hsm) -> Sequence[Route]:
-    return ()
+    return (
+        Route("PATCH", f"{BASE}/BulkNID", partial(_patch_nids, hsm)),
+        Route("GET", f"{BASE}/ByNID/{{nid}}", partial(_get_by_nid, hsm)),
+        Route("POST", f"{BASE}/ByNID/Query", partial(_query_by_nid, hsm)),
+        Route("POST", f"{BASE}/Query", partial(_query, hsm)),
+        Route("GET", f"{BASE}/Query/{{xname}}", partial(_query_one, hsm)),
+    )
+
+
+def _get_by_nid(hsm: Hsm, call: Call) -> Reply:
+    text = call.args["nid"]
+    if not re.fullmatch(r"[+-]?[0-9]{1,19}", text) or abs(int(text)) >= 1 << 63:
+        return problem(400, filters.NOT_AN_INTEGER)
+    if int(text) < 0:
+        return problem(400, "An argument was out of range")
+    found = hsm.components.with_nid(int(text))
+    return written(hsm.components.text(found[0])) if found else problem(404, "no such NID.")
+
+
+def _query_by_nid(hsm: Hsm, call: Call) -> Reply:
+    try:
+        ranges = decode(call.body, NIDS)["NIDRanges"]
+        if not ranges:
+            return problem(400, "Missing NID ranges")
+        given = decode(call.body, filters.IN_BODY)
+        only = only_in_body(decode(call.body, FIELDS_IN_BODY))
+    except Undecodable as error:
+        return undecodable(error)
+    try:
+        return listed(hsm, filters.select(hsm, {**given, **_by_nid(ranges)}), only)
+    except (Refusal, DatabaseError) as error:
+        return refused(error, _BAD_PARAMETER)
+
+
+def _by_nid(ranges: Sequence[str]) -> Arguments:
+    """``5`` and ``5-10``; of ``1-2-3`` SMD takes the first and the last."""
+    pairs = [text.split("-") for text in ranges if "-" in text]
+    if not all(pair[0] and pair[-1] for pair in pairs):
+        raise Refusal("Argument was not a valid NID Range")
+    return {
+        "nid_start": [pair[0] for pair in pairs],
+        "nid_end": [pair[-1] for pair in pairs],
+        "nid": [text for text in ranges if text and "-" not in text],
+    }
+
+
+def _query(hsm: Hsm, call: Call) -> Reply:
+    try:
+        xnames = decode(call.body, IDS)["ComponentIDs"]
+        if not xnames:
+            return problem(400, "Missing IDs")
+        given = decode(call.body, filters.IN_BODY)
+        only = only_in_body(decode(call.body, FIELDS_IN_BODY))
+    except Undecodable as error:
+        return undecodable(error)
+    return _under(hsm, xnames, given, only)
+
+
+def _query_one(hsm: Hsm, call: Call) -> Reply:
+    if unreadable(call):
+        return problem(500, "failed to decode query parameters.")
+    return _under(hsm, [xnames.normal(call.args["xname"])], filters.in_query(call), only_in_query(call))
+
+
+def _under(hsm: Hsm, xnames: Sequence[str], given: Arguments, only: str) -> Reply:
+    """With a type, all that lie under these; without one, these alone."""
+    try:
+        found = filters.select(hsm, given)
+        if not EVERYTHING.intersection(xnames):
+            found = _lying_under(found, [xnames.normal(xname) for xname in xnames], deep=bool(given.get("type")))
+    except (Refusal, DatabaseError) as error:
+        return refused(error, _BAD_PARAMETER)
+    return listed(hsm, found, only)
+
+
+def _lying_under(found: Sequence[str], xnames: Sequence[str], *, deep: bool) -> list[str]:
+    if any("\0" in xname for xname in xnames):
+        raise DatabaseError
+    if not deep:
+        wanted = frozenset(xnames)
+        return [xname for xname in found if xname in wanted]
+    # SQL's SIMILAR TO: of its signs, only these two come in names that people might ask for.
+    patterns = "|".join(re.escape(xname).replace("%", ".*").replace("_", ".") for xname in dict.fromkeys(xnames))
+    under = re.compile(f"(?:{patterns})(?:[a-z][a-z0-9]*)?")
+    return [xname for xname in found if under.fullmatch(xname)]
+
+
+NID_OF_EACH = struct(
+    "main.componentArrayIn",
+    {
+        "Components": slice_of(struct("base.Component", {"ID": STRING, "NID": maybe(NUMBER)})),
+        "ExtendedInfo": ANY,
+    },
+)
+
+
+def _patch_nids(hsm: Hsm, call: Call) -> Reply:
+    try:
+        each = decode(call.body, NID_OF_EACH)["Components"]
+    except Undecodable as error:
+        return undecodable(error)
+    if not each or not each[0]["ID"]:
+        return problem(400, "Missing Components")
+    nids: dict[str, int] = {}
+    for component in each:
+        xname = xnames.normal(component["ID"])
+        if xname in nids:
+            continue
+        nid = whole(component["NID"])
+        if nid is None:
+            failed = "operation 'Bulk Update NID' failed: "
+            return problem(400, f"{failed}NID value missing.  Use NID < 0 to unset.")
+        nids[xname] = nid
+    return _set_nids(hsm, nids)
+
+
+def _set_nids(hsm: Hsm, nids: dict[str, int]) -> Reply:
+    if any("\0" in xname for xname in nids):
+        return refused(DatabaseError())
+    for xname, nid in nids.items():
+        if hsm.known(xname):
+            hsm.put_component({**hsm.components[xname], "NID": nid})
+    return nothing()
+
+
+def whole(number: Json) -> int | None:
+    """A ``json.Number`` as Go makes an int64 of it; None when it cannot."""
+    return number if isinstance(number, int) and abs(number) < 1 << 63 else None

@@ -28,14 +28,21 @@ FIELDS = (
     "ReservationDisabled",
     "Locked",
 )
-"""In the order of the wire. Texts that are empty and switches that are false are left out, but for Enabled."""
+"""In the order of the wire."""
+_LEFT_OUT: Mapping[str, tuple[Json, ...]] = {
+    **dict.fromkeys(FIELDS, ("",)),
+    "Enabled": (),
+    "ReservationDisabled": (False,),
+    "Locked": (False,),
+}
 
 
 def on_wire(fields: Mapping[str, Json]) -> Record:
-    """Without what SMD leaves out, in its order."""
-    return {
-        name: fields[name] for name in FIELDS if name in fields and (name == "Enabled" or fields[name] not in ("", False, None))
-    }
+    """In SMD's order, without what it leaves out: empty texts, false locks, negative NIDs."""
+    record = {name: fields[name] for name in FIELDS if name in fields and fields[name] not in _LEFT_OUT[name]}
+    if record.get("NID", 0) < 0:
+        del record["NID"]
+    return record
 
 
 class ComponentTable(Mapping[str, Record]):
@@ -43,55 +50,60 @@ class ComponentTable(Mapping[str, Record]):
 
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
+        self._records: dict[str, Record] = dict(shelf.items())
         self._texts: dict[str, str] = {}
-        self._by_nid: dict[int, str] = {}
-        for xname, record in shelf.items():
+        self._by_nid: dict[int, tuple[str, ...]] = {}
+        for xname, record in self._records.items():
             self._learn_nid(xname, record)
 
     def __getitem__(self, xname: str) -> Record:
-        return self._shelf[xname]  # type: ignore[no-any-return]
+        return self._records[xname]
 
     def __contains__(self, xname: object) -> bool:
-        return xname in self._shelf
+        return xname in self._records
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._shelf)
+        return iter(self._records)
 
     def __len__(self) -> int:
-        return len(self._shelf)
+        return len(self._records)
 
-    def put(self, record: Record) -> None:
+    def put(self, fields: Mapping[str, Json]) -> None:
+        record = on_wire(fields)
         xname = record["ID"]
         self._forget(xname)
-        record = on_wire(record)
-        self._shelf[xname] = record
+        self._shelf[xname] = self._records[xname] = record
         self._learn_nid(xname, record)
 
     def remove(self, xname: str) -> None:
         self._forget(xname)
-        del self._shelf[xname]
+        del self._shelf[xname], self._records[xname]
 
-    def with_nid(self, nid: int) -> Record | None:
-        xname = self._by_nid.get(nid)
-        return None if xname is None else self[xname]
+    def with_nid(self, nid: int) -> tuple[str, ...]:
+        """SMD lets several have the same."""
+        return self._by_nid.get(nid, ())
 
     def text(self, xname: str) -> str:
         """The record's JSON, made once."""
         found = self._texts.get(xname)
         if found is None:
-            found = self._texts[xname] = go_json(self._shelf[xname])
+            found = self._texts[xname] = go_json(self._records[xname])
         return found
 
     def texts(self, xnames: Iterable[str]) -> str:
         return ",".join(map(self.text, xnames))
 
     def _learn_nid(self, xname: str, record: Record) -> None:
-        nid = record.get("NID", -1)
-        if nid >= 0:
-            self._by_nid[nid] = xname
+        nid = record.get("NID")
+        if nid is not None:
+            self._by_nid[nid] = (*self._by_nid.get(nid, ()), xname)
 
     def _forget(self, xname: str) -> None:
         self._texts.pop(xname, None)
-        old = self._shelf.get(xname)
-        if old is not None and self._by_nid.get(old.get("NID", -1)) == xname:
-            del self._by_nid[old["NID"]]
+        nid = self._records.get(xname, {}).get("NID")
+        if nid is not None:
+            left = tuple(other for other in self._by_nid[nid] if other != xname)
+            if left:
+                self._by_nid[nid] = left
+            else:
+                del self._by_nid[nid]

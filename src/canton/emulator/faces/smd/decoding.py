@@ -34,7 +34,7 @@ class Kind:
 
 
 STRING, BOOL, INT, INT64 = Kind("string", ""), Kind("bool", False), Kind("int", 0), Kind("int64", 0)
-NUMBER = Kind("json.Number", 0)
+NUMBER = Kind("json.Number")
 ANY = Kind("interface {}")
 
 
@@ -57,6 +57,8 @@ class Struct(Kind):
     fields: Mapping[str, Kind] = field(default_factory=dict)
     embedded: Mapping[str, str] = field(default_factory=dict)
     """Field → the embedded struct that has it, which messages name."""
+    omitted: frozenset[str] = frozenset()
+    """Which fields are not written when they are empty."""
 
 
 def maybe(of: Kind) -> Maybe:
@@ -67,8 +69,13 @@ def slice_of(of: Kind) -> Slice:
     return Slice("[]" + of.go, None, of)
 
 
-def struct(go: str, fields: Mapping[str, Kind], embedded: Mapping[str, str] | None = None) -> Struct:
-    return Struct(go, None, fields, embedded or {})
+def struct(go: str, fields: Mapping[str, Kind], embedded: Mapping[str, str] | None = None, omitted: str = "") -> Struct:
+    return Struct(go, None, fields, embedded or {}, frozenset(omitted.split()))
+
+
+def texts(names: str) -> dict[str, Kind]:
+    """Fields that are all strings."""
+    return dict.fromkeys(names.split(), STRING)
 
 
 STRINGS = slice_of(STRING)
@@ -87,6 +94,21 @@ class _Object(list[tuple[str, Any]]):
 def decode(body: bytes, kind: Kind) -> Json:
     """Structs become dicts with every field; raises ``Undecodable``."""
     return _Reading().read(parse(body), kind)
+
+
+def encode(value: Json, kind: Kind) -> Json:
+    """What was decoded, or the like of it, as Go writes it."""
+    if isinstance(kind, Maybe):
+        return None if value is None else encode(value, kind.of)
+    if isinstance(kind, Struct):
+        return {
+            name: encode(value.get(name, each.zero), each)
+            for name, each in kind.fields.items()
+            if not (name in kind.omitted and value.get(name) in (None, "", False))
+        }
+    if isinstance(kind, Slice) and value is not None:
+        return [encode(each, kind.of) for each in value]
+    return 0 if kind is NUMBER and value is None else value
 
 
 def with_body(kind: Kind, handler: Callable[[Call, Json], Reply]) -> Handler:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from canton.emulator.faces.smd.decoding import STRING, maybe, slice_of, struct, with_body
 from canton.emulator.faces.smd.forms import values
 from canton.emulator.faces.smd.hsm import Hsm
-from canton.emulator.faces.smd.names import known_type, type_of, verified
 from canton.emulator.faces.smd.problems import answer, created, message, problem
 from canton.emulator.faces.smd.stored import BadTime, storable, time_of
+from canton.emulator.faces.smd.vocabulary import TYPE, spelled
+from canton.emulator.faces.smd.xnames import kind, verified
 from canton.emulator.machine.clock import rfc3339
 from canton.emulator.machine.shelves import Shelf
 from canton.emulator.wire.call import Call, Json, Reply
@@ -89,7 +90,7 @@ class Interfaces:
             "MACAddress": mac,
             "LastUpdate": self._now(),
             "ComponentID": xname,
-            "Type": type_of(xname),
+            "Type": kind(xname),
             "IPAddresses": addresses,
         }
 
@@ -181,7 +182,7 @@ def _patched(record: Json, body: Json) -> Json:
         changed["Description"] = body["Description"]
     if body["ComponentID"] is not None:
         changed["ComponentID"] = verified(body["ComponentID"])
-        changed["Type"] = type_of(changed["ComponentID"])
+        changed["Type"] = kind(changed["ComponentID"])
     if body["IPAddresses"] is not None:
         changed["IPAddresses"] = [_on_wire(each) for each in body["IPAddresses"]]
     return changed
@@ -227,9 +228,9 @@ def _tests(call: Call) -> Iterator[Callable[[Json], bool]]:
             raise ValueError("Invalid CompID.")
         yield _among("ComponentID", [verified(each) for each in xnames])
     if types := values(call, "type"):
-        if not all(known_type(each) for each in types):
+        if not all(spelled(TYPE, each) for each in types):
             raise ValueError("Invalid HMS type.")
-        yield _among("Type", [known_type(each) for each in types])
+        yield _among("Type", [spelled(TYPE, each) for each in types])
     yield from _times(call)
 
 
@@ -253,7 +254,7 @@ def _some_address(key: str, wanted: Sequence[str]) -> Callable[[Json], bool]:
 
 
 def routes(hsm: Hsm) -> Sequence[Route]:
-    interfaces = Interfaces(hsm, hsm.ethernet_interfaces)
+    interfaces = Interfaces(hsm, hsm.inventory.interfaces)
     one, addresses, address = f"{BASE}/{{id}}", f"{BASE}/{{id}}/IPAddresses", f"{BASE}/{{id}}/IPAddresses/{{ipaddr}}"
     return (
         Route("GET", BASE, interfaces.list),

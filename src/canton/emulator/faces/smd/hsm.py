@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from canton.emulator.faces.smd import groups_seed, inventory_seed
 from canton.emulator.faces.smd.component_table import ComponentTable
+from canton.emulator.faces.smd.inventory import Inventory, open_inventory
 from canton.emulator.machine.shelves import Shelf
 from canton.emulator.wire.call import Json
 from canton.emulator.world import World
@@ -24,6 +25,8 @@ class Hsm:
     groups: Shelf
     partitions: Shelf
     node_maps: Shelf
+    inventory: Inventory
+    """What discovery found: endpoints, hardware, Ethernet interfaces."""
     notices: list[Notice] = field(default_factory=list)
     """Who is told of changes: append to it in ``routes``."""
     removals: list[Callable[[str], None]] = field(default_factory=list)
@@ -57,4 +60,5 @@ def open_hsm(world: World) -> Hsm:
         shelves.open("smd.groups", groups_seed.groups(world.machine.topology)),
         shelves.open("smd.partitions"),
         shelves.open("smd.nodemaps"),
+        open_inventory(world),
     )

@@ -1,0 +1,1 @@
+"""HMNFD, the notification fan-out: HSM tells it of state changes, and it tells every node that subscribed."""

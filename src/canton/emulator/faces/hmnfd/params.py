@@ -1,0 +1,98 @@
+"""What can be set while it runs."""
+
+from __future__ import annotations
+
+from canton.emulator.machine.shelves import Shelves
+from canton.emulator.wire.call import Call, Json, Reply
+from canton.emulator.wire.go_json import INT, STRING, Undecodable, decode, maybe, parse, plain, struct
+from canton.emulator.wire.hms_base import SNIFFED, marshalled, problem
+
+DEFAULTS: dict[str, int | str] = {
+    "Debug": 0,
+    "KV_url": "http://cray-hmnfd-bitnami-etcd-client:2379",
+    "Nosm": 0,
+    "Port": 28600,
+    "Scn_in_url": "https://cray-hmnfd/hmi/v1/scn",
+    "Scn_max_cache": 100,
+    "Scn_cache_delay": 5,
+    "Scn_retries": 5,
+    "Scn_backoff": 1,
+    "SM_retries": 3,
+    "SM_timeout": 10,
+    "SM_url": "https://cray-smd/hsm/v2",
+    "Telemetry_host": "cluster-kafka-bootstrap.sma.svc.cluster.local:9092:cray-hmsstatechange-notifications",
+    "Use_telemetry": 1,
+}
+_BODY = struct(
+    "main.opParams", {name: maybe(INT if isinstance(value, int) else STRING) for name, value in DEFAULTS.items()}
+)
+_FIXED = ("Port", "Scn_in_url")
+_UNSAID = (None, -1, "xxx")
+"""The values by which HMNFD itself marks what a body does not mention."""
+_UNCHECKED = ("Scn_retries", "Scn_backoff", "SM_retries", "SM_timeout")
+"""Of these it does not find out that the type is wrong."""
+
+
+class Params:
+    def __init__(self, shelves: Shelves) -> None:
+        self._shelf = shelves.open("hmnfd.params", DEFAULTS)
+
+    def number(self, name: str) -> int:
+        return int(self._shelf[name])
+
+    def text(self, name: str) -> str:
+        return str(self._shelf[name])
+
+    def reset(self) -> None:
+        """HMNFD writes them down and never reads them: a new start has the defaults."""
+        self._shelf.update(DEFAULTS)
+
+    def get(self, _: Call) -> Reply:
+        return marshalled(dict(self._shelf))
+
+    def patch(self, call: Call) -> Reply:
+        try:
+            said = decode(call.body, _BODY)
+        except Undecodable:
+            return problem(400, "Invalid Request", _type_complaint(call.body), "/params")
+        wanted = {name: value for name, value in said.items() if value not in _UNSAID}
+        fixed = [
+            f"Parameter '{name.lower()}' can't be changed in PATCH operation; " for name in _FIXED if name in wanted
+        ]
+        if fixed:
+            return problem(400, "Invalid Request", "".join(fixed), "/params")
+        self._shelf.update(wanted)
+        return marshalled(dict(self._shelf), media=SNIFFED)
+
+
+def lowered(body: bytes) -> bytes:
+    return body.decode("utf-8", "replace").lower().encode("utf-8", "replace")
+
+
+def as_map(body: bytes) -> dict[str, Json]:
+    """The body in small letters, as a Go map; raises ``Undecodable``."""
+    found = plain(parse(lowered(body)))
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        word = {bool: "bool", str: "string", list: "array"}.get(type(found), "number")
+        raise Undecodable(f"json: cannot unmarshal {word} into Go value of type map[string]interface {{}}")
+    return found
+
+
+def _type_complaint(body: bytes) -> str:
+    try:
+        found = as_map(body)
+    except Undecodable as error:
+        return str(error)
+    return "".join(
+        f"Invalid data type in {name} field. " for name in DEFAULTS if _is_wrong(name, found.get(name.lower()))
+    )
+
+
+def _is_wrong(name: str, value: Json) -> bool:
+    if value is None or name in _UNCHECKED:
+        return False
+    if isinstance(DEFAULTS[name], int):
+        return isinstance(value, bool) or not isinstance(value, int | float)
+    return not isinstance(value, str)

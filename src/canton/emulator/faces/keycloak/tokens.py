@@ -1,0 +1,167 @@
+"""What the realm's tokens say, and the answer that brings them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+from canton.emulator.faces.keycloak import moments
+from canton.emulator.faces.keycloak.answers import Refused
+from canton.emulator.faces.keycloak.keys import Claims
+from canton.emulator.faces.keycloak.realm import Realm, Session
+from canton.emulator.faces.keycloak.users import SHASTA, Account
+
+_DEFAULT_ROLES = ("offline_access", "uma_authorization")
+_ACCOUNT_ROLES = ["manage-account", "manage-account-links", "view-profile"]
+_HIDDEN_SCOPES = "basic acr roles web-origins"
+_OPTIONAL_SCOPES = ("address", "phone", "microprofile-jwt", "offline_access", "organization")
+_SCOPES = frozenset({"openid", "profile", "email", *_HIDDEN_SCOPES.split(), *_OPTIONAL_SCOPES})
+OFFLINE = "offline_access"
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """To whom tokens are given, and on which way they came to it."""
+
+    account: Account
+    client: str
+    scope: str
+    issuer: str
+    way: str
+    """The prefix of the token's id, in which Keycloak says so: ``onrtro`` for a password."""
+    session: Session | None = None
+    """None for a service account."""
+
+
+def scope_of(asked: str) -> str:
+    """What is given for what is asked: ``profile email`` in any case."""
+    wanted = asked.split()
+    unknown = [name for name in wanted if name not in _SCOPES]
+    if unknown:
+        raise Refused(400, "invalid_scope", f"Invalid scopes: {asked}")
+    first = ["openid"] if "openid" in wanted else []
+    return " ".join([*first, "profile", "email", *(name for name in _OPTIONAL_SCOPES if name in wanted)])
+
+
+def tokens_for(realm: Realm, grant: Grant) -> dict[str, Any]:
+    """The answer of the token endpoint."""
+    moment = moments.now()
+    access = _access(realm, grant, moment)
+    told: dict[str, Any] = {"expires_in": access["exp"] - access["iat"], "refresh_expires_in": 0}
+    token = realm.keys.sign(access)
+    told = {"access_token": token, **told}
+    if grant.session is not None:
+        refresh = _refresh(realm, grant, grant.session, moment)
+        told["refresh_expires_in"] = refresh["exp"] - refresh["iat"] if "exp" in refresh else 0
+        told["refresh_token"] = realm.keys.seal(refresh)
+    told["token_type"] = "Bearer"
+    if "openid" in grant.scope.split():
+        told["id_token"] = realm.keys.sign(_identity(realm, access, token))
+    told["not-before-policy"] = 0
+    if grant.session is not None:
+        told["session_state"] = grant.session.id
+    return told | {"scope": grant.scope}
+
+
+def _access(realm: Realm, grant: Grant, moment: float) -> Claims:
+    account, session = grant.account, grant.session
+    ends = moment + realm.settings["access_token_lifespan"]
+    if session is not None:
+        ends = min(ends, realm.ends(session))
+    when = {"auth_time": int(session.started)} if session is not None and session.by_form else {}
+    return {
+        "exp": int(ends),
+        "iat": int(moment),
+        **when,
+        "jti": f"{grant.way}:{realm.new_id(moment)}",
+        "iss": grant.issuer,
+        "aud": _audience(account),
+        "sub": realm.subject(account),
+        "typ": "Bearer",
+        "azp": grant.client,
+        **({} if session is None else {"sid": session.id}),
+        "acr": "1",
+        "realm_access": {"roles": ["default-roles-shasta", *account.realm_roles, *_DEFAULT_ROLES]},
+        "resource_access": _client_roles(account),
+        "scope": grant.scope,
+        **profile(account),
+    }
+
+
+def _audience(account: Account) -> list[str]:
+    return [SHASTA, *(client for client in account.client_roles if client != SHASTA), "account"]
+
+
+def _client_roles(account: Account) -> dict[str, dict[str, list[str]]]:
+    roles = {client: {"roles": list(named)} for client, named in account.client_roles.items()}
+    return roles | {"account": {"roles": _ACCOUNT_ROLES}}
+
+
+def profile(account: Account) -> dict[str, Any]:
+    """What the scopes ``profile`` and ``email`` and the mapper of groups say of somebody."""
+    if not account.name:
+        return {"email_verified": False, "preferred_username": account.username}
+    given, _, family = account.name.partition(" ")
+    return {
+        "email_verified": True,
+        "name": account.name,
+        "groups": list(account.groups),
+        "preferred_username": account.username,
+        "given_name": given,
+        "family_name": family,
+        "email": f"{account.username}@example.org",
+    }
+
+
+def _refresh(realm: Realm, grant: Grant, session: Session, moment: float) -> Claims:
+    offline = OFFLINE in grant.scope.split()
+    return {
+        **({} if offline else {"exp": int(realm.ends(session))}),
+        "iat": int(moment),
+        "jti": realm.new_id(moment),
+        "iss": grant.issuer,
+        "aud": grant.issuer,
+        "sub": realm.subject(grant.account),
+        "typ": "Offline" if offline else "Refresh",
+        "azp": grant.client,
+        "sid": session.id,
+        "scope": f"{grant.scope} {_HIDDEN_SCOPES}",
+        "aud_x": _audience(grant.account),
+        "prov": "default",
+    }
+
+
+def _identity(realm: Realm, access: Claims, token: str) -> Claims:
+    half = hashlib.sha256(token.encode()).digest()[:16]
+    kept = ("exp", "iat", "auth_time", "iss", "sub", "azp", "sid", "acr")
+    of_person = (
+        "email_verified",
+        "name",
+        "groups",
+        "preferred_username",
+        "given_name",
+        "family_name",
+        "email",
+    )
+    return {
+        **{claim: access[claim] for claim in (*kept, *of_person) if claim in access},
+        "jti": realm.new_id(access["iat"]),
+        "aud": access["azp"],
+        "typ": "ID",
+        "at_hash": base64.urlsafe_b64encode(half).rstrip(b"=").decode(),
+    }
+
+
+def genuine(realm: Realm, token: str, issuer: str) -> Claims | None:
+    """The claims of an access token that Keycloak itself would take now, its session aside."""
+    claims = realm.keys.read(token)
+    if claims is None or claims.get("typ") != "Bearer" or claims.get("iss") != issuer:
+        return None
+    ends = claims.get("exp")
+    if not isinstance(ends, int | float) or ends <= moments.now() or realm.revoked(claims):
+        return None
+    fault = realm.world.faults.present("token-expiry", "keycloak")
+    called_expired = fault is not None and moments.issued_at(claims) < fault.facts.get("before", float("inf"))
+    return None if called_expired else claims

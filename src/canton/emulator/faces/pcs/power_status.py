@@ -1,0 +1,83 @@
+"""``/power-status``, asked for with a query or with a body."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from canton.emulator.faces.pcs.kinds import INVALID, POWERED, type_of
+from canton.emulator.faces.pcs.polling import Polling, Status
+from canton.emulator.faces.pcs.problems import Refusal, written
+from canton.emulator.faces.pcs.reading import read
+from canton.emulator.machine.machine import Machine
+from canton.emulator.wire.call import Call, Reply
+from canton.emulator.wire.go_json import STRING, STRINGS, struct
+from canton.emulator.wire.routes import Route
+
+_PARAMETER = struct(
+    "model.PowerStatusParameter",
+    {"xname": STRINGS, "powerStateFilter": STRING, "managementStateFilter": STRING},
+)
+_POWER_STATES = {"on": "on", "poweringoff": "on", "off": "off", "poweringon": "off", "undefined": "undefined"}
+_MANAGEMENT_STATES = ("available", "unavailable")
+
+
+class PowerStatus:
+    def __init__(self, machine: Machine, polling: Polling) -> None:
+        self._machine = machine
+        self._polling = polling
+
+    def routes(self) -> Sequence[Route]:
+        return (Route("GET", "/power-status", self._by_query), Route("POST", "/power-status", self._by_body))
+
+    def _by_query(self, call: Call) -> Reply:
+        filters = (call.first("powerStateFilter"), call.first("managementStateFilter"))
+        return self._answer(call.all("xname"), *filters)
+
+    def _by_body(self, call: Call) -> Reply:
+        asked = read(call.body, _PARAMETER)
+        return self._answer(asked["xname"] or (), asked["powerStateFilter"], asked["managementStateFilter"])
+
+    def _answer(self, xnames: Sequence[str], power: str, management: str) -> Reply:
+        power_filter = _power_state(power)
+        management_filter = _management_state(management)
+        names = list(dict.fromkeys(xnames))
+        bad = [name for name in names if type_of(self._machine, name) == INVALID]
+        if bad:
+            raise Refusal(400, f"invalid xnames detected: {' '.join(bad)}")
+        self._polling.refresh()
+        told = [self._one(name) for name in names or self._polling.names()]
+        return written({"status": [each for each in told if _fits(each, power_filter, management_filter)]})
+
+    def _one(self, xname: str) -> Status:
+        if self._polling.knows(xname):
+            return self._polling.status(xname)
+        error = "Component not found in component map."
+        if type_of(self._machine, xname) not in POWERED:
+            error = "Component can not have power state and managment state data"
+        return Status(
+            xname=xname,
+            powerState="",
+            managementState="",
+            error=error,
+            supportedPowerTransitions=None,
+            lastUpdated="",
+        )
+
+
+def _fits(status: Status, power: str, management: str) -> bool:
+    """What is not known passes every filter."""
+    if not status["powerState"]:
+        return True
+    return (not power or status["powerState"] == power) and (not management or status["managementState"] == management)
+
+
+def _power_state(text: str) -> str:
+    if text and text.lower() not in _POWER_STATES:
+        raise Refusal(400, f"invalid powerStateFilter type: {text}")
+    return _POWER_STATES.get(text.lower(), "")
+
+
+def _management_state(text: str) -> str:
+    if text and text.lower() not in _MANAGEMENT_STATES:
+        raise Refusal(400, f"invalid ManagementStateFilter type: {text}")
+    return text.lower()

@@ -1,0 +1,36 @@
+"""The ways in which every operation of SCSD fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from canton.emulator.faces.scsd.targets import HsmTrouble, NoTargets
+from canton.emulator.wire.call import Call, Reply
+from canton.emulator.wire.hms_base import problem
+from canton.emulator.wire.routes import Handler
+
+
+class Failed(Exception):
+    """Ends an operation: status, title, detail."""
+
+    def __init__(self, status: int, title: str, detail: str) -> None:
+        super().__init__(detail)
+        self.status, self.title, self.detail = status, title, detail
+
+
+def answering(handler: Callable[[Call], Reply]) -> Handler:
+    def answer(call: Call) -> Reply:
+        try:
+            return handler(call)
+        except Failed as failed:
+            return problem(failed.status, failed.title, failed.detail, call.path)
+
+    return answer
+
+
+def hsm_failed(title: str, trouble: HsmTrouble) -> Failed:
+    return Failed(500, title, f"ERROR: Problem verifying target states: {trouble}.")
+
+
+def no_architecture(error: NoTargets) -> Failed:
+    return Failed(500, "Target architectures", f"ERROR: Problem determining target architectures: {error}.")

@@ -1,0 +1,73 @@
+"""The Redfish endpoints of a discovered machine, what they hold, and the services they offer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from canton.emulator.faces.smd import redfish_view
+from canton.emulator.machine.parts import Part
+from canton.emulator.machine.power import CONTROLLERS
+from canton.emulator.wire.call import Json
+from canton.emulator.world import World
+
+
+class RedfishSeeds(Mapping[str, Json]):
+    def __init__(self, world: World, begun: float) -> None:
+        self._world = world
+        self._begun = begun
+        self._parts = {part.xname: part for part in world.machine.parts() if part.type in CONTROLLERS}
+
+    def __getitem__(self, xname: str) -> Json:
+        part = self._parts[xname]
+        return redfish_view.discovered(self._world, redfish_view.new_endpoint(self._world, part), self._begun)
+
+    def __contains__(self, xname: object) -> bool:
+        return xname in self._parts
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+
+class ComponentSeeds(Mapping[str, Json]):
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._parts: dict[str, Part] = {
+            part.xname: part for part in world.machine.parts() if redfish_view.speaks_for(part)
+        }
+
+    def __getitem__(self, xname: str) -> Json:
+        return redfish_view.component_endpoint(self._world, self._parts[xname])
+
+    def __contains__(self, xname: object) -> bool:
+        return xname in self._parts
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+
+class ServiceSeeds(Mapping[str, Json]):
+    """By ``<service> <xname>``."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._xnames = {part.xname: None for part in world.machine.parts() if part.type in CONTROLLERS}
+
+    def __getitem__(self, name: str) -> Json:
+        service, _, xname = name.partition(" ")
+        if service not in redfish_view.SERVICES or xname not in self._xnames:
+            raise KeyError(name)
+        return redfish_view.service_endpoint(self._world, service, xname)
+
+    def __iter__(self) -> Iterator[str]:
+        for xname in self._xnames:
+            for service in redfish_view.SERVICES:
+                yield f"{service} {xname}"
+
+    def __len__(self) -> int:
+        return len(self._xnames) * len(redfish_view.SERVICES)

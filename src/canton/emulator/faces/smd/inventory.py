@@ -1,0 +1,46 @@
+"""What discovery found: Redfish endpoints, what they hold, the hardware, who has which MAC."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from canton.emulator.faces.smd import endpoint_seeds, interface_seeds
+from canton.emulator.faces.smd.hardware_seeds import FruSeeds, HardwareSeeds, HistorySeeds, Numbering
+from canton.emulator.machine.shelves import Shelf
+from canton.emulator.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    endpoints: Shelf
+    """Redfish endpoints by xname, as they stand on the wire."""
+    component_endpoints: Shelf
+    """By xname, as they stand on the wire."""
+    service_endpoints: Shelf
+    """By ``<service> <xname of the Redfish endpoint>``, as they stand on the wire."""
+    hardware: Shelf
+    """By xname; ``PopulatedFRU`` is the FRU's id, on the wire the FRU itself stands there."""
+    frus: Shelf
+    """By FRU id, as they stand on the wire."""
+    history: Shelf
+    """By xname: what happened there, in order."""
+    interfaces: Shelf
+    """Ethernet interfaces by MAC without colons, as they stand on the wire."""
+    begun: float
+    """When the machine was first discovered."""
+
+
+def open_inventory(world: World) -> Inventory:
+    shelves, machine = world.shelves, world.machine
+    begun = float(shelves.open("smd.begun").setdefault("moment", world.clock.now()))
+    numbering = Numbering(machine, world.dice)
+    return Inventory(
+        shelves.open("smd.redfish_endpoints", endpoint_seeds.RedfishSeeds(world, begun)),
+        shelves.open("smd.component_endpoints", endpoint_seeds.ComponentSeeds(world)),
+        shelves.open("smd.service_endpoints", endpoint_seeds.ServiceSeeds(world)),
+        shelves.open("smd.hardware", HardwareSeeds(numbering)),
+        shelves.open("smd.frus", FruSeeds(numbering)),
+        shelves.open("smd.hardware_history", HistorySeeds(numbering, begun)),
+        shelves.open("smd.ethernet_interfaces", interface_seeds.InterfaceSeeds(machine, begun)),
+        begun,
+    )

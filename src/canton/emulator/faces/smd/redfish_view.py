@@ -1,0 +1,207 @@
+"""What discovery reads from a controller over Redfish, as SMD stores it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from canton.emulator.faces.smd.redfish_paths import ROOT, path, redfish_id, shape
+from canton.emulator.machine.parts import Nic, Part
+from canton.emulator.machine.power import CONTROLLERS, RESETS
+from canton.emulator.wire.call import Json
+from canton.emulator.world import World
+
+VERSION = "1.7.0"
+SERVICES = {
+    "AccountService": "AccountService",
+    "SessionService": "SessionService",
+    "EventService": "EventService",
+    "TaskService": "TaskService",
+    "UpdateService": "UpdateService",
+}
+"""Redfish type → the name of its path."""
+_KINDS = {
+    "Chassis": ("ComponentEndpointChassis", "RedfishChassisInfo"),
+    "ComputerSystem": ("ComponentEndpointComputerSystem", "RedfishSystemInfo"),
+    "Manager": ("ComponentEndpointManager", "RedfishManagerInfo"),
+    "PowerDistribution": ("ComponentEndpointPowerDistribution", "RedfishPDUInfo"),
+    "Outlet": ("ComponentEndpointOutlet", "RedfishOutletInfo"),
+}
+_NIC_NAMES = {"NMN": "ManagementEthernet", "HMN": "eth0", "HSN": "HPCNet"}
+
+
+def attempt_at(moment: float) -> str:
+    """With six decimals, unlike other times."""
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def speaks_for(part: Part) -> bool:
+    """Whether Redfish has it."""
+    return shape(part) is not None
+
+
+def nic_of(world: World, xname: str) -> Nic | None:
+    return next(iter(world.machine.nics(xname)), None)
+
+
+def new_endpoint(world: World, part: Part) -> Json:
+    """As MEDS and REDS, who find the controllers, put it in; before discovery."""
+    nic = nic_of(world, part.xname)
+    record: dict[str, Json] = {
+        "ID": part.xname,
+        "Type": part.type,
+        "Hostname": part.xname,
+        "Domain": "",
+        "FQDN": part.xname,
+        "Enabled": True,
+        "User": "root",
+        "Password": "",
+    }
+    if nic and nic.mac:
+        record["MACAddr"] = nic.mac.lower().replace(":", "")
+    if nic and nic.address:
+        record["IPAddress"] = nic.address
+    return {**record, "RediscoverOnUpdate": True, "DiscoveryInfo": {"LastDiscoveryStatus": "NotYetQueried"}}
+
+
+def discovered(world: World, endpoint: Json, moment: float) -> Json:
+    """The endpoint after it was read."""
+    info = {
+        "LastDiscoveryAttempt": attempt_at(moment),
+        "LastDiscoveryStatus": "DiscoverOK",
+        "RedfishVersion": VERSION,
+    }
+    changed: dict[str, Json] = {}
+    for key, value in endpoint.items():
+        if key == "UUID":
+            continue
+        changed[key] = value
+        if key == "Enabled":
+            changed["UUID"] = world.dice.uuid("redfish", endpoint["ID"])
+    return {**changed, "DiscoveryInfo": info}
+
+
+def component_endpoint(world: World, part: Part, fqdn: str = "") -> Json:
+    """``fqdn`` is the endpoint's own; its xname when not said."""
+    found = shape(part)
+    if found is None:
+        raise KeyError(part.xname)
+    kind, info_key = _KINDS[found.kind]
+    nics = world.machine.nics(part.xname)
+    endpoint = fqdn or part.controller
+    record: dict[str, Json] = {
+        "ID": part.xname,
+        "Type": part.type,
+        "RedfishType": found.kind,
+        "RedfishSubtype": found.subtype,
+    }
+    if nics:
+        record["MACAddr"] = nics[0].mac.lower()
+    if part.type in CONTROLLERS or part.type == "Node":
+        record["UUID"] = world.dice.uuid("redfish", part.xname)
+    return {
+        **record,
+        "OdataID": path(part),
+        "RedfishEndpointID": part.controller,
+        "Enabled": True,
+        "RedfishEndpointFQDN": endpoint,
+        "RedfishURL": f"{endpoint}{path(part)}",
+        "ComponentEndpointType": kind,
+        info_key: _info(world, part, found.kind),
+    }
+
+
+def _info(world: World, part: Part, kind: str) -> Json:
+    info: dict[str, Json] = {"Name": redfish_id(part)}
+    resets = RESETS.get(part.type, ())
+    if kind == "Outlet":
+        target = f"{path(part)}/Actions/Outlet.PowerControl"
+        info["Actions"] = {
+            "#Outlet.PowerControl": {"PowerState@Redfish.AllowableValues": list(resets), "target": target}
+        }
+    elif resets:
+        info["Actions"] = {f"#{kind}.Reset": _reset(part, kind, resets)}
+    nics = world.machine.nics(part.xname)
+    if nics and kind in ("ComputerSystem", "Manager"):
+        info["EthernetNICInfo"] = [_nic(part, nic, place) for place, nic in enumerate(nics)]
+    if kind == "ComputerSystem":
+        info |= _power_control(part)
+    return info
+
+
+def _reset(part: Part, kind: str, resets: tuple[str, ...]) -> Json:
+    return {
+        "ResetType@Redfish.AllowableValues": list(resets),
+        "@Redfish.ActionInfo": f"{path(part)}/ResetActionInfo",
+        "target": f"{path(part)}/Actions/{kind}.Reset",
+    }
+
+
+def _nic(part: Part, nic: Nic, place: int) -> Json:
+    name = f"{_NIC_NAMES.get(nic.network, 'NIC')}{place - 1 if nic.network == 'HSN' else ''}"
+    return {
+        "RedfishId": name,
+        "@odata.id": f"{path(part)}/EthernetInterfaces/{name}",
+        "Description": {"NMN": "Node Maintenance Network"}.get(nic.network, name),
+        "InterfaceEnabled": True,
+        "MACAddress": nic.mac.lower(),
+        "PermanentMACAddress": nic.mac.lower(),
+    }
+
+
+def _power_control(part: Part) -> Mapping[str, Json]:
+    if part.model is None:
+        return {}
+    low, high = part.model.power_limits
+    url = f"{ROOT}/Chassis/{redfish_id(part)}/Power"
+    return {
+        "PowerURL": url,
+        "PowerControl": [
+            {
+                "@odata.id": f"{url}#/PowerControl/0",
+                "MemberId": "0",
+                "Name": "Node Power Control",
+                "PowerCapacityWatts": high,
+                "OEM": {
+                    "Cray": {
+                        "PowerIdleWatts": part.model.watts_idle,
+                        "PowerLimit": {"Min": low, "Max": high},
+                        "PowerResetWatts": high,
+                    }
+                },
+                "RelatedItem": [{"@odata.id": path(part)}],
+            }
+        ],
+    }
+
+
+def service_endpoint(world: World, service: str, xname: str, fqdn: str = "") -> Json:
+    where = f"{ROOT}/{SERVICES[service]}"
+    return {
+        "RedfishEndpointID": xname,
+        "RedfishType": service,
+        "UUID": world.dice.uuid("redfish", xname),
+        "OdataID": where,
+        "RedfishEndpointFQDN": fqdn or xname,
+        "RedfishURL": f"{fqdn or xname}{where}",
+        "ServiceInfo": _service_info(service, where),
+    }
+
+
+def _service_info(service: str, where: str) -> Json:
+    members = {"AccountService": "Accounts", "SessionService": "Sessions", "EventService": "Subscriptions"}
+    info: dict[str, Json] = {
+        "@odata.context": f"{ROOT}/$metadata#{service}.{service}",
+        "@odata.id": where,
+        "@odata.type": f"#{service}.v1_0_0.{service}",
+        "Id": service,
+        "Name": service,
+        "Status": {"Health": "OK", "State": "Enabled"},
+        "ServiceEnabled": True,
+    }
+    if service in members:
+        info[members[service]] = {"@odata.id": f"{where}/{members[service]}"}
+    if service == "UpdateService":
+        info["FirmwareInventory"] = {"@odata.id": f"{where}/FirmwareInventory"}
+        info["Actions"] = {"#UpdateService.SimpleUpdate": {"target": f"{where}/Actions/SimpleUpdate"}}
+    return info

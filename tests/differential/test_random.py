@@ -1,0 +1,47 @@
+"""Random sequences are answered alike; a failing one is shrunk and shown as it would stand in ``sequences/``."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from differential.generators.sequences import AREAS, sequences
+from differential.play import Tally, play
+from differential.sequence import Sequence
+from differential.sides import Emulator, Oracles
+
+TIMES = float(os.environ.get("CANTON_DIFFERENTIAL_TIMES", "1"))
+"""More than what fits into CI: ten times as many, and others each time, with CANTON_DIFFERENTIAL_TIMES=10."""
+
+# Chosen so that each service takes a minute or so.
+EXAMPLES = {
+    "smd components": 200,
+    "smd groups": 150,
+    "smd locks": 150,
+    "smd interfaces": 100,
+    "smd endpoints": 100,
+    "smd maps": 100,
+    "smd everything": 150,
+    "sls": 500,
+    "bss": 400,
+}
+
+
+@pytest.mark.parametrize("area", AREAS)
+def test_random(area: str, real: Oracles, ours: Emulator, tally: Tally) -> None:
+    @settings(
+        max_examples=int(EXAMPLES[area] * TIMES),
+        derandomize=TIMES == 1,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+        print_blob=False,
+    )
+    @given(sequences(area))
+    def alike(sequence: Sequence) -> None:
+        play(sequence, real, ours, tally)
+
+    tally.played.add(area)
+    alike()

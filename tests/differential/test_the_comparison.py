@@ -1,0 +1,138 @@
+"""The comparison itself: a real service is equal to itself, and what differs is seen."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from differential.answers import Answer, Mask, see
+from differential.explained import Explained
+from differential.generators.sequences import AREAS, sequences
+from differential.play import Tally, Unexplained, perform, play
+from differential.sequence import Sequence, Step, get, post, wait
+from differential.sides import Oracles
+
+
+@pytest.mark.parametrize("area", AREAS)
+def test_a_real_service_answers_twice_alike(area: str, real: Oracles) -> None:
+    @settings(max_examples=15, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(sequences(area))
+    def twice(sequence: Sequence) -> None:
+        assert perform(sequence, real) == perform(sequence, real)
+
+    twice()
+
+
+@dataclass
+class Script:
+    """A side that says what it was told to."""
+
+    answers: list[Answer]
+    asked: list[Step] = field(default_factory=list)
+
+    def forget(self, sequence: Sequence) -> bool:  # noqa: ARG002 (always from the first line)
+        self.left = list(self.answers)
+        return False
+
+    def settle(self) -> None: ...
+
+    def send(self, step: Step) -> Answer:
+        self.asked.append(step)
+        return self.left.pop(0)
+
+    def pause(self, seconds: float) -> None: ...
+
+
+def says(body: object, status: int = 200, **headers: str) -> Answer:
+    return Answer(status, {"content-type": "application/json", **headers}, json.dumps(body).encode())
+
+
+ONE, TWO, THREE = (f"{digit * 8}-0000-4000-8000-{digit * 12}" for digit in "123")
+NOW = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())
+
+
+def played(real: object, ours: object) -> Tally:
+    tally = Tally()
+    play(Sequence("one", get("smd:/hsm/v2/State/Components")), Script([says(real)]), Script([says(ours)]), tally, ())
+    return tally
+
+
+@pytest.mark.parametrize(
+    ("real", "ours"),
+    [
+        pytest.param({"id": ONE}, {"id": TWO}, id="identifiers have other values"),
+        pytest.param({"id": "x0c0s0b0n0-ce2bf8ce2a23"}, {"id": "x0c0s0b0n0-ad758836c127"}, id="instances"),
+        pytest.param({"t": f"{NOW}.123456Z"}, {"t": f"{NOW}.9Z"}, id="moments have other values"),
+        pytest.param({"t": int(time.time())}, {"t": int(time.time()) + 3}, id="seconds have other values"),
+        pytest.param(
+            {"Components": [{"ID": "a"}, {"ID": "b"}]}, {"Components": [{"ID": "b"}, {"ID": "a"}]}, id="no order"
+        ),
+        pytest.param({"a": 1, "b": 2}, {"b": 2, "a": 1}, id="the order of names"),
+    ],
+)
+def test_what_must_differ_is_alike(real: object, ours: object) -> None:
+    assert played(real, ours).requests.total() == 1
+
+
+@pytest.mark.parametrize(
+    ("real", "ours"),
+    [
+        pytest.param({"a": 1}, {"a": 1.0}, id="numbers"),
+        pytest.param({"a": 1}, {"a": True}, id="a number that is a truth value"),
+        pytest.param({"a": None}, {}, id="null and nothing"),
+        pytest.param({"a": []}, {"a": None}, id="empty and null"),
+        pytest.param({"t": f"{NOW}.5Z"}, {"t": f"{NOW}Z"}, id="the shape of moments"),
+        pytest.param({"t": "2001-01-01T00:00:00Z"}, {"t": "2002-01-01T00:00:00Z"}, id="moments that no clock made"),
+        pytest.param({"a": ONE, "b": ONE}, {"a": ONE, "b": TWO}, id="identifiers that should be the same"),
+        pytest.param({"a": [1, 2]}, {"a": [2, 1]}, id="order"),
+        pytest.param({"a": "x"}, "x", id="another kind of thing"),
+    ],
+)
+def test_a_difference_is_seen(real: object, ours: object) -> None:
+    with pytest.raises(Unexplained):
+        played(real, ours)
+
+
+@pytest.mark.parametrize("ours", [says({}, 201), says({}, location="/x"), Answer(200, {}, b"{}")])
+def test_status_and_headers_count(ours: Answer) -> None:
+    with pytest.raises(Unexplained):
+        play(Sequence("one", get("smd:/hsm/v2/groups")), Script([says({})]), Script([ours]), Tally(), ())
+
+
+def test_an_explanation_must_fit_whole() -> None:
+    sequence = Sequence("one", get("smd:/hsm/v2/groups"))
+    sides = Script([says({"a": 1})]), Script([says({"a": 2})])
+    tally = Tally()
+    fitting = Explained(r"smd GET /hsm/v2/groups body/a: real 1 ours 2", "because")
+    play(sequence, *sides, tally, (fitting,))
+    assert tally.explained[fitting.pattern] == 1
+    with pytest.raises(Unexplained):
+        play(sequence, *sides, tally, (Explained(r"smd GET /hsm/v2/groups body/a: real 1", "because"),))
+
+
+def test_values_of_replies_go_into_later_requests() -> None:
+    sequence = Sequence(
+        "kept",
+        post("smd:/a", {}, keep={"key": "body/Success/0/Key", "token": "header/location"}),
+        wait(0.1),
+        post("smd:/b/<key>?t=<token>", {"keys": ["<key>", "<nothing>"]}, headers={"X-Key": "<key>"}),
+    )
+    side = Script([says({"Success": [{"Key": ONE}]}, location="here"), says({})])
+    perform(sequence, side)
+    sent = side.asked[1]
+    assert (sent.path, sent.body) == (f"/b/{ONE}?t=here", {"keys": [ONE, "<nothing>"]})
+    assert sent.headers == {"X-Key": ONE}
+
+
+def test_a_sequence_shows_as_it_is_written() -> None:
+    step = post("smd:/a?x=1", {"a": None}, headers={"X": "1"}, keep={"k": "body/a"})
+    assert repr(step) == "post('smd:/a?x=1', {'a': None}, headers={'X': '1'}, keep={'k': 'body/a'})"
+    assert repr(post("smd:/a", raw=b"")) == "post('smd:/a', raw=b'')"
+
+
+def test_an_identifier_of_the_request_stays() -> None:
+    assert see(says({"id": ONE, "new": THREE}), Mask(ONE), ()).body == {"id": ONE, "new": "<uuid 1>"}
