@@ -1,4 +1,4 @@
-"""The stage of the demo: a folder with everything in it, a server, workers, and three people who have logged in."""
+"""The stage of the demo: a pretend machine, a server, workers, and three people who have logged in, in one folder."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
+from canton.emulator.process import Emulator, emulate
 from demo import browser
+from demo.inventory import nodes_csv
 
 CANTON = Path(sys.executable).with_name("canton")
 # Context, and the roles that the issuer vouches for.
@@ -23,26 +26,16 @@ PEOPLE = {
     "ann": ["canton-tenant-operator:psi"],
     "eve": [],
 }
-NODES = """\
-xname,nid,power,state,tenant
-x1000c0s0b0n0,1000,off,assigned,psi
-x1000c0s0b0n1,1001,off,assigned,psi
-x1000c0s1b0n0,1002,off,assigned,psi
-x1000c0s1b0n1,1003,off,assigned,psi
-x1000c0s2b0n0,1004,off,assigned,psi
-x1000c0s2b0n1,1005,off,assigned,psi
-x1000c0s3b0n0,1006,on,assigned,cscs
-x1000c0s3b0n1,1007,on,assigned,cscs
-x1000c0s4b0n0,1008,off,free,
-x1000c0s4b0n1,1009,off,free,
-"""
+# A boot takes half a minute, and an order for power is still being carried out when a worker is killed.
+SPEED = "10"
 
 
 class Stage:
     def __init__(self, folder: Path, port: int) -> None:
         self.folder = folder
         self.port = port
-        self.power = folder / "power"
+        self.machine: Emulator | None = None
+        self._exits = ExitStack()
         self.server: subprocess.Popen[str] | None = None
         self.workers: list[subprocess.Popen[str]] = []
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("CANTON_", "XDG_"))}
@@ -55,11 +48,11 @@ class Stage:
         }
 
     def build(self) -> None:
-        self.power.mkdir(parents=True)
-        for line in NODES.splitlines()[1:]:
-            xname, _, power, *_ = line.split(",")
-            (self.power / xname).write_text(power)
-        (self.folder / "nodes.csv").write_text(NODES)
+        self.folder.mkdir(parents=True)
+        machine = self.start_machine()
+        secret = self.folder / "admin-client.secret"
+        secret.write_text(machine.clients["admin-client"])
+        (self.folder / "nodes.csv").write_text(nodes_csv(machine))
         (self.folder / "users.toml").write_text(
             "\n".join(
                 f'[users.{who}]\npassword = "{who}"\nroles = {json.dumps(roles)}' for who, roles in PEOPLE.items()
@@ -79,14 +72,22 @@ enabled = true
 state = "{self.folder / "issuer"}"
 users = "{self.folder / "users.toml"}"
 [sites.alps]
-power = "demo"
-folder = "{self.power}"
-latency = 0.4
+power = "csm"
+url = "{machine.url}"
+ca = "{machine.ca}"
+secret_file = "{secret}"
 """
         )
-        names = ("PATH", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "CANTON_CONFIG")
+        self.environment["CANTON_EMULATOR"] = machine.truth
+        names = ("CANTON_EMULATOR", "PATH", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "CANTON_CONFIG")
         lines = [f"export {name}={shlex.quote(self.environment[name])}" for name in names]
         (self.folder / "env").write_text("\n".join([*lines, ""]))
+
+    def start_machine(self) -> Emulator:
+        """The machine of the paper, with PSI's nodes beside others."""
+        kept = str(self.folder / "machine.state")
+        self.machine = self._exits.enter_context(emulate("psi", "--speed", SPEED, "--state", kept))
+        return self.machine
 
     def start(self) -> str:
         """Start the server; answers its address."""
@@ -138,8 +139,11 @@ latency = 0.4
         if login.returncode:
             raise SystemExit(f"{who} could not log in: {shown}{rest}")
 
-    def switched_on(self, prefix: str = "x1000c0s[0-2]") -> int:
-        return sum(node.read_text() == "on" for node in self.power.glob(f"{prefix}*"))
+    def switched_on(self, nodes: list[str]) -> int:
+        """How many of them really have power, whatever anybody was told."""
+        if self.machine is None:
+            return 0
+        return sum(self.machine.part(node)["power"] == "on" for node in nodes)
 
     def stop(self) -> None:
         processes = [*self.workers, *([self.server] if self.server else [])]
@@ -153,6 +157,7 @@ latency = 0.4
                 process.kill()
             if process.stdout is not None:
                 process.stdout.close()
+        self._exits.close()
 
 
 def _output(process: subprocess.Popen[str]) -> IO[str]:

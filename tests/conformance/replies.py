@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from schemathesis.checks import content_type_conformance, response_schema_conformance, status_code_conformance
 from schemathesis.core.failures import Failure, FailureGroup
+from schemathesis.core.result import Err
 
 from canton.emulator.site import Site
 from canton.emulator.wire.call import Call
@@ -44,17 +45,21 @@ class Findings:
     """With one request that shows it."""
 
 
-def examine(contract: Contract, open_site: Callable[[], Site], names: dict[str, Sequence[str]], examples: int) -> Findings:
+def examine(
+    contract: Contract, open_site: Callable[[], Site], names: dict[str, Sequence[str]], examples: int
+) -> Findings:
     """``names`` are things that are there, by the parameter that takes them: without them all would be 404."""
     findings = Findings()
     schema = schemathesis.openapi.from_dict(description(contract))
     site = open_site()
     for result in schema.get_all_operations():
+        if isinstance(result, Err):
+            raise result.err()
         _examine_operation(contract, result.ok(), site, names, findings, examples)
     return findings
 
 
-def _examine_operation(  # noqa: PLR0917 (one call, above)
+def _examine_operation(
     contract: Contract, operation: Any, site: Site, names: dict[str, Sequence[str]], findings: Findings, examples: int
 ) -> None:
     @settings(
@@ -108,14 +113,18 @@ def _without_extras(kwargs: dict[str, Any]) -> dict[str, Any]:
 def _call(contract: Contract, request: requests.PreparedRequest) -> Call:
     place = urlsplit(request.url or "")
     body = request.body or b""
+    if isinstance(body, str):
+        body = body.encode()
+    if not isinstance(body, bytes):
+        raise TypeError(f"a body of type {type(body).__name__} cannot be sent")
     base_path = description(contract).get("basePath", "")
     path = unquote(place.path).removeprefix(base_path)
     return Call(
         request.method or "",
         contract.prefix + path,
         tuple(parse_qsl(place.query, keep_blank_values=True)),
-        {name.lower(): value for name, value in request.headers.items()},
-        body.encode() if isinstance(body, str) else body,
+        {name.lower(): str(value) for name, value in request.headers.items()},
+        body,
         "127.0.0.1",
         BASE,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from differential.answers import Answer, Json, Mask, Seen, differences, see
@@ -51,17 +51,20 @@ class Unexplained(AssertionError):
 
 def play(sequence: Sequence, real: Side, ours: Side, tally: Tally, explained: Iterable[Explained] = EXPLAINED) -> None:
     """Raises ``Unexplained`` at the first step whose answers differ."""
-    for done, (step, one, other) in enumerate(
-        zip(sequence.steps, perform(sequence, real), perform(sequence, ours), strict=True), start=1
-    ):
-        if one is None or other is None:
-            continue
-        tally.requests[step.service] += 1
-        found = [Difference(step, *difference) for difference in differences(one, other)]
+    for done, found in compared(sequence, real, ours):
+        tally.requests[sequence.steps[done - 1].service] += 1
         unexplained = [difference for difference in found if not _explain(difference, tally, explained)]
         if unexplained:
             tally.unexplained += len(unexplained)
             raise Unexplained(Sequence(sequence.name, *sequence.steps[:done], given=sequence.given), unexplained)
+
+
+def compared(sequence: Sequence, real: Side, ours: Side) -> Iterator[tuple[int, list[Difference]]]:
+    """How many steps were done, and how the answers to the last one differ."""
+    answers = zip(sequence.steps, perform(sequence, real), perform(sequence, ours), strict=True)
+    for done, (step, one, other) in enumerate(answers, start=1):
+        if one is not None and other is not None:
+            yield done, [Difference(step, *difference) for difference in differences(one, other)]
 
 
 def perform(sequence: Sequence, side: Side) -> list[Seen | None]:

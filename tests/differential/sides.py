@@ -20,10 +20,10 @@ from canton.emulator.site import Site, Start
 from canton.emulator.wire.call import Call
 from differential.answers import Answer
 from differential.sequence import Sequence, Step
+from differential.wire import TIMEOUT, Wire
 
 SERVICES = ("smd", "bss", "sls")
 VARIABLES = {service: f"CANTON_TEST_{service.upper()}" for service in SERVICES}
-TIMEOUT = 30.0
 
 _FORGET_SMD = """
 SET session_replication_role = replica;
@@ -62,10 +62,7 @@ class Oracles:
     """The real services that ``.ci/oracles`` started."""
 
     def __init__(self, addresses: Mapping[str, str], folder: Path) -> None:
-        self._connections = {
-            service: http.client.HTTPConnection(urlsplit(address).netloc, timeout=TIMEOUT)
-            for service, address in addresses.items()
-        }
+        self._wire = Wire(addresses)
         database = (folder / "database").read_text().strip().rpartition("/")[0]
         self._smd = psycopg.connect(f"{database}/hmsds", autocommit=True)
         self._sls = psycopg.connect(f"{database}/sls", autocommit=True)
@@ -75,8 +72,8 @@ class Oracles:
         self._bss_is_stale = True
 
     def close(self) -> None:
-        for connection in (*self._connections.values(), self._etcd):
-            connection.close()
+        self._wire.close()
+        self._etcd.close()
         for database in (self._smd, self._sls):
             database.close()
 
@@ -99,7 +96,7 @@ class Oracles:
     def _forget_smd(self) -> None:
         if SUBSCRIPTIONS in self._changed:
             # SMD has them in memory too.
-            self._ask("smd", "DELETE", SUBSCRIPTIONS, None, {})
+            self._wire.ask("smd", "DELETE", SUBSCRIPTIONS, None, {})
         if "smd" in self._changed or self._given:
             self._smd.execute(_FORGET_SMD)
             self._bss_is_stale = True
@@ -107,7 +104,7 @@ class Oracles:
     def _refresh_bss(self) -> None:
         """BSS reads HSM again when asked, but not twice in a second by its clock."""
         time.sleep(1.0 - time.time() % 1.0 + 0.002)
-        self._ask("bss", "POST", "/boot/v1/hosts", None, {})
+        self._wire.ask("bss", "POST", "/boot/v1/hosts", None, {})
         self._bss_is_stale = False
 
     def settle(self) -> None:
@@ -119,20 +116,7 @@ class Oracles:
             self._changed.add(step.service)
         if step.path.startswith(SUBSCRIPTIONS):
             self._changed.add(SUBSCRIPTIONS)
-        return self._ask(step.service, step.method, step.path, step.payload(), step.headers)
-
-    def _ask(self, service: str, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Answer:
-        connection = self._connections[service]
-        described = {"Content-Type": "application/json", **headers} if body is not None else dict(headers)
-        try:
-            connection.request(method, path, body, described)
-            reply = connection.getresponse()
-            content = reply.read()
-        except ConnectionError:
-            # What Go's server does when a handler panics.
-            connection.close()
-            return Answer(0, {}, b"the connection was closed without an answer")
-        return Answer(reply.status, {name.lower(): value for name, value in reply.getheaders()}, content)
+        return self._wire.ask(step.service, step.method, step.path, step.payload(), step.headers)
 
     def pause(self, seconds: float) -> None:
         time.sleep(seconds)
@@ -169,7 +153,7 @@ class Emulator:
         headers = {name.lower(): value for name, value in reply.headers}
         if reply.media:
             headers["content-type"] = reply.media
-        return Answer(reply.status, headers, reply.body)
+        return Answer(reply.status, headers, b"" if step.method == "HEAD" else reply.body)
 
     def pause(self, seconds: float) -> None:
         if self.site is not None:

@@ -12,8 +12,10 @@ from tempfile import TemporaryDirectory
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
+from differential.collected import hand_written
+from differential.explained import EXPLAINED
 from differential.generators.sequences import AREAS, sequences
-from differential.play import Difference, Tally, Unexplained, play
+from differential.play import Difference, Tally, Unexplained, compared, play
 from differential.sequence import Sequence
 from differential.sides import Emulator, Oracles, emulator, oracles
 
@@ -57,7 +59,7 @@ def signature(difference: Difference) -> str:
     return f"{step.service} {step.method} {path} {place}: {real} | {ours}"
 
 
-def main(area: str, examples: int, start: int) -> str:
+def by_random(area: str, examples: int, start: int) -> str:
     with TemporaryDirectory() as folder:
         survey = Survey(oracles(), emulator(folder))
 
@@ -79,7 +81,27 @@ def main(area: str, examples: int, start: int) -> str:
         return survey.show()
 
 
+def by_hand(files: str) -> str:
+    """Every difference of the sequences in these files, also those that only follow from an earlier one."""
+    lines: list[str] = []
+    with TemporaryDirectory() as folder:
+        real, ours = oracles(), emulator(folder)
+        for name, sequence in hand_written().items():
+            if not name.startswith(files):
+                continue
+            for _, found in compared(sequence, real, ours):
+                shown = [str(difference) for difference in found]
+                lines += [f"{name}: {line}" for line in shown if not any(known.fits(line) for known in EXPLAINED)]
+        real.close()
+        ours.close()
+    return "\n".join([*lines, f"{len(lines)} differences"])
+
+
+def main(area: str, examples: str = "100", start: str = "1") -> str:
+    return by_random(area, int(examples), int(start)) if area in AREAS else by_hand(area)
+
+
 if __name__ == "__main__":
-    if len(sys.argv) < 3 or sys.argv[1] not in AREAS:
+    if len(sys.argv) < 2:
         sys.exit(f"say: python -m differential.survey AREA EXAMPLES [SEED]; areas: {', '.join(AREAS)}")
-    sys.stdout.write(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 1) + "\n")
+    sys.stdout.write(main(*sys.argv[1:]) + "\n")

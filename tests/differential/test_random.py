@@ -23,6 +23,7 @@ EXAMPLES = {
     "smd interfaces": 100,
     "smd endpoints": 100,
     "smd maps": 100,
+    "smd hardware": 100,
     "smd everything": 150,
     "sls": 500,
     "bss": 400,

@@ -57,7 +57,7 @@ def _source(name: str) -> dict[str, Any]:
 
 
 def _topology(source: dict[str, Any]) -> Topology:
-    return load_sls(source["sls"]) if "sls" in source else topologies.load(source["name"])
+    return load_sls(source["sls"], source["name"]) if "sls" in source else topologies.load(source["name"])
 
 
 def _agree(kept: StateFile, source: dict[str, Any], seed: int, wanted: Wanted) -> None:

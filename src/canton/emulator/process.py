@@ -46,6 +46,8 @@ class Emulator:
     url: str
     ca: str | None
     users: list[dict[str, Any]]
+    clients: dict[str, str]
+    """Secrets by client."""
     services: dict[str, str]
     truth: str
 

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from canton.emulator.beginning import Wanted, begin
-from canton.emulator.faces.keycloak.users import User, users
+from canton.emulator.faces.keycloak.users import Client, User, clients, users
 from canton.emulator.machine.state_file import StateFile
 from canton.emulator.outbox import Outbox
 from canton.emulator.running import Running
@@ -49,6 +49,8 @@ class Ready:
     url: str
     ca: Path | None
     users: list[User]
+    clients: list[Client]
+    """With a secret: services of the site that log in as themselves."""
     services: dict[str, str]
     truth: str
 
@@ -109,6 +111,7 @@ def _ready(site: Site, ca: Path | None, urls: dict[str, str]) -> Ready:
         urls["url"],
         ca,
         users(site.world),
+        [client for client in clients(site.world).values() if client.secret],
         {name: url for name, url in urls.items() if name in site.faces},
         urls["truth"],
     )

@@ -92,6 +92,7 @@ def as_line(ready: Ready) -> str:
             "url": ready.url,
             "ca": str(ready.ca) if ready.ca else None,
             "users": [asdict(user) for user in ready.users],
+            "clients": {client.id: client.secret for client in ready.clients},
             "services": ready.services,
             "truth": ready.truth,
         }

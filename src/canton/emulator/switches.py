@@ -41,11 +41,10 @@ def ask(truth: str | None, method: str, path: str, body: object = NOT_SENT) -> A
         raise Unavailable(f"the emulator at {place.geturl()} does not answer: {error}; does it still run?") from error
     finally:
         connection.close()
-    found = json.loads(text) if text else None
     if answer.status >= 400:
         kinds = {400: InvalidMachine, 404: NotFound}
-        raise kinds.get(answer.status, Invalid)(str(found["detail"]))
-    return found
+        raise kinds.get(answer.status, Invalid)(str(json.loads(text)["detail"]))
+    return json.loads(text) if text else None
 
 
 def show(value: object, lines: list[str], *, as_json: bool) -> None:

@@ -49,6 +49,8 @@ class Truth:
         handler = self._routes.get((call.method, call.path))
         if handler is None and call.path.startswith("/faults/") and call.method == "DELETE":
             handler = self._clear_fault
+        if handler is None and call.path.startswith("/keycloak/") and call.method == "POST":
+            handler = self._keycloak
         if handler is None:
             return _problem(NotFound(f"no {call.method} {call.path} here; there are {self._paths()}"))
         self._running.site.catch_up()
@@ -114,6 +116,13 @@ class Truth:
         for fault in list(self._running.site.faults):
             self._running.site.faults.clear(fault.id)
         return Reply(204)
+
+    async def _keycloak(self, call: Call) -> Reply:
+        """``rotate`` and ``drop`` keys, change ``settings``, ``mint`` any token."""
+        switch = call.path.removeprefix("/keycloak/")
+        reply = self._running.site.ask("keycloak", Call("POST", f"/side/{switch}", body=call.body))
+        self._running.gateway.tokens.forget()
+        return reply
 
     def _time(self) -> dict[str, Any]:
         clock = self._running.site.clock

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from differential.generators.values import Steps, Values, asks, queried, sends, some
-from differential.sequence import Step, ask, post, wait
+from differential.sequence import Step, ask, post, put, wait
 
 BASE = "bss:/boot/v1"
 NODES = ("x0c0s0b0n0", "x0c0s0b0n1", "x0c0s1b0n0", "x3000c0s9b0n0")
@@ -96,6 +96,25 @@ def _from_node(method: str, path: st.SearchStrategy[str], body: Values | None = 
 def _scripts() -> Steps:
     return queried(f"{BASE}/bootscript", scripted, 2).map(
         lambda path: ask("GET", f"{path}{'&' if '?' in path else '?'}arch=x86_64")
+    )
+
+
+def creations() -> Steps:
+    """Parameters that are right."""
+    return st.builds(
+        lambda host, params, extra: put(
+            f"{BASE}/bootparameters",
+            {
+                "hosts": [host],
+                "kernel": KERNELS[0],
+                "initrd": "http://127.0.0.1/initrd",
+                "params": params,
+                "cloud-init": extra,
+            },
+        ),
+        st.sampled_from((*NODES, "Default", "Global", "Compute", "Unknown-x86_64")),
+        st.sampled_from(PARAMS[:3]),
+        st.sampled_from(({}, {"meta-data": {"a": "b"}, "user-data": {"runcmd": ["true"]}})),
     )
 
 

@@ -7,7 +7,7 @@ import json
 from hypothesis import strategies as st
 
 from differential.generators.values import CLASSES, Steps, Values, asks, queried, sends, some, spoiled, under
-from differential.sequence import ask, get
+from differential.sequence import ask, get, post
 
 BASE = "sls:/v1"
 XNAMES = ("x0c0s0b0n0", "x0c0s0b0", "x0c0s0", "x0c0", "x0", "x3000c0w14", "x3000m0", "x3000m0p0", "x0c0r1b0", "s0")
@@ -88,10 +88,11 @@ network_searches = {
 
 
 def _load() -> Steps:
+    """One of each: what is wrong with several is said in the order of a Go map."""
     state = some(
         {
-            "Hardware": st.dictionaries(xnames, hardware, max_size=3),
-            "Networks": st.dictionaries(names, network, max_size=2),
+            "Hardware": st.dictionaries(xnames, hardware, max_size=1),
+            "Networks": st.dictionaries(names, network, max_size=1),
         }
     )
     plain = sends("POST", f"{BASE}/loadstate", state)
@@ -107,6 +108,20 @@ def form(dump: object) -> bytes:
     head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="sls_dump"; filename="dump.json"\r\n'
     return f"{head}Content-Type: application/json\r\n\r\n{json.dumps(dump)}\r\n--{BOUNDARY}--\r\n".encode(
         "utf-8", "surrogatepass"
+    )
+
+
+def creations() -> Steps:
+    """Hardware and networks that are right."""
+    return st.one_of(
+        st.builds(
+            lambda name, extra: post(f"{BASE}/hardware", {"Xname": name, "Class": "River", "ExtraProperties": extra}),
+            st.sampled_from(XNAMES[:5]),
+            extras,
+        ),
+        st.sampled_from(NAMES[:3]).map(
+            lambda name: post(f"{BASE}/networks", {"Name": name, "Type": "ethernet", "IPRanges": ["10.252.0.0/17"]})
+        ),
     )
 
 

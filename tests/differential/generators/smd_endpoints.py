@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from differential.generators.values import CONTROLLERS, Json, Steps, asks, queried, sends, some, spoiled, under
-from differential.sequence import Step
+from differential.sequence import Step, post
 
 BASE = "smd:/hsm/v2/Inventory/RedfishEndpoints"
 INVENTORY = "smd:/hsm/v2/Inventory"
@@ -52,6 +52,13 @@ def without_discovery(value: Json) -> Json:
             for name, inner in value.items()
         }
     return [without_discovery(inner) for inner in value] if isinstance(value, list) else value
+
+
+def creations() -> Steps:
+    """Endpoints that are right."""
+    return st.sampled_from(CONTROLLERS).map(
+        lambda name: post(BASE, {"ID": name, "FQDN": f"{name}.local", "User": "root"})
+    )
 
 
 def steps() -> Steps:

@@ -10,6 +10,7 @@ from differential.generators.values import (
     Values,
     asks,
     node_lists,
+    nodes,
     path_xnames,
     queried,
     sends,
@@ -17,6 +18,7 @@ from differential.generators.values import (
     under,
     xnames,
 )
+from differential.sequence import post
 
 BASE = "smd:/hsm/v2"
 LABELS = ("blue", "red", "green", "Blue", "a.b-c_d", "bad one", "ä", "", "null", "labels", "x" * 70)
@@ -56,6 +58,22 @@ def _kind(kind: str, name: str, keys: st.SearchStrategy[str], body: Values) -> S
         sends("POST", under(base, keys, "/members"), some({}, id=xnames)),
         st.tuples(keys, path_xnames).flatmap(lambda pair: asks("DELETE", f"{base}/{pair[0]}/members/{pair[1]}")),
     )
+
+
+def creations() -> Steps:
+    """Groups and partitions that are right."""
+    ids = st.lists(nodes, max_size=3, unique=True)
+    groups = st.tuples(st.sampled_from(("blue", "red", "green")), ids, st.booleans()).map(
+        lambda found: post(
+            f"{BASE}/groups",
+            {"label": found[0], "members": {"ids": found[1]}, "tags": ["t1"]}
+            | ({"exclusiveGroup": "colours"} if found[2] else {}),
+        )
+    )
+    partitions = st.tuples(st.sampled_from(("p1", "p2", "p1.2")), ids).map(
+        lambda found: post(f"{BASE}/partitions", {"name": found[0], "members": {"ids": found[1]}})
+    )
+    return st.one_of(groups, partitions)
 
 
 def steps() -> Steps:

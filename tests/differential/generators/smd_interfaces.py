@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from differential.generators.smd_components import plain_nodes
-from differential.generators.values import Steps, Values, asks, queried, sends, some, spoiled, under, xnames
+from differential.generators.values import NODES, Steps, Values, asks, queried, sends, some, spoiled, under, xnames
+from differential.sequence import post
 
 BASE = "smd:/hsm/v2/Inventory/EthernetInterfaces"
 MACS = (
@@ -32,6 +33,19 @@ filters = {
     "OlderThan": st.sampled_from(("2000-01-01T00:00:00Z", "2100-01-01T00:00:00Z", "yesterday")),
     "NewerThan": st.sampled_from(("2000-01-01T00:00:00Z", "2100-01-01T00:00:00Z", "yesterday")),
 }
+
+
+def creations() -> Steps:
+    """Interfaces that are right."""
+    return st.builds(
+        lambda mac, owner, found: post(
+            BASE,
+            {"MACAddress": mac, "ComponentID": owner, "IPAddresses": [{"IPAddress": address} for address in found]},
+        ),
+        st.sampled_from(MACS[:2]),
+        st.sampled_from(NODES),
+        st.lists(st.sampled_from(ADDRESSES[:2]), max_size=2, unique=True),
+    )
 
 
 def steps() -> Steps:

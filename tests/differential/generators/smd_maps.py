@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from differential.generators.smd_components import plain_nodes
 from differential.generators.values import (
+    NODES,
     ROLES,
     STATES,
     SUBROLES,
@@ -19,7 +20,7 @@ from differential.generators.values import (
     under,
     xnames,
 )
-from differential.sequence import patch
+from differential.sequence import patch, post
 
 BASE = "smd:/hsm/v2"
 nids = st.sampled_from((0, 1, 2, -1, "1", 10**9))
@@ -72,6 +73,25 @@ def _subscriptions() -> Steps:
         sends("PATCH", under(path, numbers), change),
         asks("DELETE", under(path, numbers)),
         asks("DELETE", path),
+    )
+
+
+def creations() -> Steps:
+    """Maps and subscriptions that are right."""
+    return st.one_of(
+        plain_nodes,
+        st.sampled_from(NODES).map(
+            lambda name: post(f"{BASE}/Defaults/NodeMaps", {"NodeMaps": [{"ID": name, "NID": NODES.index(name)}]})
+        ),
+        st.sampled_from(NODES).map(
+            lambda name: post(f"{BASE}/sysinfo/powermaps", [{"id": name, "poweredBy": ["x3000m0p0j1"]}])
+        ),
+        st.sampled_from("ab").map(
+            lambda name: post(
+                f"{BASE}/Subscriptions/SCN",
+                {"Subscriber": name, "Enabled": True, "States": ["On"], "Url": f"http://127.0.0.1:1/{name}"},
+            )
+        ),
     )
 
 

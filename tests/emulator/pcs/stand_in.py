@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from canton.emulator.site import Site
 from canton.emulator.wire.call import Call, Reply, json_reply
-from canton.emulator.wire.routes import Face, Route, Router
+from canton.emulator.wire.routes import Face, Route
+from canton.emulator.world import World
 
 BASE = "/hsm/v2"
 LOCKS = f"{BASE}/locks/service/reservations"
 
 
 class StandIn:
-    def __init__(self, site: Site) -> None:
-        self.site = site
+    def __init__(self, world: World) -> None:
+        self.site = world
         self.locked: set[str] = set()
         self.held: dict[str, tuple[str, str]] = {}
         self.asked: list[str] = []
@@ -29,6 +29,10 @@ class StandIn:
             Route("GET", f"{BASE}/service/liveness", lambda _: Reply(204)),
             Route("GET", f"{BASE}/service/ready", lambda _: json_reply({"code": 0, "message": "HSM is healthy"})),
             Route("POST", LOCKS, self.reserve),
+            Route("POST", f"{BASE}/locks/lock", self.lock),
+            Route("POST", f"{BASE}/locks/status", self.status),
+            Route("DELETE", f"{BASE}/State/Components/{{x}}", self.forget),
+            Route("GET", f"{BASE}/State/Components/Query/{{x}}", self.below),
             Route("POST", f"{LOCKS}/renew", self.renew),
             Route("POST", f"{LOCKS}/check", self.check),
             Route("POST", f"{LOCKS}/release", self.release),
@@ -39,7 +43,14 @@ class StandIn:
         part = self.site.machine.part(xname)
         assert part is not None
         place = self.site.machine.place(xname)
-        found = {"ID": xname, "Type": part.type, "State": "Ready", "Flag": "OK", "Enabled": True, "Class": part.hardware_class}
+        found = {
+            "ID": xname,
+            "Type": part.type,
+            "State": "Ready",
+            "Flag": "OK",
+            "Enabled": True,
+            "Class": part.hardware_class,
+        }
         return found | ({"Role": place.role, "NID": place.nid} if place else {})
 
     def components(self, call: Call) -> Reply:
@@ -69,8 +80,13 @@ class StandIn:
             return json_reply({"detail": "cannot reserve"}, 400)
         for x in free:
             self.held[x] = (f"{x}:rk:1", f"{x}:dk:1")
-        success = [{"ID": x, "ReservationKey": self.held[x][0], "DeputyKey": self.held[x][1], "ExpirationTime": ""} for x in free]
-        return json_reply({"Success": success, "Failure": [{"ID": x, "Reason": "Reserved"} for x in names if x not in free]})
+        success = [
+            {"ID": x, "ReservationKey": self.held[x][0], "DeputyKey": self.held[x][1], "ExpirationTime": ""}
+            for x in free
+        ]
+        return json_reply(
+            {"Success": success, "Failure": [{"ID": x, "Reason": "Reserved"} for x in names if x not in free]}
+        )
 
     def renew(self, call: Call) -> Reply:
         self.asked.append("renew")
@@ -90,9 +106,19 @@ class StandIn:
             self.held.pop(key["ID"], None)
         return json_reply({"Counts": {}, "Success": {"ComponentIDs": []}, "Failure": []})
 
+    def lock(self, call: Call) -> Reply:
+        self.locked |= set(call.json()["ComponentIDs"])
+        return json_reply({})
 
-def install(site: Site) -> StandIn:
-    found = StandIn(site)
-    site.faces["smd"] = found.face()
-    site._routers["smd"] = Router(site.faces["smd"].routes)  # noqa: SLF001
-    return found
+    def status(self, call: Call) -> Reply:
+        return json_reply({"Components": [{"ID": x, "Reserved": x in self.held} for x in call.json()["ComponentIDs"]]})
+
+    def forget(self, call: Call) -> Reply:
+        self.gone.add(call.args["x"])
+        return json_reply({})
+
+    def below(self, call: Call) -> Reply:
+        x = call.args["x"]
+        kinds = {kind.lower() for kind in call.all("type")}
+        found = [p.xname for p in self.site.machine.parts() if p.xname.startswith(x) and p.type.lower() in kinds]
+        return json_reply({"Components": [self.component(x) for x in found]})

@@ -66,7 +66,9 @@ class Gateway:
         if target.startswith(tuple(face.open_paths)):
             return None
         # Envoy takes away from callers what it says itself.
-        headers = {name: value for name, value in call.headers.items() if name != _DECORATED}
+        headers = call.headers
+        if _DECORATED in headers:
+            headers = {name: value for name, value in headers.items() if name != _DECORATED}
         if not isinstance(decide(None, call.method, target, headers), Deny):
             return None
         try:

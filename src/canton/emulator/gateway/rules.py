@@ -6,7 +6,7 @@ refuses every query.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 Rules = Mapping[str, tuple[re.Pattern[str], ...]]
 """By method; the only group of a pattern, where there is one, is an xname."""
@@ -19,17 +19,24 @@ ALL = "DELETE GET HEAD PATCH POST PUT"
 _GLOB = {"*": ".*", "?": ".", "{xname}": "([^/]*)"}
 
 
-def _pattern(path: str) -> re.Pattern[str]:
-    return re.compile("".join(_GLOB.get(part) or re.escape(part) for part in re.split(r"(\*|\?|\{xname\})", path)))
+def _expression(path: str) -> str:
+    return "".join(_GLOB.get(part) or re.escape(part) for part in re.split(r"(\*|\?|\{xname\})", path))
 
 
 def rules(*told: tuple[str, str]) -> Rules:
     """From (methods, path)."""
-    by_method: dict[str, list[re.Pattern[str]]] = {}
+    by_method: dict[str, list[str]] = {}
     for methods, path in told:
         for method in methods.split():
-            by_method.setdefault(method, []).append(_pattern(path))
-    return {method: tuple(patterns) for method, patterns in by_method.items()}
+            by_method.setdefault(method, []).append(path)
+    return {method: tuple(map(re.compile, _expressions(paths))) for method, paths in by_method.items()}
+
+
+def _expressions(paths: Sequence[str]) -> list[str]:
+    """Those without an xname as one, which is quicker."""
+    any_node = [_expression(path) for path in paths if "{xname}" not in path]
+    own = [_expression(path) for path in paths if "{xname}" in path]
+    return [*own, "|".join(any_node)] if any_node else own
 
 
 TENANT_ADMIN = rules(

@@ -65,16 +65,18 @@ class Boot:
     def power_changed(self, xname: str, state: str) -> None:
         if xname not in self._shelf:
             return
-        if state == "off":
+        if state == "on":
+            self.begin(xname, "power")
+        elif self.stage(xname) != OFF:
             self._enter(xname, OFF, "power")
-        else:
-            self._shelf[xname] = {**self._shelf[xname], "boots": self._shelf[xname]["boots"] + 1}
-            self._enter(xname, POST, "power")
+
+    def begin(self, node: str, cause: str) -> None:
+        """From the start, whatever the node was doing."""
+        self._shelf[node] = {**self._shelf[node], "boots": self._shelf[node]["boots"] + 1}
+        self._enter(node, POST, cause)
 
     def _enter(self, node: str, stage: str, cause: str) -> None:
         before = self._shelf[node]
-        if before["stage"] == stage:
-            return
         self._shelf[node] = {**before, "stage": stage}
         self._means.log.add("boot-stage", node, cause, stage=stage)
         self._means.tell("stage", node, stage)
@@ -91,17 +93,13 @@ class Boot:
         record = self._shelf[node]
         if record["stage"] != stage or record["boots"] != boots:
             return
-        hang = self._means.faults.strikes("boot-hangs", node) if self._may_hang(node, stage) else None
-        if hang:
+        faults = self._means.faults
+        if faults.strikes("boot-hangs", node, when=lambda fault: fault.facts.get("stage", KERNEL) == stage):
             self._enter(node, HUNG, f"fault boot-hangs at {stage}")
         elif stage == PXE and not self._load(node):
             self._wait(node, PXE, timings.PXE_AGAIN)
         else:
             self._enter(node, _NEXT[stage], "boot")
-
-    def _may_hang(self, node: str, stage: str) -> bool:
-        fault = self._means.faults.present("boot-hangs", node)
-        return fault is not None and fault.facts.get("stage", KERNEL) == stage
 
     def _load(self, node: str) -> bool:
         """Whether the boot script names a kernel; what it says is what the node runs with."""

@@ -87,9 +87,10 @@ class Faults:
         return None
 
     def present(self, kind: str, *targets: str) -> Fault | None:
-        """Whether a lasting fault is there, without using it up."""
+        """The lasting fault that is there: not one that strikes now and then, or so many times."""
         for fault in self._faults.values():
-            if fault.kind == kind and self._aims(fault, targets):
+            lasting = fault.probability >= 1 and fault.remaining is None
+            if fault.kind == kind and lasting and self._aims(fault, targets):
                 return fault
         return None
 

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from canton.emulator.machine.boot import Boot
+from canton.emulator.machine.cabling import Cabling
 from canton.emulator.machine.caps import Caps
+from canton.emulator.machine.disks import Remnants, find_remnants
 from canton.emulator.machine.means import Means, Watcher
 from canton.emulator.machine.parts import Nic, NodePlace, Part, Topology
 from canton.emulator.machine.power import Power
@@ -27,6 +29,7 @@ class Machine:
         self.power = Power(self, means)
         self.boot = Boot(self, means)
         self.caps = Caps(self, means)
+        self._cabling = Cabling(topology.cables, means.faults)
 
     def part(self, xname: str) -> Part | None:
         return self.topology.parts.get(xname)
@@ -48,6 +51,15 @@ class Machine:
     def controller(self, xname: str) -> str:
         part = self.part(xname)
         return part.controller if part else ""
+
+    def cable_end(self, port: str) -> str | None:
+        """What the cable in a switch's port, or at an HSN NIC, leads to; None where no cable is."""
+        return self._cabling.end(port)
+
+    def remnants(self, node: str) -> Remnants | None:
+        """What the last tenant left on the node's disks."""
+        part = self.part(node)
+        return find_remnants(part, self.means.faults) if part else None
 
     def watch(self, watcher: Watcher) -> None:
         """Be told of every event, in order, at the moment it happens."""

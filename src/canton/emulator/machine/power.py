@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from canton.emulator.machine import timings
+from canton.emulator.machine.controllers import CONTROLLERS, Controllers
 from canton.emulator.machine.means import Means
 from canton.emulator.machine.parts import Part
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 ON, OFF = "on", "off"
 SWITCHED = frozenset({"Chassis", "ComputeModule", "RouterModule", "Node", "CabinetPDUPowerConnector"})
 """What has a power of its own; everything else has that of what feeds it."""
-CONTROLLERS = frozenset({"NodeBMC", "ChassisBMC", "RouterBMC", "CabinetPDUController"})
 RESETS: Mapping[str, tuple[str, ...]] = {
     "Node": ("On", "ForceOff", "Off", "GracefulShutdown", "GracefulRestart", "ForceRestart", "PowerCycle"),
     "ComputeModule": ("On", "Off", "ForceOff"),
@@ -38,30 +38,40 @@ class Refused(Exception):
 
 
 class Power:
-    """``reset`` gives an order to a controller; what comes of it comes later, or not at all."""
+    """``reset`` gives an order to a controller; what comes of it comes later, or not at all.
+
+    An order that changes something takes the place of the one that is under way. One that changes nothing does not: a
+    node that shuts down goes on doing so when it is told to switch on, as it is on still.
+    """
 
     def __init__(self, machine: Machine, means: Means) -> None:
         self._machine = machine
         self._means = means
-        running = machine.topology.running
-        seed = {
-            part.xname: {"is": ON if part.type != "Node" or part.xname in running else OFF, "since": 0.0, "was": OFF}
-            for part in machine.parts(*SWITCHED)
-        }
-        self._shelf = means.shelves.open("machine.power", seed)
+        self._shelf = means.shelves.open("machine.power", _seed(machine))
         self._orders = means.shelves.open("machine.power.orders")
-        self._away = means.shelves.open("machine.controllers.away")
-        self._feeder = {fed: part.xname for part in machine.parts() for fed in part.feeds}
+        self._feeders: dict[str, tuple[str, ...]] = {}
+        for part in machine.parts():
+            for fed in part.feeds:
+                self._feeders[fed] = (*self._feeders.get(fed, ()), part.xname)
+        self.controllers = Controllers(machine, means)
+        self._do: dict[str, Callable[[str, str], None]] = {
+            "On": self._switch_on,
+            "ForceOff": self._switch_off,
+            "GracefulShutdown": self._shut_down,
+            "GracefulRestart": self._restart_gracefully,
+            "ForceRestart": self._restart,
+            "PowerCycle": self._cycle,
+        }
         means.agenda.answer("power.becomes", self._becomes)
-        means.agenda.answer("controller.back", self._back)
+        means.agenda.answer("power.restarts", self._restarts)
 
     def state(self, xname: str) -> str:
         """``on`` or ``off``; what has no power of its own has that of what feeds it."""
         found = self._shelf.get(xname)
         if found is not None:
             return str(found["is"])
-        feeder = self._feeder.get(xname)
-        return self.state(feeder) if feeder else ON
+        feeders = self._feeders.get(xname, ())
+        return ON if not feeders or any(self.state(feeder) == ON for feeder in feeders) else OFF
 
     def since(self, xname: str) -> float:
         found = self._shelf.get(xname)
@@ -73,127 +83,137 @@ class Power:
         return self.state(xname) if found is None or found["since"] <= moment else str(found["was"])
 
     def fed(self, xname: str) -> bool:
-        """Whether there is power to be switched on with."""
-        feeder = self._feeder.get(xname)
-        return feeder is None or (self.state(feeder) == ON and self.fed(feeder))
+        """Whether there is power to be switched on with; of two power supplies one is enough."""
+        feeders = self._feeders.get(xname, ())
+        return not feeders or any(self.state(feeder) == ON and self.fed(feeder) for feeder in feeders)
 
     def reachable(self, controller: str) -> bool:
         """Whether the controller answers now."""
-        if controller in self._away or self._machine.part(controller) is None:
-            return False
-        return self.fed(controller) and not self._means.faults.present("bmc-unreachable", controller)
+        return self.controllers.reachable(controller)
 
     def reset(self, xname: str, action: str, cause: str) -> None:
         """What a POST to Redfish's Reset does; raises ``Unreachable`` or ``Refused``."""
         part = self._machine.part(xname)
-        if part is None or action not in RESETS.get(part.type, ()):
+        if part is None or action not in RESETS.get(part.type, ()) or _has_no_switch(part):
             raise Refused(f"{xname} knows no reset {action}")
-        controller = part.controller or xname
-        unreachable = self._means.faults.strikes("bmc-unreachable", controller, xname)
-        if unreachable or not self.reachable(controller):
-            raise Unreachable(controller)
+        if not self.controllers.answers(part.controller, xname):
+            raise Unreachable(part.controller)
         if part.type in CONTROLLERS:
-            self._restart_controller(part, cause)
-        else:
-            self._order(part, action, cause)
-
-    def _order(self, part: Part, action: str, cause: str) -> None:
-        number = self._orders.get(part.xname, 0) + 1
-        self._orders[part.xname] = number
-        self._means.log.add("power-order", part.xname, cause, action=action)
-        graceful = part.type == "Node" and action in ("GracefulShutdown", "GracefulRestart", "Off")
-        if action == "On":
-            self._switch_on(part.xname, number, timings.POWER_ON, cause)
-        elif graceful:
-            self._shut_down(part.xname, number, cause, again=action == "GracefulRestart")
-        else:
-            self._switch_off(part.xname, number, cause, again=action in ("ForceRestart", "PowerCycle"))
-
-    def _switch_on(self, xname: str, number: int, span: tuple[float, float], cause: str) -> None:
-        if self.state(xname) == ON:
+            self.controllers.restart(xname, cause)
             return
+        self._means.log.add("power-order", xname, cause, action=action)
+        off = "GracefulShutdown" if part.type == "Node" else "ForceOff"
+        self._do[off if action == "Off" else action](xname, cause)
+
+    def _switch_on(self, xname: str, cause: str) -> None:
+        if self.state(xname) == OFF:
+            self._power_up(xname, self._next_order(xname), cause)
+
+    def _switch_off(self, xname: str, cause: str) -> None:
+        number = self._next_order(xname)
+        if self.state(xname) == ON:
+            self._after(timings.FORCE_OFF, "power.becomes", xname, number, OFF, cause, False)
+
+    def _cycle(self, xname: str, cause: str) -> None:
+        number = self._next_order(xname)
+        self._after(timings.FORCE_OFF, "power.becomes", xname, number, OFF, cause, True)
+
+    def _shut_down(self, xname: str, cause: str) -> None:
+        # Without a system that hears it the order is lost, as it is on real hardware.
+        if self._machine.boot.begin_shutdown(xname):
+            self._after(timings.SHUTDOWN, "power.becomes", xname, self._next_order(xname), OFF, cause, False)
+
+    def _restart_gracefully(self, xname: str, cause: str) -> None:
+        if self._machine.boot.begin_shutdown(xname):
+            self._after(timings.SHUTDOWN, "power.restarts", xname, self._next_order(xname), cause)
+
+    def _restart(self, xname: str, cause: str) -> None:
+        if self.state(xname) == ON:
+            self._after(timings.FORCE_OFF, "power.restarts", xname, self._next_order(xname), cause)
+
+    def _next_order(self, xname: str) -> int:
+        number = int(self._orders.get(xname, 0)) + 1
+        self._orders[xname] = number
+        return number
+
+    def _after(self, span: tuple[float, float], kind: str, xname: str, number: int, *args: object) -> None:
+        wait = self._means.chance(span, kind, xname, number, *args)
+        self._means.agenda.after(wait, kind, xname, number, *args)
+
+    def _power_up(self, xname: str, number: int, cause: str) -> None:
         if self._means.faults.strikes("no-power-on", xname):
             self._means.log.add("power-on-failed", xname, "fault no-power-on")
-            return
-        wait = self._means.chance(span, "power", xname, number)
-        self._means.agenda.after(wait, "power.becomes", xname, number, ON, cause, False)
-
-    def _shut_down(self, xname: str, number: int, cause: str, *, again: bool) -> None:
-        if self.state(xname) == OFF or not self._machine.boot.begin_shutdown(xname):
-            # Nobody is there who could shut down; the order is lost, as it is on real hardware.
-            return
-        wait = self._means.chance(timings.SHUTDOWN, "shutdown", xname, number)
-        self._means.agenda.after(wait, "power.becomes", xname, number, OFF, cause, again)
-
-    def _switch_off(self, xname: str, number: int, cause: str, *, again: bool) -> None:
-        if self.state(xname) == OFF and not again:
-            return
-        wait = self._means.chance(timings.FORCE_OFF, "off", xname, number)
-        self._means.agenda.after(wait, "power.becomes", xname, number, OFF, cause, again)
+        else:
+            self._after(timings.POWER_ON, "power.becomes", xname, number, ON, cause, False)
 
     def _becomes(self, xname: str, number: int, state: str, cause: str, again: bool) -> None:
         """An order takes effect, unless a later one took its place."""
-        if self._orders.get(xname) != number or (state == ON and not self.fed(xname)):
+        if self._orders.get(xname) != number:
+            return
+        if state == ON and not self.fed(xname):
+            self._means.log.add("power-on-failed", xname, "no power to switch on")
             return
         self._set(xname, state, cause)
         if again:
-            self._switch_on(xname, number, timings.POWER_ON, cause)
+            self._power_up(xname, number, cause)
+
+    def _restarts(self, xname: str, number: int, cause: str) -> None:
+        """A reset: the power stays on."""
+        if self._orders.get(xname) == number:
+            self._machine.boot.begin(xname, cause)
 
     def _set(self, xname: str, state: str, cause: str) -> None:
-        before: dict[str, Any] = self._shelf[xname]
-        if before["is"] == state:
+        before = self._shelf[xname]["is"]
+        if before == state:
             return
-        self._shelf[xname] = {"is": state, "since": self._means.clock.now(), "was": before["is"]}
+        self._shelf[xname] = {"is": state, "since": self._means.clock.now(), "was": before}
         self._means.log.add(f"power-{state}", xname, cause)
         if state == OFF:
             self._starve(xname)
         else:
             self._revive(xname)
-        self._announce(xname, state)
-
-    def _announce(self, xname: str, state: str) -> None:
         self._machine.boot.power_changed(xname, state)
         self._means.tell("power", xname, state)
 
     def _starve(self, xname: str) -> None:
-        """What this fed goes dark with it."""
-        for fed in self._parts_fed_by(xname):
+        """What only this fed goes dark with it."""
+        cause = f"{xname} lost power"
+        for fed in self._fed_by(xname):
+            if self.fed(fed):
+                continue
             if fed in self._shelf:
-                self._orders[fed] = self._orders.get(fed, 0) + 1
-                self._set(fed, OFF, f"{xname} lost power")
+                self._next_order(fed)
+                self._set(fed, OFF, cause)
             else:
-                self._say_controller(fed, "down")
-                self._starve(fed)
+                self.controllers.lose_power(fed, cause)
 
     def _revive(self, xname: str) -> None:
-        """Controllers start by themselves; what has a switch of its own waits for an order."""
-        for fed in self._parts_fed_by(xname):
+        """Controllers and what has no switch start by themselves; everything else waits for an order."""
+        for fed in self._fed_by(xname):
             part = self._machine.part(fed)
-            if part and part.type in CONTROLLERS:
-                self._leave(fed, timings.BLADE_SETTLES)
+            others = any(feeder != xname and self.state(feeder) == ON for feeder in self._feeders[fed])
+            if part is None or others:
+                continue
+            if _has_no_switch(part):
+                self._set(fed, ON, f"{xname} has power")
+            else:
+                self.controllers.regain_power(fed)
 
-    def _parts_fed_by(self, xname: str) -> tuple[str, ...]:
+    def _fed_by(self, xname: str) -> tuple[str, ...]:
         part = self._machine.part(xname)
         return part.feeds if part else ()
 
-    def _restart_controller(self, part: Part, cause: str) -> None:
-        self._means.log.add("controller-restart", part.xname, cause)
-        self._say_controller(part.xname, "down")
-        self._leave(part.xname, timings.BMC_RESTART)
 
-    def _leave(self, controller: str, span: tuple[float, float]) -> None:
-        moment = self._means.clock.now()
-        self._away[controller] = moment
-        self._means.agenda.after(self._means.chance(span, controller, moment), "controller.back", controller, moment)
+def _has_no_switch(part: Part) -> bool:
+    """A top-of-rack switch is on when its outlet is."""
+    return part.type == "RouterModule" and part.hardware_class == "River"
 
-    def _back(self, controller: str, left: float) -> None:
-        if self._away.get(controller) == left:
-            del self._away[controller]
-            if self.fed(controller):
-                self._say_controller(controller, "up")
 
-    def _say_controller(self, xname: str, value: str) -> None:
-        part = self._machine.part(xname)
-        if part and part.type in CONTROLLERS:
-            self._means.log.add(f"controller-{value}", xname, "power" if value == "down" else "started")
-            self._means.tell("controller", xname, value)
+def _seed(machine: Machine) -> dict[str, dict[str, object]]:
+    """Nodes are as the topology says, everything else is on. Two values for all of them, as there are many."""
+    on: dict[str, object] = {"is": ON, "since": 0.0, "was": OFF}
+    off: dict[str, object] = {"is": OFF, "since": 0.0, "was": OFF}
+    running = machine.topology.running
+    return {
+        part.xname: on if part.type != "Node" or part.xname in running else off for part in machine.parts(*SWITCHED)
+    }

@@ -23,7 +23,8 @@ class Shelf(MutableMapping[str, Any]):
         self.name = name
         self._seed = seed
         self._own: dict[str, Any] = dict(changed)
-        self._dirty: set[str] = set()
+        self._dirty: dict[str, bool] = {}
+        """What changed since the last time, in order; whether it went in between, and so has another place."""
         self._length = len(seed) + sum((key not in seed) - (value is _GONE) for key, value in changed.items())
 
     def __getitem__(self, key: str) -> Any:
@@ -35,12 +36,14 @@ class Shelf(MutableMapping[str, Any]):
         return value
 
     def __setitem__(self, key: str, value: Any) -> None:
+        went = False
         if key not in self:
             self._length += 1
             # A key that went and comes again goes to the end, as a new one does.
             self._own.pop(key, None)
+            went = self._dirty.pop(key, None) is not None
         self._own[key] = value
-        self._dirty.add(key)
+        self._dirty[key] = went or self._dirty.get(key, False)
 
     def __delitem__(self, key: str) -> None:
         if key not in self:
@@ -50,7 +53,7 @@ class Shelf(MutableMapping[str, Any]):
         else:
             del self._own[key]
         self._length -= 1
-        self._dirty.add(key)
+        self._dirty[key] = False
 
     def __contains__(self, key: object) -> bool:
         value = self._own.get(key, self)  # type: ignore[call-overload]
@@ -62,7 +65,7 @@ class Shelf(MutableMapping[str, Any]):
             if own.get(key) is not _GONE:
                 yield key
         for key in own:
-            if key not in seed:
+            if key not in seed and own[key] is not _GONE:
                 yield key
 
     def __len__(self) -> int:
@@ -70,11 +73,16 @@ class Shelf(MutableMapping[str, Any]):
 
     def take_changes(self) -> list[Row]:
         """What changed since the last time."""
-        dirty, self._dirty = self._dirty, set()
-        return [(self.name, key, self._written(key)) for key in dirty]
+        dirty, self._dirty = self._dirty, {}
+        rows: list[Row] = []
+        for key, went in dirty.items():
+            if went:
+                rows.append((self.name, key, None))
+            rows.append((self.name, key, self._written(key)))
+        return rows
 
     def changed_again(self, key: str) -> None:
-        self._dirty.add(key)
+        self._dirty.setdefault(key, False)
 
     def _written(self, key: str) -> str | None:
         if key not in self._own:

@@ -60,8 +60,9 @@ class StateFile:
         """All or nothing."""
         with self._connection:
             self._connection.execute("BEGIN")
-            self._connection.executemany(_KEEP, [row for row in rows if row[2] is not None])
+            # A key that went and came again is in both, and is to come last.
             self._connection.executemany(_DROP, [row[:2] for row in rows if row[2] is None])
+            self._connection.executemany(_KEEP, [row for row in rows if row[2] is not None])
             self._connection.executemany("INSERT INTO log VALUES (?, ?)", entries)
 
     def entries(self, after: int, limit: int) -> list[Entry]:

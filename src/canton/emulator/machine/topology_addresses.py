@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from canton.emulator.machine.parts import Nic, Part
@@ -11,6 +12,11 @@ from canton.emulator.machine.topology_draft import Draft
 _ORDINALS = re.compile(r"([a-z])(\d+)")
 FIRST_HOST = 10
 WITH_ADDRESS = frozenset({"Node", "NodeBMC", "ChassisBMC", "RouterBMC", "CabinetPDUController"})
+
+
+def cabinet_of(xname: str) -> str:
+    """x3000 of x3000m0 and of x3000c0s1b0."""
+    return "".join(_ORDINALS.findall(xname)[0])
 
 
 def number(address: str) -> int:
@@ -43,43 +49,51 @@ SERVICE_NETWORKS = {"NMN": number("10.252.1.0"), "HMN": number("10.254.1.0")}
 
 
 class Allotment:
-    """Cabinets get their /22 in the order in which they are asked for."""
+    """Which cabinet has which /22 of a network, and what is taken of it.
 
-    def __init__(self) -> None:
+    ``known`` are those that somebody decided; the others are dealt out in the order in which cabinets come.
+    """
+
+    def __init__(self, known: Mapping[tuple[str, str], int] | None = None) -> None:
         self.subnets: dict[str, dict[str, int]] = {name: {} for name in CABINET_NETWORKS}
-        self._next: dict[tuple[str, str], int] = {}
+        self._known = known or {}
+        self._sides: dict[str, str] = {}
+        self._next: dict[int, int] = {}
 
-    def add_cabinet(self, cabinet: str, side: str) -> None:
+    def add_cabinet(self, cabinet: Part) -> None:
+        side = side_of(cabinet)
+        self._sides[cabinet.xname] = side
         for network in (f"NMN_{side}", f"HMN_{side}"):
             subnets = self.subnets[network]
-            subnets[cabinet] = CABINET_NETWORKS[network].first + len(subnets) * CABINET_SIZE
-            self._next[network, cabinet] = subnets[cabinet] + FIRST_HOST
+            dealt = CABINET_NETWORKS[network].first + len(subnets) * CABINET_SIZE
+            subnets[cabinet.xname] = self._known.get((network, cabinet.xname), dealt)
 
     def take(self, network: str, cabinet: str) -> str:
-        address = self._next[network, cabinet]
-        self._next[network, cabinet] = address + 1
-        return dotted(address)
+        """Of the NMN or HMN of a cabinet, which all in it have, also the racks in a liquid-cooled one."""
+        return self._take(self.subnets[f"{network}_{self._sides[cabinet]}"][cabinet])
 
     def take_service(self, network: str) -> str:
-        address = self._next.get((network, ""), SERVICE_NETWORKS[network] + FIRST_HOST)
-        self._next[network, ""] = address + 1
+        return self._take(SERVICE_NETWORKS[network])
+
+    def _take(self, subnet: int) -> str:
+        address = self._next.get(subnet, subnet + FIRST_HOST)
+        self._next[subnet] = address + 1
         return dotted(address)
 
 
-def add_addresses(draft: Draft) -> Allotment:
+def add_addresses(draft: Draft, allotment: Allotment) -> None:
     """Every node gets a NIC on the NMN, every controller one on the HMN."""
-    allotment = Allotment()
     nics = []
     for part in draft.parts.values():
         if part.type == "Cabinet":
-            allotment.add_cabinet(part.xname, _side(part))
+            allotment.add_cabinet(part)
         elif part.type in WITH_ADDRESS:
             nics.append(_nic(part, allotment, service=_serves(draft, part)))
     draft.nics = nics + draft.nics
-    return allotment
 
 
-def _side(part: Part) -> str:
+def side_of(part: Part) -> str:
+    """As the names of the cabinets' networks end."""
     return "RVR" if part.hardware_class == "River" else "MTN"
 
 
@@ -94,12 +108,8 @@ def _nic(part: Part, allotment: Allotment, *, service: bool) -> Nic:
     found = _ORDINALS.findall(part.xname)
     is_node = part.type == "Node"
     network, xname = ("NMN", f"{part.xname}i0") if is_node else ("HMN", part.xname)
-    side = _side(part)
-    if service:
-        address = allotment.take_service(network)
-    else:
-        address = allotment.take(f"{network}_{side}", f"x{found[0][1]}")
-    return Nic(xname, part.xname, _mac(found, river=side == "RVR"), network, address)
+    address = allotment.take_service(network) if service else allotment.take(network, "".join(found[0]))
+    return Nic(xname, part.xname, _mac(found, river=part.hardware_class == "River"), network, address)
 
 
 def _mac(ordinals: list[tuple[str, str]], *, river: bool) -> str:

@@ -39,7 +39,7 @@ class Catalogue:
 def read_data(name: str) -> Any:
     """A data file of ``canton/emulator/topologies``."""
     text = resources.files("canton.emulator").joinpath("topologies", f"{name}.yaml").read_bytes()
-    return yaml.load(text, yaml.CSafeLoader)  # noqa: S506
+    return yaml.load(text, yaml.CSafeLoader)
 
 
 def load_catalogue() -> Catalogue:
@@ -57,8 +57,9 @@ def _blade(name: str, data: dict[str, Any], frus: Mapping[str, Fru]) -> Blade:
         fittings,
         sum(fitting.count for fitting in fittings if fitting.fru.kind == "NodeHsnNic"),
         data["firmware"],
-        *data["watts"],
-        power_limits=tuple(data["power_limits"]),
+        data["watts"][0],
+        data["watts"][1],
+        tuple(data["power_limits"]),
     )
     pairs = [_ORDINALS.fullmatch(node) for node in data["nodes"]]
     places = tuple((int(pair[1]), int(pair[2])) for pair in pairs if pair)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from canton.emulator.machine.parts import Owner, Part, Topology
-from canton.emulator.machine.topology_addresses import add_addresses
+from canton.emulator.machine.topology_addresses import Allotment, add_addresses
 from canton.emulator.machine.topology_blades import load_catalogue
 from canton.emulator.machine.topology_draft import Draft, Edge
 from canton.emulator.machine.topology_fabric import add_fabric
@@ -22,15 +22,21 @@ GLOBAL_LINKS = 2
 def build(name: str, data: dict[str, Any]) -> Topology:
     draft = Draft(load_catalogue())
     add_cdus(draft, data["cdus"])
-    group = 0
-    for plan in data["liquid"]:
-        group = add_cabinets(draft, plan, group)
-    edge = Edge(group, [])
+    racks = Edge(0, [])
     numbers = RackNumbers()
-    for plan in data["racks"]:
-        add_rack(draft, plan, edge, numbers)
-    draft.edges.append(edge)
+    # Group 0 is that of the racks.
+    group = 1
+    for plan in sorted([*data["liquid"], *data["racks"]], key=_first_cabinet):
+        if "cabinets" in plan:
+            group = add_cabinets(draft, plan, group)
+        else:
+            add_rack(draft, plan, racks, numbers)
+    draft.edges.append(racks)
     return finish(draft, name, data["about"], deal_out(draft, data["owners"]))
+
+
+def _first_cabinet(plan: dict[str, Any]) -> int:
+    return int(plan["cabinets"][0] if "cabinets" in plan else plan["cabinet"])
 
 
 def add_cdus(draft: Draft, count: int) -> None:
@@ -39,10 +45,13 @@ def add_cdus(draft: Draft, count: int) -> None:
         draft.add(Part(f"d{number}w1", "CDUMgmtSwitch", f"d{number}", "Mountain"))
 
 
-def finish(draft: Draft, name: str, about: str, owners: Sequence[Owner]) -> Topology:
+def finish(
+    draft: Draft, name: str, about: str, owners: Sequence[Owner] = (), allotment: Allotment | None = None
+) -> Topology:
     """Cables, addresses and networks for the parts that are there."""
     cables = tuple(add_fabric(draft, GLOBAL_LINKS))
-    allotment = add_addresses(draft)
+    allotment = allotment or Allotment()
+    add_addresses(draft, allotment)
     networks = plan_networks(draft.parts, draft.places, draft.nics, allotment)
     parts, places = draft.parts, draft.places
     sls = Dump(lambda: dump(parts, places, networks, allotment))

@@ -14,8 +14,15 @@ _CABINET_NAMES = {
     "NMN_RVR": "River Compute Node Management Network",
     "HMN_RVR": "River Compute Hardware Management Network",
 }
-_LOAD_BALANCERS = {"NMNLB": ("NMN", "10.92.100", "node-management"), "HMNLB": ("HMN", "10.94.100", "hardware-management")}
-_PINNED = {"istio-ingressgateway": (71, "api-gw-service"), "cray-tftp": (60, "tftp-service"), "unbound": (225, "unbound")}
+_LOAD_BALANCERS = {
+    "NMNLB": ("NMN", "10.92.100", "node-management"),
+    "HMNLB": ("HMN", "10.94.100", "hardware-management"),
+}
+_PINNED = {
+    "istio-ingressgateway": (71, "api-gw-service"),
+    "cray-tftp": (60, "tftp-service"),
+    "unbound": (225, "unbound"),
+}
 _CUSTOMER = {
     "CMN": ("Customer Management Network", "10.103.6", 7, "customer-management"),
     "CAN": ("Customer Access Network", "10.102.11", 6, "customer-access"),
@@ -48,7 +55,10 @@ def plan_networks(
         hardware = _subnet("network_hardware", f"{name} Management Network Infrastructure", f"{block}.0.0/17", vlan)
         hardware |= {"Gateway": f"{block}.0.1", "IPReservations": _switch_addresses(parts, block)}
         dhcp = _subnet("bootstrap_dhcp", f"{name} Bootstrap DHCP Subnet", f"{block}.1.0/17", vlan)
-        reserved = [_reservation("kubeapi-vip", f"{block}.1.2", "k8s-virtual-ip"), *_service_addresses(name, places, nics)]
+        reserved = [
+            _reservation("kubeapi-vip", f"{block}.1.2", "k8s-virtual-ip"),
+            *_service_addresses(name, places, nics),
+        ]
         dhcp |= {"Gateway": f"{block}.0.1", "IPReservations": reserved}
         dhcp |= {"DHCPStart": f"{block}.1.200", "DHCPEnd": f"{block}.1.250"}
         networks.append(_network(name, full_name, f"{block}.0.0/17", [vlan], [hardware, dhcp]))
@@ -86,7 +96,9 @@ def _customer() -> Iterable[Network]:
 def _load_balancers() -> Iterable[Network]:
     for name, (network, block, pool) in _LOAD_BALANCERS.items():
         full_name = _MANAGED[network][0] + " LoadBalancers"
-        subnet = _subnet(f"{network.lower()}_metallb_address_pool", f"{network} MetalLB", f"{block}.0/24", _MANAGED[network][2])
+        subnet = _subnet(
+            f"{network.lower()}_metallb_address_pool", f"{network} MetalLB", f"{block}.0/24", _MANAGED[network][2]
+        )
         pinned = [_reservation(name, f"{block}.{last}", alias, [alias]) for name, (last, alias) in _PINNED.items()]
         subnet |= {"Gateway": f"{block}.1", "MetalLBPoolName": pool, "IPReservations": pinned}
         yield _network(name, full_name, f"{block}.0/24", None, [subnet])
@@ -141,6 +153,8 @@ def _cabinets(name: str, subnets: Mapping[str, int]) -> Network:
 
 def cabinet_subnet(network: str, cabinet: str, first: int) -> dict[str, Any]:
     plan = CABINET_NETWORKS[network]
-    subnet = _subnet(f"cabinet_{cabinet[1:]}", "", f"{dotted(first)}/22", plan.vlan + (first - plan.first) // CABINET_SIZE)
+    subnet = _subnet(
+        f"cabinet_{cabinet[1:]}", "", f"{dotted(first)}/22", plan.vlan + (first - plan.first) // CABINET_SIZE
+    )
     dhcp = {"DHCPStart": dotted(first + FIRST_HOST), "DHCPEnd": dotted(first + CABINET_SIZE - 2)}
     return subnet | {"Gateway": dotted(first + 1)} | dhcp

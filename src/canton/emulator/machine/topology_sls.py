@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from canton.emulator.machine.parts import Network, NodePlace, Part
-from canton.emulator.machine.topology_addresses import Allotment
+from canton.emulator.machine.topology_addresses import Allotment, cabinet_of, side_of
 from canton.emulator.machine.topology_networks import cabinet_subnet, switch_address, switch_aliases
 
 TYPES = {
@@ -83,12 +83,12 @@ class _Maker:
         return part.type in TYPES and (part.type != "RouterBMC" or part.hardware_class == "River")
 
     def entry(self, part: Part) -> dict[str, Any]:
-        return _entry(part.xname, part.type, part.parent, part.hardware_class, self._extra.get(part.type, _nothing)(part))
+        extra = self._extra[part.type](part) if part.type in self._extra else {}
+        return _entry(part.xname, part.type, part.parent, part.hardware_class, extra)
 
     def _cabinet(self, part: Part) -> dict[str, Any]:
         river = part.hardware_class == "River"
-        side = "RVR" if river else "MTN"
-        networks = {name: self._cabinet_network(f"{name}_{side}", part.xname) for name in ("HMN", "NMN")}
+        networks = {name: self._cabinet_network(f"{name}_{side_of(part)}", part.xname) for name in ("HMN", "NMN")}
         told: dict[str, Any] = {"Networks": {"cn": networks, "ncn": networks} if river else {"cn": networks}}
         if part.fru is not None and not river:
             told["Model"] = part.fru.model
@@ -115,10 +115,6 @@ class _Maker:
         return self._switch(part) | snmp | {"SNMPPrivProtocol": "DES", "SNMPUsername": "testuser"}
 
 
-def _nothing(part: Part) -> dict[str, Any]:
-    return {}
-
-
 def _credentials(part: Part) -> dict[str, Any]:
     secret = f"vault://hms-creds/{part.xname}"
     return {"Username": secret, "Password": secret}
@@ -137,13 +133,13 @@ def _entry(xname: str, kind: str, parent: str, hardware_class: str, extra: dict[
 
 def _leaf_ports(parts: Mapping[str, Part]) -> dict[str, Any]:
     """Which controller of a rack is at which port of the rack's leaf switch; that is how they are discovered."""
-    leaves = {part.xname[: part.xname.index("c")]: part.xname for part in parts.values() if part.type == "MgmtSwitch"}
+    leaves = {cabinet_of(part.xname): part.xname for part in parts.values() if part.type == "MgmtSwitch"}
     used = dict.fromkeys(leaves, 0)
     ports = {}
     for part in parts.values():
         if part.type not in _ON_A_LEAF or part.hardware_class != "River":
             continue
-        cabinet = part.xname[: 1 + len(part.xname[1:]) - len(part.xname[1:].lstrip("0123456789"))]
+        cabinet = cabinet_of(part.xname)
         if cabinet not in leaves:
             continue
         used[cabinet] += 1

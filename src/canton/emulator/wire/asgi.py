@@ -64,17 +64,18 @@ def _call(scope: Scope, body: bytes) -> Call:
     for name, value in scope["headers"]:
         key, text = name.decode("latin-1"), value.decode("latin-1")
         headers[key] = f"{headers[key]}, {text}" if key in headers else text
-    # httptools decodes the path already; what is no UTF-8 stays readable.
     query = scope["query_string"].decode("latin-1")
+    target = scope["raw_path"].decode("latin-1") + (f"?{query}" if query else "")
     client = scope.get("client")
     return Call(
         scope["method"],
         scope["path"],
-        tuple(parse_qsl(query, keep_blank_values=True, max_num_fields=None)),
+        tuple(parse_qsl(query, keep_blank_values=True, errors="surrogateescape")),
         headers,
         body,
         client[0] if client else "",
         f"{scope['scheme']}://{headers.get('host', 'localhost')}",
+        target=target,
     )
 
 

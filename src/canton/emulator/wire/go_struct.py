@@ -1,9 +1,9 @@
 """JSON as Go's ``encoding/json`` reads it into a struct: what it takes, what it leaves out, and what it complains of.
 
 HPE's services hand Go's complaints to their clients, so the words are part of the wire. ``unmarshal`` is Go's
-``json.Unmarshal`` (one value and nothing after it), ``decode`` its ``Decoder.Decode`` (the first value of a stream). Both go
-on after a value of the wrong type, as Go does, and give the first complaint: a caller that ignores it has the rest.
-Numbers become what a float64 keeps of them.
+``json.Unmarshal`` (one value and nothing after it), ``decode`` its ``Decoder.Decode`` (the first value of a stream).
+Both go on after a value of the wrong type, as Go does, and give the first complaint: a caller that ignores it has the
+rest. Numbers become what a float64 keeps of them.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ Shape = Text | Whole | Flag | Anything | Maybe | Many | Table | Record
 
 def fold(name: str) -> str:
     """Go matches the names of fields without regard to case."""
-    return name.lower().replace("ſ", "s")
+    return name.lower().replace("\u017f", "s")
 
 
 def unmarshal(data: bytes, shape: Shape) -> tuple[Json, str]:
@@ -195,7 +195,7 @@ def _digits(number: float) -> int:
     mantissa, _, exponent = repr(number).partition("e")
     whole, _, rest = mantissa.partition(".")
     rest = rest.rstrip("0")
-    return int(f"{whole}{rest}") * 10 ** (int(exponent or 0) - len(rest))
+    return int(f"{whole}{rest}" + "0" * (int(exponent or 0) - len(rest)))
 
 
 def _refuse(name: str) -> Json:
@@ -206,10 +206,10 @@ def _check_depth(text: str) -> None:
     if text.count("[") + text.count("{") <= DEEPEST:
         return
     depth = 0
-    for token in _BRACKETS.findall(text):
-        if token in "[{":
+    for piece in _BRACKETS.findall(text):
+        if piece in "[{":
             depth += 1
-        elif token in "]}":
+        elif piece in "]}":
             depth -= 1
         if depth > DEEPEST:
             raise ValueError("too deep")
@@ -250,14 +250,14 @@ class _Fitting:
         return self._holding(value, shape, before)
 
     def _holding(self, value: Json, shape: Many | Table | Record, before: Json) -> Json:
-        if not isinstance(value, list if isinstance(shape, Many) else dict):
-            self._complain(_kind(value), shape.go)
-            return before
-        if isinstance(shape, Many):
+        if isinstance(shape, Many) and isinstance(value, list):
             return [self.fit(item, shape.of, shape.of.zero) for item in value]
-        if isinstance(shape, Table):
+        if isinstance(shape, Table) and isinstance(value, dict):
             return {key: self.fit(item, shape.of, shape.of.zero) for key, item in value.items()}
-        return self._fields(value, shape, before)
+        if isinstance(shape, Record) and isinstance(value, dict):
+            return self._fields(value, shape, before)
+        self._complain(_kind(value), shape.go)
+        return before
 
     def _fields(self, value: dict[str, Json], shape: Record, before: Json) -> Json:
         filled = dict(before)

@@ -115,10 +115,7 @@ class Endpoints:
             return page("You are logged out", "<p>Nobody is logged in with this browser.</p>")
         try:
             client = self._realm.client_of(call, form)
-            claims = self._grants.refresh_claims(form["refresh_token"], self._realm.issuer(call))
-            if claims["azp"] != client.id:
-                description = "Invalid refresh token. Token client and authorized client don't match"
-                raise Refused(400, "invalid_grant", description)
+            claims = self._grants.refresh_claims(form["refresh_token"], self._realm.issuer(call), client)
         except Refused as refused:
             return refusal(refused)
         self._realm.end(claims["sid"])

@@ -78,10 +78,7 @@ class Grants:
         form = asked.form
         if "refresh_token" not in form:
             raise Refused(400, "invalid_request", "No refresh token")
-        claims = self.refresh_claims(form["refresh_token"], asked.issuer)
-        if claims["azp"] != asked.client.id:
-            description = "Invalid refresh token. Token client and authorized client don't match"
-            raise Refused(400, "invalid_grant", description)
+        claims = self.refresh_claims(form["refresh_token"], asked.issuer, asked.client)
         session = self._realm.session(claims["sid"])
         if session is None:
             raise Refused(400, "invalid_grant", "Session not active")
@@ -89,8 +86,8 @@ class Grants:
         account = self._realm.accounts[session.username]
         return Grant(account, session.client, session.scope, asked.issuer, "onrtrt", session)
 
-    def refresh_claims(self, token: str, issuer: str) -> dict[str, Any]:
-        """Of a refresh token that we gave out."""
+    def refresh_claims(self, token: str, issuer: str, client: Client) -> dict[str, Any]:
+        """Of a refresh token that we gave to this client."""
         claims = self._realm.keys.unseal(token)
         if claims is None:
             raise Refused(400, "invalid_grant", "Invalid refresh token")
@@ -98,6 +95,9 @@ class Grants:
             raise Refused(400, "invalid_grant", f"Invalid token issuer. Expected '{issuer}'")
         if claims.get("exp", moments.now() + 1) <= moments.now():
             raise Refused(400, "invalid_grant", "Token is not active")
+        if claims["azp"] != client.id:
+            description = "Invalid refresh token. Token client and authorized client don't match"
+            raise Refused(400, "invalid_grant", description)
         return claims
 
     def _by_device_code(self, asked: Asked) -> Grant:

@@ -27,16 +27,8 @@ class Pages:
 
     def begin(self, call: Call) -> Reply:
         """``auth/device``: the device's own request."""
-        form = form_of(call)
         try:
-            client = self._realm.client_of(call, form)
-            if client.secret:
-                description = (
-                    "Client is not allowed to initiate OAuth 2.0 Device Authorization Grant."
-                    " The flow is disabled for the client."
-                )
-                raise Refused(400, "unauthorized_client", description)
-            device = self._devices.begin(client.id, scope_of(form.get("scope", "")))
+            device = self._new_device(call)
         except Refused as refused:
             return refusal(refused)
         where = self._realm.issuer(call).removesuffix(PATH) + DEVICE
@@ -49,6 +41,17 @@ class Pages:
             "interval": device.interval,
         }
         return json_answer(told, headers=_FRESH)
+
+    def _new_device(self, call: Call) -> Device:
+        form = form_of(call)
+        client = self._realm.client_of(call, form)
+        if client.secret:
+            description = (
+                "Client is not allowed to initiate OAuth 2.0 Device Authorization Grant."
+                " The flow is disabled for the client."
+            )
+            raise Refused(400, "unauthorized_client", description)
+        return self._devices.begin(client.id, scope_of(form.get("scope", "")))
 
     def verify(self, call: Call) -> Reply:
         """``device``: which device it is about."""

@@ -47,22 +47,22 @@ def scope_of(asked: str) -> str:
 
 def tokens_for(realm: Realm, grant: Grant) -> dict[str, Any]:
     """The answer of the token endpoint."""
-    moment = moments.now()
+    moment, session = moments.now(), grant.session
     access = _access(realm, grant, moment)
-    told: dict[str, Any] = {"expires_in": access["exp"] - access["iat"], "refresh_expires_in": 0}
+    refresh = None if session is None else _refresh(realm, grant, session, moment)
     token = realm.keys.sign(access)
-    told = {"access_token": token, **told}
-    if grant.session is not None:
-        refresh = _refresh(realm, grant, grant.session, moment)
-        told["refresh_expires_in"] = refresh["exp"] - refresh["iat"] if "exp" in refresh else 0
-        told["refresh_token"] = realm.keys.seal(refresh)
-    told["token_type"] = "Bearer"
-    if "openid" in grant.scope.split():
-        told["id_token"] = realm.keys.sign(_identity(realm, access, token))
-    told["not-before-policy"] = 0
-    if grant.session is not None:
-        told["session_state"] = grant.session.id
-    return told | {"scope": grant.scope}
+    wants_identity = "openid" in grant.scope.split()
+    return {
+        "access_token": token,
+        "expires_in": access["exp"] - access["iat"],
+        "refresh_expires_in": refresh["exp"] - refresh["iat"] if refresh and "exp" in refresh else 0,
+        **({"refresh_token": realm.keys.seal(refresh)} if refresh else {}),
+        "token_type": "Bearer",
+        **({"id_token": realm.keys.sign(_identity(realm, access, token))} if wants_identity else {}),
+        "not-before-policy": 0,
+        **({} if session is None else {"session_state": session.id}),
+        "scope": grant.scope,
+    }
 
 
 def _access(realm: Realm, grant: Grant, moment: float) -> Claims:

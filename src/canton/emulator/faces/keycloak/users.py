@@ -83,7 +83,7 @@ def _everybody(owners: Iterable[Owner]) -> Iterator[Account]:
     yield Account("slingshot-admin", "Sly Slingshot", (), {SLINGSHOT: ("slingshot-admin",)})
     for owner in owners:
         label, surname = owner.label, owner.label.title()
-        for username in owner.users:
+        for username in map(str.lower, owner.users):
             # csm-rs asks HSM with the user's own token, which OPA lets through for ``admin`` alone; what keeps its
             # users apart is the role with the group's name, which csm-rs reads.
             yield Account(username, f"{username.title()} {surname}", (label,), {SHASTA: ("admin",)}, (label,))

@@ -6,6 +6,7 @@ Nothing is asked: what a poll would have seen is told from when things changed.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import TypedDict
 
 from canton.emulator.faces.pcs.kinds import BMCS, POWERED, actions_of, operations_for
@@ -18,6 +19,12 @@ INTERVAL = 30.0
 AWAY = 30.0
 """How long a restart takes when nobody says otherwise."""
 UNDEFINED = "undefined"
+
+
+@lru_cache(maxsize=1024)
+def _stamp(moment: float) -> str:
+    """Thousands of components changed with the same poll."""
+    return rfc3339(moment, 9)
 
 
 class Status(TypedDict):
@@ -112,7 +119,7 @@ class Polling:
             # The real one knows the error and leaves it out (GetPowerStatus in domain/power-status.go).
             error="",
             supportedPowerTransitions=list(self.operations(xname)),
-            lastUpdated=rfc3339(self._seen(self._known[xname]), 9),
+            lastUpdated=_stamp(self._seen(self._known[xname])),
         )
 
     def _answered(self, part: Part, poll: float) -> bool:

@@ -1,12 +1,73 @@
-"""Not built yet."""
+"""``/Inventory/ComponentEndpoints``: what Redfish endpoints hold, by the xnames of components."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from canton.emulator.faces.smd.emptying import empty_components
+from canton.emulator.faces.smd.forms import BadValue, Wanted, alphanumeric, values
 from canton.emulator.faces.smd.hsm import Hsm
+from canton.emulator.faces.smd.problems import answer, message, problem
+from canton.emulator.faces.smd.vocabulary import TYPE, spelled
+from canton.emulator.faces.smd.xnames import normal, verified
+from canton.emulator.wire.call import Call, Reply
 from canton.emulator.wire.routes import Route
+
+BASE = "/hsm/v2/Inventory/ComponentEndpoints"
+_FILTERS = (
+    ("id", "ID", verified, "Argument was not a valid xname ID"),
+    ("redfish_ep", "RedfishEndpointID", verified, "Argument was not a valid xname ID"),
+    # The query names the type, the database looks at the subtype.
+    ("redfish_type", "RedfishSubtype", alphanumeric, "Argument was not a valid Redfish type"),
+    ("type", "Type", lambda text: spelled(TYPE, text), "Argument was not a valid HMS Type"),
+)
+
+
+class ComponentEndpoints:
+    def __init__(self, hsm: Hsm) -> None:
+        self._hsm = hsm
+        self._shelf = hsm.inventory.component_endpoints
+
+    def list(self, call: Call) -> Reply:
+        tests = []
+        for name, key, check, wrong in _FILTERS:
+            try:
+                tests.append((key, Wanted(values(call, name), check)))
+            except BadValue:
+                return problem(400, f"bad query param: {wrong}")
+        found = [record for record in self._shelf.values() if all(test(record[key]) for key, test in tests)]
+        return answer({"ComponentEndpoints": found})
+
+    def read(self, call: Call) -> Reply:
+        found = self._shelf.get(normal(call.args["xname"]))
+        return answer(found) if found else problem(404, "no such xname.")
+
+    def delete(self, call: Call) -> Reply:
+        text = call.args["xname"]
+        xname = verified(text) if text.isascii() and text.isalnum() else ""
+        if not xname:
+            return problem(400, "Argument was not a valid xname ID")
+        if xname not in self._shelf:
+            return problem(404, "no such xname.")
+        empty_components(self._hsm, [xname])
+        del self._shelf[xname]
+        return message("deleted 1 entry")
+
+    def delete_all(self, _: Call) -> Reply:
+        xnames = list(self._shelf)
+        if not xnames:
+            return problem(404, "no entries to delete")
+        empty_components(self._hsm, xnames)
+        self._shelf.clear()
+        return message(f"deleted {len(xnames)} entries")
 
 
 def routes(hsm: Hsm) -> Sequence[Route]:
-    return ()
+    endpoints = ComponentEndpoints(hsm)
+    one = f"{BASE}/{{xname}}"
+    return (
+        Route("GET", one, endpoints.read),
+        Route("DELETE", one, endpoints.delete),
+        Route("GET", BASE, endpoints.list),
+        Route("DELETE", BASE, endpoints.delete_all),
+    )

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from canton.emulator.faces.smd import state_changes, xnames
+from canton.emulator.faces.smd import state_changes
+from canton.emulator.faces.smd.decoding import ANY, BOOL, INT64, STRING, STRINGS, decode, maybe, struct
 from canton.emulator.faces.smd.hsm import Hsm
-from canton.emulator.faces.smd.problems import nothing, problem, undecodable
-from canton.emulator.faces.smd.refusals import DatabaseError, Refusal
+from canton.emulator.faces.smd.problems import nothing, problem
+from canton.emulator.faces.smd.refusals import DatabaseError, Refusal, answering
+from canton.emulator.faces.smd.xnames import verified
 from canton.emulator.wire.call import Call, Json, Reply
-from canton.emulator.wire.go_json import ANY, BOOL, INT64, STRING, STRINGS, Undecodable, decode, maybe, struct
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/State/Components"
@@ -87,25 +88,18 @@ _CHANGES: Sequence[tuple[str, Change]] = (
 def routes(hsm: Hsm) -> Sequence[Route]:
     found = []
     for name, change in _CHANGES:
-        found.append(Route("PATCH", f"{BASE}/Bulk{name}", partial(_patch_many, hsm, name, change)))
-        found.append(Route("PATCH", f"{BASE}/{{xname}}/{name}", partial(_patch_one, hsm, name, change)))
-    return [*found, Route("PATCH", f"{BASE}/{{xname}}/NID", partial(_patch_one, hsm, "NID", _nid))]
+        found.append(Route("PATCH", f"{BASE}/Bulk{name}", answering(partial(_patch_many, hsm, name, change))))
+        found.append(Route("PATCH", f"{BASE}/{{xname}}/{name}", answering(partial(_patch_one, hsm, name, change))))
+    return [*found, Route("PATCH", f"{BASE}/{{xname}}/NID", answering(partial(_patch_one, hsm, "NID", _nid)))]
 
 
 def _patch_many(hsm: Hsm, name: str, change: Change, call: Call) -> Reply:
-    try:
-        update = decode(call.body, MANY)
-    except Undecodable as error:
-        return undecodable(error)
-    return _apply(hsm, change, update, f"operation 'Bulk {name} Update' failed")
+    return _apply(hsm, change, decode(call.body, MANY), f"operation 'Bulk {name} Update' failed")
 
 
 def _patch_one(hsm: Hsm, name: str, change: Change, call: Call) -> Reply:
     xname = call.args["xname"]
-    try:
-        update = decode(call.body, ONE)
-    except Undecodable as error:
-        return undecodable(error)
+    update = decode(call.body, ONE)
     if update["ID"] and update["ID"] != xname:
         return problem(400, "ID in URL and PATCH body do not match")
     return _apply(hsm, change, {**update, "ComponentIDs": [xname]}, f"operation '{name}' failed for {xname}")
@@ -124,7 +118,7 @@ def _apply(hsm: Hsm, change: Change, update: Json, failed: str) -> Reply:
 def _xnames(texts: Sequence[str]) -> Sequence[str]:
     if not texts:
         raise Refusal("Missing IDs")
-    found = [xnames.verified(text) for text in texts]
+    found = [verified(text) for text in texts]
     if not all(found):
         raise Refusal("invalid xname ID")
     return found

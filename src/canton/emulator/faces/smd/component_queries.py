@@ -6,14 +6,15 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
-from canton.emulator.faces.smd import filters, xnames
+from canton.emulator.faces.smd import filters
+from canton.emulator.faces.smd.decoding import ANY, NUMBER, STRING, STRINGS, decode, slice_of, struct
 from canton.emulator.faces.smd.filters import Arguments
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.listing import FIELDS_IN_BODY, listed, only_in_body, only_in_query, unreadable
-from canton.emulator.faces.smd.problems import nothing, problem, undecodable, written
-from canton.emulator.faces.smd.refusals import DatabaseError, Refusal, refused
+from canton.emulator.faces.smd.problems import nothing, problem, written
+from canton.emulator.faces.smd.refusals import DatabaseError, Refusal, answering, refused
+from canton.emulator.faces.smd.xnames import normal
 from canton.emulator.wire.call import Call, Json, Reply
-from canton.emulator.wire.go_json import ANY, NUMBER, STRING, STRINGS, Undecodable, decode, maybe, slice_of, struct
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/State/Components"
@@ -25,10 +26,10 @@ _BAD_PARAMETER = "bad query param: "
 
 def routes(hsm: Hsm) -> Sequence[Route]:
     return (
-        Route("PATCH", f"{BASE}/BulkNID", partial(_patch_nids, hsm)),
+        Route("PATCH", f"{BASE}/BulkNID", answering(partial(_patch_nids, hsm))),
         Route("GET", f"{BASE}/ByNID/{{nid}}", partial(_get_by_nid, hsm)),
-        Route("POST", f"{BASE}/ByNID/Query", partial(_query_by_nid, hsm)),
-        Route("POST", f"{BASE}/Query", partial(_query, hsm)),
+        Route("POST", f"{BASE}/ByNID/Query", answering(partial(_query_by_nid, hsm))),
+        Route("POST", f"{BASE}/Query", answering(partial(_query, hsm))),
         Route("GET", f"{BASE}/Query/{{xname}}", partial(_query_one, hsm)),
     )
 
@@ -44,14 +45,11 @@ def _get_by_nid(hsm: Hsm, call: Call) -> Reply:
 
 
 def _query_by_nid(hsm: Hsm, call: Call) -> Reply:
-    try:
-        ranges = decode(call.body, NIDS)["NIDRanges"]
-        if not ranges:
-            return problem(400, "Missing NID ranges")
-        given = decode(call.body, filters.IN_BODY)
-        only = only_in_body(decode(call.body, FIELDS_IN_BODY))
-    except Undecodable as error:
-        return undecodable(error)
+    ranges = decode(call.body, NIDS)["NIDRanges"]
+    if not ranges:
+        return problem(400, "Missing NID ranges")
+    given = decode(call.body, filters.IN_BODY)
+    only = only_in_body(decode(call.body, FIELDS_IN_BODY))
     try:
         return listed(hsm, filters.select(hsm, {**given, **_by_nid(ranges)}), only)
     except (Refusal, DatabaseError) as error:
@@ -71,21 +69,18 @@ def _by_nid(ranges: Sequence[str]) -> Arguments:
 
 
 def _query(hsm: Hsm, call: Call) -> Reply:
-    try:
-        xnames = decode(call.body, IDS)["ComponentIDs"]
-        if not xnames:
-            return problem(400, "Missing IDs")
-        given = decode(call.body, filters.IN_BODY)
-        only = only_in_body(decode(call.body, FIELDS_IN_BODY))
-    except Undecodable as error:
-        return undecodable(error)
+    xnames = decode(call.body, IDS)["ComponentIDs"]
+    if not xnames:
+        return problem(400, "Missing IDs")
+    given = decode(call.body, filters.IN_BODY)
+    only = only_in_body(decode(call.body, FIELDS_IN_BODY))
     return _under(hsm, xnames, given, only)
 
 
 def _query_one(hsm: Hsm, call: Call) -> Reply:
     if unreadable(call):
         return problem(500, "failed to decode query parameters.")
-    return _under(hsm, [xnames.normal(call.args["xname"])], filters.in_query(call), only_in_query(call))
+    return _under(hsm, [normal(call.args["xname"])], filters.in_query(call), only_in_query(call))
 
 
 def _under(hsm: Hsm, xnames: Sequence[str], given: Arguments, only: str) -> Reply:
@@ -93,7 +88,7 @@ def _under(hsm: Hsm, xnames: Sequence[str], given: Arguments, only: str) -> Repl
     try:
         found = filters.select(hsm, given)
         if not EVERYTHING.intersection(xnames):
-            found = _lying_under(found, [xnames.normal(xname) for xname in xnames], deep=bool(given.get("type")))
+            found = _lying_under(found, [normal(xname) for xname in xnames], deep=bool(given.get("type")))
     except (Refusal, DatabaseError) as error:
         return refused(error, _BAD_PARAMETER)
     return listed(hsm, found, only)
@@ -114,22 +109,19 @@ def _lying_under(found: Sequence[str], xnames: Sequence[str], *, deep: bool) -> 
 NID_OF_EACH = struct(
     "main.componentArrayIn",
     {
-        "Components": slice_of(struct("base.Component", {"ID": STRING, "NID": maybe(NUMBER)})),
+        "Components": slice_of(struct("base.Component", {"ID": STRING, "NID": NUMBER})),
         "ExtendedInfo": ANY,
     },
 )
 
 
 def _patch_nids(hsm: Hsm, call: Call) -> Reply:
-    try:
-        each = decode(call.body, NID_OF_EACH)["Components"]
-    except Undecodable as error:
-        return undecodable(error)
+    each = decode(call.body, NID_OF_EACH)["Components"]
     if not each or not each[0]["ID"]:
         return problem(400, "Missing Components")
     nids: dict[str, int] = {}
     for component in each:
-        xname = xnames.normal(component["ID"])
+        xname = normal(component["ID"])
         if xname in nids:
             continue
         nid = whole(component["NID"])

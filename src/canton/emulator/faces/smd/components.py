@@ -6,15 +6,16 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from canton.emulator.faces.smd import filters, vocabulary, xnames
+from canton.emulator.faces.smd import filters, vocabulary
 from canton.emulator.faces.smd.component_queries import whole
 from canton.emulator.faces.smd.component_table import Record
+from canton.emulator.faces.smd.decoding import BOOL, NUMBER, STRING, decode, maybe, slice_of, struct
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.listing import listed, only_in_query, unreadable
-from canton.emulator.faces.smd.problems import message, nothing, problem, undecodable, written
-from canton.emulator.faces.smd.refusals import DatabaseError, Refusal, fits, refused
+from canton.emulator.faces.smd.problems import message, nothing, problem, written
+from canton.emulator.faces.smd.refusals import DatabaseError, Refusal, answering, fits, refused
+from canton.emulator.faces.smd.xnames import NODES, kind, normal, verified
 from canton.emulator.wire.call import Call, Json, Reply
-from canton.emulator.wire.go_json import BOOL, NUMBER, STRING, Undecodable, decode, maybe, slice_of, struct
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/State/Components"
@@ -29,7 +30,7 @@ COMPONENT = struct(
         "SoftwareStatus": STRING,
         "Role": STRING,
         "SubRole": STRING,
-        "NID": maybe(NUMBER),
+        "NID": NUMBER,
         "Subtype": STRING,
         "NetType": STRING,
         "Arch": STRING,
@@ -57,16 +58,16 @@ _PLACES = re.compile(r"x([0-9]+)c([0-9]+)s([0-9]+)b([0-9]+)n([0-9]+)(?:v([0-9]+)
 def routes(hsm: Hsm) -> Sequence[Route]:
     return (
         Route("GET", f"{BASE}/{{xname}}", partial(_get, hsm)),
-        Route("PUT", f"{BASE}/{{xname}}", partial(_put, hsm)),
+        Route("PUT", f"{BASE}/{{xname}}", answering(partial(_put, hsm))),
         Route("DELETE", f"{BASE}/{{xname}}", partial(_delete, hsm)),
         Route("GET", BASE, partial(_get_all, hsm)),
-        Route("POST", BASE, partial(_post, hsm)),
+        Route("POST", BASE, answering(partial(_post, hsm))),
         Route("DELETE", BASE, partial(_delete_all, hsm)),
     )
 
 
 def _get(hsm: Hsm, call: Call) -> Reply:
-    xname = xnames.normal(call.args["xname"])
+    xname = normal(call.args["xname"])
     if "\0" in xname:
         return refused(DatabaseError())
     if not hsm.known(xname):
@@ -85,7 +86,7 @@ def _get_all(hsm: Hsm, call: Call) -> Reply:
 
 
 def _delete(hsm: Hsm, call: Call) -> Reply:
-    xname = xnames.verified(call.args["xname"])
+    xname = verified(call.args["xname"])
     if not xname:
         return problem(400, "invalid xname")
     if not hsm.known(xname):
@@ -100,10 +101,7 @@ def _delete_all(hsm: Hsm, _: Call) -> Reply:
 
 
 def _post(hsm: Hsm, call: Call) -> Reply:
-    try:
-        body = decode(call.body, POST)
-    except Undecodable as error:
-        return undecodable(error)
+    body = decode(call.body, POST)
     given = body["Components"] or []
     if not given or not (given[0] and given[0]["ID"]):
         return problem(400, "Missing Components")
@@ -117,13 +115,10 @@ def _post(hsm: Hsm, call: Call) -> Reply:
 
 
 def _put(hsm: Hsm, call: Call) -> Reply:
-    xname = xnames.normal(call.args["xname"])
-    try:
-        body = decode(call.body, PUT)
-    except Undecodable as error:
-        return undecodable(error)
+    xname = normal(call.args["xname"])
+    body = decode(call.body, PUT)
     component = body["component"]
-    if component["ID"] and xnames.normal(component["ID"]) != xname:
+    if component["ID"] and normal(component["ID"]) != xname:
         return problem(400, "ID in URL and POST body do not match")
     try:
         _upsert(hsm, [_checked({**component, "ID": xname})], force=body["force"])
@@ -142,14 +137,14 @@ def _checked(given: Json) -> Record:
     """Every word as HMS spells it."""
     component = {
         **given,
-        "ID": _said("xname ID", given["ID"], xnames.verified(given["ID"])),
+        "ID": _said("xname ID", given["ID"], verified(given["ID"])),
         "State": _said("state", given["State"], vocabulary.spelled(vocabulary.STATE, given["State"])),
         "Flag": _said("flag", given["Flag"], vocabulary.spelled(vocabulary.FLAG, given["Flag"] or "OK")),
     }
     for field, called, table in _WORDS:
         if given[field]:
             component[field] = _said(called, given[field], vocabulary.spelled(table, given[field]))
-    component["Type"] = xxnames.kind(component["ID"])
+    component["Type"] = kind(component["ID"])
     fits((component["ID"], 63), (component["SoftwareStatus"], 32), (component["Subtype"], 64))
     return component
 
@@ -198,13 +193,13 @@ def _tell(hsm: Hsm, changes: Sequence[tuple[str, Record]]) -> None:
     alike: dict[tuple[tuple[str, Json], ...], list[str]] = {}
     for xname, change in changes:
         alike.setdefault(tuple(change.items()), []).append(xname)
-    for change, xnames in alike.items():
-        hsm.notify(xnames, dict(change))
+    for fields, xnames in alike.items():
+        hsm.notify(xnames, dict(fields))
 
 
 def _with_defaults(hsm: Hsm, component: Record) -> Record:
     record = {**component, "Enabled": component["Enabled"] is not False}
-    if record["Type"] in xnames.NODES and not (record["Role"] and record["NID"] is not None and record["Class"]):
+    if record["Type"] in NODES and not (record["Role"] and record["NID"] is not None and record["Class"]):
         site = _site_defaults(hsm, record["ID"])
         record = {**record, **{field: site[field] for field in site if record[field] in ("", None)}}
     nid = whole(record["NID"])
@@ -214,7 +209,7 @@ def _with_defaults(hsm: Hsm, component: Record) -> Record:
 def _site_defaults(hsm: Hsm, xname: str) -> Record:
     """From SLS, else from the NodeMaps, else made up from the xname."""
     reply = hsm.world.mesh.ask("sls", "GET", f"/v1/hardware/{xname}")
-    known = reply.json() if reply.status == 200 else {}  # noqa: PLR2004 (HTTP)
+    known = reply.json() if reply.status == 200 else {}
     extra = known.get("ExtraProperties") or {}
     node_map = hsm.node_maps.get(xname, {})
     by_role = extra if extra.get("Role") else node_map

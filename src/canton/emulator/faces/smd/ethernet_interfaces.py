@@ -8,7 +8,7 @@ from canton.emulator.faces.smd.decoding import STRING, maybe, slice_of, struct, 
 from canton.emulator.faces.smd.forms import values
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import answer, created, message, problem
-from canton.emulator.faces.smd.stored import BadTime, storable, time_of
+from canton.emulator.faces.smd.stored import LONGEST_XNAME, BadTime, storable, time_of
 from canton.emulator.faces.smd.vocabulary import TYPE, spelled
 from canton.emulator.faces.smd.xnames import kind, verified
 from canton.emulator.machine.clock import rfc3339
@@ -71,7 +71,7 @@ class Interfaces:
             record = self._record(body, mac)
         except ValueError as wrong:
             return problem(400, str(wrong))
-        if not storable(body) or len(record["ComponentID"]) > 63:
+        if not storable(body["Description"]) or len(record["ComponentID"]) > LONGEST_XNAME:
             return problem(500, "operation 'POST' failed during store.")
         if record["ID"] in self._shelf:
             conflict = "operation would conflict with an existing component ethernet interface that has the same MAC address."
@@ -103,6 +103,8 @@ class Interfaces:
         return self._read(call.args["id"].lower(), lambda record: record)
 
     def delete(self, call: Call) -> Reply:
+        if not storable(call.args["id"]):
+            return problem(500, "DB query failed.")
         if self._shelf.pop(call.args["id"].lower(), None) is None:
             return problem(404, "no such component ethernet interface.")
         return message("deleted 1 entry")
@@ -112,7 +114,7 @@ class Interfaces:
             return problem(400, "Request must have at least one patch field.")
         if body["ComponentID"] is not None and not verified(body["ComponentID"]):
             return problem(400, "bad query param: Argument was not a valid xname ID")
-        if not storable(body):
+        if not storable(body["Description"]):
             return problem(500, "failed to query DB.")
         record = self._shelf.get(call.args["id"])
         if record is None:
@@ -127,7 +129,7 @@ class Interfaces:
         if not body["IPAddress"]:
             return problem(400, "Invalid CompEthInterface IP Address")
         record = self._shelf.get(name)
-        if record is None or not storable(body):
+        if record is None:
             return problem(500, "operation 'POST' failed during store.")
         if any(each["IPAddress"] == body["IPAddress"] for each in record["IPAddresses"]):
             return problem(409, "operation would conflict with an existing IP Address on the same ethernet interface.")
@@ -145,8 +147,6 @@ class Interfaces:
         changed = {"IPAddress": call.args["ipaddr"], "Network": body["Network"]}
         if all(each["IPAddress"] != changed["IPAddress"] for each in addresses):
             return problem(404, "no such IP address in component ethernet interface.")
-        if not storable(body):
-            return problem(500, "failed to query DB.")
         mapped = [_address(changed) if each["IPAddress"] == changed["IPAddress"] else each for each in addresses]
         self._put({**record, "IPAddresses": mapped}, True)
         return answer(_address(changed))

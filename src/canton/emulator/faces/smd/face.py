@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from canton.emulator.faces.smd import (
     component_endpoints,
     component_patches,
@@ -14,6 +12,7 @@ from canton.emulator.faces.smd import (
     groups,
     hardware,
     locks,
+    machine_events,
     memberships,
     nodemaps,
     partitions,
@@ -25,8 +24,7 @@ from canton.emulator.faces.smd import (
     subscriptions,
 )
 from canton.emulator.faces.smd.hsm import open_hsm
-from canton.emulator.faces.smd.problems import problem
-from canton.emulator.wire.call import Call, Reply
+from canton.emulator.faces.smd.mux import Mux, settle
 from canton.emulator.wire.routes import Face
 from canton.emulator.world import World
 
@@ -46,18 +44,16 @@ MODULES = (
     groups,
     partitions,
     memberships,
-    locks,
     reservations,
+    locks,
     powermaps,
 )
+"""In the order in which SMD registers its routes: errors depend on it."""
 
 
 def open_face(world: World) -> Face:
     hsm = open_hsm(world)
     routes = [route for module in MODULES for route in module.routes(hsm)]
-    return Face("smd", [("/apis/smd", "")], routes, wrong_method=_wrong_method)
-
-
-def _wrong_method(_: Call, allowed: Sequence[str]) -> Reply:
-    methods = ",".join(allowed)
-    return problem(405, f"allow {methods}", [("Allow", methods)])
+    mux = Mux(routes)
+    machine_events.listen(hsm)
+    return Face("smd", [("/apis/smd", "")], settle(routes), not_found=mux.not_found, wrong_method=mux.wrong_method)

@@ -8,10 +8,10 @@ from functools import partial
 
 from canton.emulator.faces.smd import forms, vocabulary, xnames
 from canton.emulator.faces.smd.component_table import Record
+from canton.emulator.faces.smd.decoding import STRINGS, struct
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.refusals import DatabaseError, Refusal
 from canton.emulator.wire.call import Call
-from canton.emulator.wire.go_json import STRINGS, struct
 
 Arguments = Mapping[str, Sequence[str] | None]
 """Parameter → its values; None when it was not given."""
@@ -135,7 +135,8 @@ def _spelled(text: str, spelling: Spelling, complaint: str, *, may_be_empty: boo
 
 def _split(texts: Iterable[str]) -> tuple[list[str], list[str]]:
     """Those that are wanted, and those that are not."""
-    some, none = [], []
+    some: list[str] = []
+    none: list[str] = []
     for text in texts:
         (none if text.startswith("!") else some).append(text.lstrip("!"))
     return some, none
@@ -218,12 +219,12 @@ def _member_tests(hsm: Hsm, wanted: Mapping[str, list[str]]) -> Iterable[Test]:
             yield partial(_is_member, members, not nobody)
 
 
-def _is_member(members: set[str], inside: bool, record: Record) -> bool:  # noqa: FBT001 (bound by partial)
+def _is_member(members: set[str], inside: bool, record: Record) -> bool:
     return (record["ID"] in members) is inside
 
 
 def _check_memberships(groups: Sequence[str], partitions: Sequence[str]) -> None:
-    if groups and partitions and len(groups) + len(partitions) > 2:  # noqa: PLR2004 (one of each)
+    if groups and partitions and len(groups) + len(partitions) > 2:
         raise Refusal("group and partition cannot both have more than one value")
     if list(partitions) == ["NULL"] and groups and groups[0] != "NULL":
         raise Refusal("NULL partition and non-NULL group arg not permitted")

@@ -9,4 +9,13 @@ from canton.emulator.wire.call import Json
 
 
 def groups(topology: Topology) -> Mapping[str, Json]:
-    return {}
+    return {
+        owner.label: {
+            "label": owner.label,
+            "description": owner.description,
+            "exclusiveGroup": owner.exclusive,
+            "tags": list(owner.tags),
+            "members": {"ids": list(owner.nodes)},
+        }
+        for owner in topology.owners
+    }

@@ -1,12 +1,251 @@
-"""Not built yet."""
+"""``/Inventory/Hardware`` and ``/Inventory/HardwareByFRU``: what is where."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 
+from canton.emulator.faces.smd import hardware_history, hardware_query
+from canton.emulator.faces.smd.decoding import encode, with_body
+from canton.emulator.faces.smd.forms import values
+from canton.emulator.faces.smd.hardware_records import on_wire, store
+from canton.emulator.faces.smd.hardware_types import (
+    NOT_BY_HAND,
+    POSTED,
+    TYPES,
+    WITHOUT_PART_NUMBER,
+    fru_id,
+    fru_key,
+    place_key,
+    stem,
+)
 from canton.emulator.faces.smd.hsm import Hsm
+from canton.emulator.faces.smd.inventory import Inventory
+from canton.emulator.faces.smd.partition_members import in_partitions, partition_names
+from canton.emulator.faces.smd.problems import answer, message, problem
+from canton.emulator.faces.smd.stored import LONGEST_XNAME, storable
+from canton.emulator.faces.smd.vocabulary import TYPE, spelled
+from canton.emulator.faces.smd.xnames import kind, normal, verified
+from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.routes import Route
+
+BASE = "/hsm/v2/Inventory/Hardware"
+_ORDINAL = re.compile("[0-9]+$")
+_MOST = (1 << 31) - 1
+Test = Callable[[Json], bool]
+
+
+class Hardware:
+    def __init__(self, hsm: Hsm) -> None:
+        self._hsm = hsm
+        self._inventory: Inventory = hsm.inventory
+
+    def read(self, call: Call) -> Reply:
+        if not storable(call.args["xname"]):
+            return problem(500, "failed to query DB.")
+        found = self._inventory.hardware.get(normal(call.args["xname"]))
+        return answer(on_wire(self._inventory, found)) if found else problem(404, "no such xname.")
+
+    def list(self, call: Call) -> Reply:
+        xnames = values(call, "id")
+        if not all(map(verified, xnames)):
+            return problem(400, "Invalid xname")
+        types = values(call, "type")
+        if not all(spelled(TYPE, text) for text in types):
+            return problem(400, "Invalid HMS type")
+        partitions = partition_names(values(call, "partition"))
+        if partitions is None:
+            return problem(400, "Invalid partition")
+        places = self._places([verified(xname) for xname in xnames], {spelled(TYPE, text) for text in types})
+        if partitions:
+            member = in_partitions(self._hsm, partitions)
+            places = [xname for xname in places if member(xname)]
+        return answer(self._fitting(places, _fru_tests(call), values(call, "fruid")))
+
+    def _places(self, xnames: Sequence[str], types: set[str]) -> Iterable[str]:
+        hardware = self._inventory.hardware
+        found: Iterable[str] = (xname for xname in dict.fromkeys(xnames) if xname in hardware) if xnames else hardware
+        return (xname for xname in found if quick_kind(xname) in types) if types else found
+
+    def _fitting(self, xnames: Iterable[str], tests: Sequence[Test], frus: Sequence[str]) -> list[Json]:
+        hardware, found = self._inventory.hardware, []
+        for xname in xnames:
+            location = hardware[xname]
+            if frus and location["PopulatedFRU"] not in frus:
+                continue
+            whole = on_wire(self._inventory, location)
+            if not tests or ("PopulatedFRU" in whole and all(test(whole["PopulatedFRU"]) for test in tests)):
+                found.append(whole)
+        return found
+
+    def create(self, _: Call, body: Json) -> Reply:
+        records = []
+        for posted in body["Hardware"] or ():
+            try:
+                records.append(_posted(posted))
+            except ValueError as wrong:
+                return problem(400, str(wrong))
+        if not all(_fits(*record) for record in records):
+            return problem(500, "operation 'POST' failed during store.")
+        # Of several with one name the first is stored, and all are counted.
+        for location, fru in {record[0]["ID"]: record for record in reversed(records)}.values():
+            store(self._inventory, location, fru, self._hsm.world.clock.now())
+        return message(f"Created {len(records)} entries")
+
+    def delete(self, call: Call) -> Reply:
+        if self._inventory.hardware.pop(normal(call.args["xname"]), None) is None:
+            return problem(404, "no such xname.")
+        return message("deleted 1 entry")
+
+    def delete_all(self, _: Call) -> Reply:
+        count = len(self._inventory.hardware)
+        self._inventory.hardware.clear()
+        return message(f"deleted {count} entries") if count else problem(404, "no entries to delete")
+
+    def read_fru(self, call: Call) -> Reply:
+        found = self._inventory.frus.get(call.args["fruid"])
+        return answer(found) if found else problem(404, "no such FRU ID.")
+
+    def list_frus(self, call: Call) -> Reply:
+        types = values(call, "type")
+        if not all(spelled(TYPE, text) for text in types):
+            return problem(400, "Invalid HMS type")
+        wanted = {spelled(TYPE, text) for text in types}
+        tests, names, frus = _fru_tests(call), values(call, "fruid"), self._inventory.frus
+        chosen = [name for name in dict.fromkeys(names) if name in frus] if names else frus
+        found = (frus[name] for name in chosen if not wanted or _maybe_of(name, wanted))
+        return answer(
+            [fru for fru in found if (not wanted or fru["Type"] in wanted) and all(test(fru) for test in tests)]
+        )
+
+    def delete_fru(self, call: Call) -> Reply:
+        name = call.args["fruid"]
+        if name not in self._inventory.frus:
+            return problem(404, "no such FRU ID.")
+        if any(location["PopulatedFRU"] == name for location in self._inventory.hardware.values()):
+            # The place refers to it, and the database refuses.
+            return problem(500, "failed to query DB.")
+        del self._inventory.frus[name]
+        return message("deleted 1 entry")
+
+    def delete_frus(self, _: Call) -> Reply:
+        count = len(self._inventory.frus)
+        if len(self._inventory.hardware):
+            return problem(500, "DB query failed.")
+        self._inventory.frus.clear()
+        return message(f"deleted {count} entries") if count else problem(404, "no entries to delete")
+
+
+@lru_cache(maxsize=1 << 8)
+def _kind_of_letters(letters: str) -> str:
+    return kind("".join(f"{letter}0" for letter in letters)) or kind("".join(f"{letter}1" for letter in letters))
+
+
+_DIGITS = str.maketrans("", "", "0123456789")
+
+
+def quick_kind(xname: str) -> str:
+    """Of an xname that is one: the letters tell."""
+    return _kind_of_letters(xname.translate(_DIGITS))
+
+
+def _maybe_of(name: str, types: set[str]) -> bool:
+    """Whether a FRU id may be of one of the types: it begins with it, unless it is named after its place."""
+    return name.partition(".")[0] in types or name.startswith("FRUIDfor")
+
+
+def _fru_tests(call: Call) -> list[Test]:
+    tests: list[Test] = []
+    makers = [_like(text) for text in values(call, "manufacturer")]
+    if makers:
+        tests.append(lambda fru: any(maker.fullmatch(_fact(fru, "Manufacturer") or "") for maker in makers))
+    for name, field in (("partnumber", "PartNumber"), ("serialnumber", "SerialNumber")):
+        if wanted := values(call, name):
+            tests.append(_among(field, wanted))
+    return tests
+
+
+def _among(field: str, wanted: Sequence[str]) -> Test:
+    return lambda fru: _fact(fru, field) in wanted
+
+
+def _fact(fru: Json, field: str) -> str | None:
+    found = fru[fru_key(fru["Type"])].get(field)
+    return None if found is None else str(found)
+
+
+def _like(text: str) -> re.Pattern[str]:
+    """SQL's ``ILIKE '%text%'``, in which ``%`` and ``_`` of the text mean what they mean there."""
+    pattern = re.escape(text).replace("%", ".*").replace("_", ".")
+    return re.compile(f".*{pattern}.*", re.IGNORECASE | re.DOTALL)
+
+
+def _posted(posted: Json) -> tuple[Json, Json]:
+    """The place and the FRU of one entry; raises ``ValueError`` in SMD's words."""
+    xname = normal(posted["ID"])
+    type_ = kind(xname)
+    if not type_:
+        raise ValueError("ID is empty or not a valid xname")
+    fru = posted["PopulatedFRU"]
+    if fru is None:
+        raise ValueError("PopulatedFRU must be populated")
+    if type_ not in TYPES or type_ in NOT_BY_HAND:
+        raise ValueError("HMSType value not supported for this operation")
+    place, info = posted[place_key(type_)], fru[fru_key(type_)]
+    if place is None:
+        raise ValueError("Component location info is empty")
+    if info is None:
+        raise ValueError("FRU info is empty")
+    place_kind, fru_kind = TYPES[type_]
+    location = {
+        "ID": xname,
+        "Type": type_,
+        "Ordinal": _ordinal(xname),
+        "Status": "Populated",
+        "HWInventoryByLocationType": f"HWInvByLoc{stem(type_)}",
+        place_key(type_): encode(place, place_kind),
+    }
+    record = {
+        "FRUID": _posted_fru_id(type_, xname, fru["FRUID"], info),
+        "Type": type_,
+        "Subtype": fru["Subtype"],
+        "HWInventoryByFRUType": f"HWInvByFRU{stem(type_)}",
+        fru_key(type_): encode(info, fru_kind),
+    }
+    return location, record
+
+
+def _ordinal(xname: str) -> int:
+    found = _ORDINAL.search(xname)
+    return int(found[0]) if found else 0
+
+
+def _posted_fru_id(type_: str, xname: str, given: str, info: Json) -> str:
+    if stem(type_) == "Outlet":
+        return given or f"FRUIDfor{xname}"
+    part = "" if type_ in WITHOUT_PART_NUMBER else info["PartNumber"]
+    return fru_id(type_, xname, info.get("Manufacturer", info.get("Producer", "")), part, info["SerialNumber"])
+
+
+def _fits(location: Json, fru: Json) -> bool:
+    short = len(location["ID"]) <= LONGEST_XNAME and len(fru["Subtype"]) <= 63 and len(fru["FRUID"]) <= 255
+    return short and location["Ordinal"] <= _MOST and storable(fru["Subtype"], fru["FRUID"])
 
 
 def routes(hsm: Hsm) -> Sequence[Route]:
-    return ()
+    hardware = Hardware(hsm)
+    one, frus = f"{BASE}/{{xname}}", f"{BASE}ByFRU"
+    return (
+        *hardware_history.routes(hsm),
+        *hardware_query.routes(hsm),
+        Route("GET", f"{frus}/{{fruid}}", hardware.read_fru),
+        Route("GET", frus, hardware.list_frus),
+        Route("GET", one, hardware.read),
+        Route("POST", BASE, with_body(POSTED, hardware.create)),
+        Route("GET", BASE, hardware.list),
+        Route("DELETE", f"{frus}/{{fruid}}", hardware.delete_fru),
+        Route("DELETE", frus, hardware.delete_frus),
+        Route("DELETE", one, hardware.delete),
+        Route("DELETE", BASE, hardware.delete_all),
+    )

@@ -67,6 +67,11 @@ class Numbering:
                 for ending in self._fittings(part.model):
                     yield part.xname + ending
 
+    def places(self, part: Part) -> Iterator[str]:
+        if part.xname in self._at:
+            yield part.xname
+            yield from (part.xname + ending for ending in self._fittings(part.model))
+
     def __contains__(self, xname: str) -> bool:
         if xname in self._at:
             return True
@@ -158,6 +163,10 @@ class HardwareSeeds(Mapping[str, Json]):
             place_key(item.kind): encode(place_facts(item.kind, item.ordinal, item.part, item.fru), place),
             "PopulatedFRU": self._numbering.fru_id(item),
         }
+
+    def at(self, part: Part) -> Iterator[str]:
+        """The part's place and those inside it."""
+        return self._numbering.places(part)
 
     def __contains__(self, xname: object) -> bool:
         return isinstance(xname, str) and xname in self._numbering

@@ -13,8 +13,8 @@ from canton.emulator.wire.call import Json
 from canton.emulator.world import World
 
 Notice = Callable[[Sequence[str], Mapping[str, Json]], None]
-"""(xnames, what became of them): exactly one of ``{"State": …, "Flag": …}``, ``{"Enabled": …}``, ``{"SoftwareStatus": …}``,
-``{"Role": …, "SubRole": …}``."""
+"""(xnames, what became of them): one of ``{"State": …, "Flag": …}``, ``{"State": …}``, ``{"Enabled": …}``,
+``{"SoftwareStatus": …}`` and ``{"Role": …, "SubRole": …}``."""
 
 
 @dataclass(slots=True)
@@ -40,9 +40,25 @@ class Hsm:
 
     def remove_component(self, xname: str) -> None:
         """With its places in groups and partitions, and its reservations."""
-        self.components.remove(xname)
-        for remove in self.removals:
-            remove(xname)
+        self._remove([xname])
+
+    def remove_all_components(self) -> int:
+        """How many there were."""
+        gone = list(self.components)
+        self._remove(gone)
+        return len(gone)
+
+    def _remove(self, xnames: Sequence[str]) -> None:
+        gone = frozenset(xnames)
+        for shelf in (self.groups, self.partitions):
+            for name, record in list(shelf.items()):
+                ids = record["members"]["ids"]
+                if not gone.isdisjoint(ids):
+                    shelf[name] = {**record, "members": {"ids": [xname for xname in ids if xname not in gone]}}
+        for xname in xnames:
+            self.components.remove(xname)
+            for remove in self.removals:
+                remove(xname)
 
     def notify(self, xnames: Iterable[str], change: Mapping[str, Json]) -> None:
         """A state change notification, when there is anybody whose state changed."""

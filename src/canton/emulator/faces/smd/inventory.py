@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from canton.emulator.faces.smd import endpoint_seeds, interface_seeds
 from canton.emulator.faces.smd.hardware_seeds import FruSeeds, HardwareSeeds, HistorySeeds, Numbering
+from canton.emulator.machine.parts import Part
 from canton.emulator.machine.shelves import Shelf
+from canton.emulator.wire.call import Json
 from canton.emulator.world import World
 
 
@@ -28,19 +31,32 @@ class Inventory:
     """Ethernet interfaces by MAC without colons, as they stand on the wire."""
     begun: float
     """When the machine was first discovered."""
+    found: HardwareSeeds
+    """What really is where."""
+    found_frus: FruSeeds
+
+    def truth(self, parts: Iterable[Part]) -> Iterator[tuple[Json, Json]]:
+        """The places of these parts and of what is in them, with their FRUs."""
+        for part in parts:
+            for xname in self.found.at(part):
+                location = self.found[xname]
+                yield location, self.found_frus[location["PopulatedFRU"]]
 
 
 def open_inventory(world: World) -> Inventory:
     shelves, machine = world.shelves, world.machine
     begun = float(shelves.open("smd.begun").setdefault("moment", world.clock.now()))
     numbering = Numbering(machine, world.dice)
+    found, found_frus = HardwareSeeds(numbering), FruSeeds(numbering)
     return Inventory(
         shelves.open("smd.redfish_endpoints", endpoint_seeds.RedfishSeeds(world, begun)),
         shelves.open("smd.component_endpoints", endpoint_seeds.ComponentSeeds(world)),
         shelves.open("smd.service_endpoints", endpoint_seeds.ServiceSeeds(world)),
-        shelves.open("smd.hardware", HardwareSeeds(numbering)),
-        shelves.open("smd.frus", FruSeeds(numbering)),
+        shelves.open("smd.hardware", found),
+        shelves.open("smd.frus", found_frus),
         shelves.open("smd.hardware_history", HistorySeeds(numbering, begun)),
         shelves.open("smd.ethernet_interfaces", interface_seeds.InterfaceSeeds(machine, begun)),
         begun,
+        found,
+        found_frus,
     )

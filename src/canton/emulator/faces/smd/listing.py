@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from canton.emulator.faces.smd import forms
+from canton.emulator.faces.smd.decoding import BOOL, struct
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import go_json, written
 from canton.emulator.wire.call import Call, Json, Reply
-from canton.emulator.wire.go_json import BOOL, struct
 
 ONLY: Mapping[str, tuple[str, ...]] = {
     "stateonly": ("ID", "Type", "State", "Flag"),
@@ -39,5 +39,12 @@ def listed(hsm: Hsm, xnames: Sequence[str], only: str = "") -> Reply:
         return written(f'{{"Components":[{hsm.components.texts(xnames)}]}}')
     fields = ONLY[only]
     return written(
-        go_json({"Components": [{name: record[name] for name in fields if name in record} for record in map(hsm.components.__getitem__, xnames)]})
+        go_json(
+            {
+                "Components": [
+                    {name: record[name] for name in fields if name in record}
+                    for record in map(hsm.components.__getitem__, xnames)
+                ]
+            }
+        )
     )

@@ -1,12 +1,195 @@
-"""Not built yet."""
+"""``/Inventory/RedfishEndpoints``: the controllers that discovery reads."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from canton.emulator.faces.smd.decoding import BOOL, STRING, Kind, maybe, slice_of, struct, texts, with_body
+from canton.emulator.faces.smd.discovering import Discovering
+from canton.emulator.faces.smd.emptying import empty_children
+from canton.emulator.faces.smd.endpoint_description import FIELDS, WIDTHS, described, patched, same_fqdn
+from canton.emulator.faces.smd.forms import BadValue, Wanted, values
 from canton.emulator.faces.smd.hsm import Hsm
+from canton.emulator.faces.smd.problems import all_created, answer, message, problem
+from canton.emulator.faces.smd.refusals import DatabaseError, fits
+from canton.emulator.faces.smd.vocabulary import TYPE, spelled
+from canton.emulator.faces.smd.xnames import normal, verified
+from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.routes import Route
+
+BASE = "/hsm/v2/Inventory/RedfishEndpoints"
+_SWITCHES = ("Enabled", "UseSSDP", "MACRequired", "RediscoverOnUpdate")
+RAW_FIELDS: dict[str, Kind] = {name: maybe(BOOL) if name in _SWITCHES else STRING for name in FIELDS}
+RAW = struct("redfish.RawRedfishEP", RAW_FIELDS)
+POSTED = struct(
+    "main.scanableRedfishEndpoint",
+    {**{name: maybe(kind) for name, kind in RAW_FIELDS.items()}, "RedfishEndpoints": maybe(slice_of(RAW))},
+    embedded=dict.fromkeys(RAW_FIELDS, "RawRedfishEP"),
+)
+PATCH = struct(
+    "sm.RedfishEndpointPatch", {name: kind if name in _SWITCHES else maybe(STRING) for name, kind in RAW_FIELDS.items()}
+)
+_NONE_SAID = dict.fromkeys(texts(" ".join(name for name in FIELDS if name not in _SWITCHES)), "") | dict.fromkeys(_SWITCHES)
+_CONFLICT = "operation would conflict with an existing resource that has the same FQDN"
+_FILTERS = (
+    ("id", "ID", verified, "Argument was not a valid xname ID"),
+    ("fqdn", "FQDN", None, ""),
+    ("uuid", "UUID", None, ""),
+    ("type", "Type", lambda text: spelled(TYPE, text), "Argument was not a valid HMS Type"),
+    ("macaddr", "MACAddr", None, ""),
+    ("ipaddress", "IPAddress", None, ""),
+)
+
+
+class RedfishEndpoints:
+    def __init__(self, hsm: Hsm, discovering: Discovering) -> None:
+        self._hsm = hsm
+        self._shelf = hsm.inventory.endpoints
+        self._discovering = discovering
+
+    def list(self, call: Call) -> Reply:
+        tests = []
+        for name, key, check, wrong in _FILTERS:
+            try:
+                tests.append((key, Wanted(values(call, name), check)))
+            except BadValue:
+                return problem(400, f"bad query param: {wrong}")
+        status = Wanted(values(call, "laststatus"))
+        found = [
+            record
+            for record in self._shelf.values()
+            if all(test(record.get(key, "")) for key, test in tests)
+            and status(record["DiscoveryInfo"]["LastDiscoveryStatus"])
+        ]
+        return answer({"RedfishEndpoints": found})
+
+    def query(self, call: Call) -> Reply:
+        if call.args["xname"] not in ("all", "s0"):
+            return problem(400, "not yet implemented")
+        return answer({"RedfishEndpoints": list(self._shelf.values())})
+
+    def read(self, call: Call) -> Reply:
+        found = self._shelf.get(normal(call.args["xname"]))
+        return answer(found) if found else problem(404, "no such xname.")
+
+    def create(self, _: Call, body: Json) -> Reply:
+        one = {name: body[name] for name in RAW_FIELDS}
+        single = any(value is not None for value in one.values())
+        raws = [{name: _NONE_SAID[name] if one[name] is None else one[name] for name in one}] if single else body["RedfishEndpoints"]
+        new = []
+        for place, raw in enumerate(raws or ()):
+            try:
+                new.append(described(raw))
+            except ValueError as wrong:
+                where = "" if single else f" at idx {place}"
+                return problem(400, f"couldn't validate endpoint data{where}: {wrong}")
+        return self._insert(new)
+
+    def _insert(self, new: Sequence[Json]) -> Reply:
+        records = {record["ID"]: record for record in reversed(new)}
+        names = [record["FQDN"] for record in records.values()]
+        try:
+            for record in records.values():
+                fits(*((record.get(name, ""), width) for name, width in WIDTHS))
+        except DatabaseError:
+            return problem(500, "operation 'POST' failed during store. ")
+        taken = any(xname in self._shelf or same_fqdn(self._shelf, record) for xname, record in records.items())
+        if taken or len(set(names)) != len(names):
+            return problem(409, f"{_CONFLICT} or xname ID.")
+        for record in new:
+            self._shelf.setdefault(record["ID"], records[record["ID"]])
+        self._discovering.begin([xname for xname in records if records[xname]["RediscoverOnUpdate"]])
+        return all_created(BASE, [f"{BASE}/{record['ID']}" for record in new])
+
+    def put(self, call: Call, body: Json) -> Reply:
+        xname = normal(call.args["xname"])
+        if body["ID"] and normal(body["ID"]) != xname:
+            return problem(400, "xname in URL and PUT body do not match")
+        raw = {**body, "ID": body["ID"] or xname}
+        try:
+            record = described(raw)
+        except ValueError as wrong:
+            return problem(400, f"couldn't validate endpoint data: {wrong}")
+        old = self._shelf.get(record["ID"])
+        if old is None:
+            return problem(404, f"No such entry: {raw['ID']}")
+        return self._update(old, record, "PUT")
+
+    def change(self, call: Call, body: Json) -> Reply:
+        xname = verified(call.args["xname"])
+        if not xname:
+            return problem(400, "xname in URL is not valid")
+        old = self._shelf.get(xname)
+        if old is None:
+            return problem(404, f"No such entry: {xname}")
+        try:
+            record = patched(old, body)
+        except ValueError:
+            return problem(500, "operation 'PATCH' failed during store")
+        if record is None:
+            self._rediscover(old)
+            return answer(old)
+        return self._update(old, record, "PATCH")
+
+    def _update(self, old: Json, record: Json, method: str) -> Reply:
+        try:
+            fits(*((record.get(name, ""), width) for name, width in WIDTHS))
+        except DatabaseError:
+            return problem(500, f"operation '{method}' failed during store")
+        if same_fqdn(self._shelf, record):
+            return problem(409, _CONFLICT)
+        if not record["Enabled"]:
+            empty_children(self._hsm, [record["ID"]])
+        stored = {**record, "DiscoveryInfo": old["DiscoveryInfo"]}
+        self._shelf[record["ID"]] = stored
+        self._rediscover(stored)
+        return answer(stored)
+
+    def _rediscover(self, record: Json) -> None:
+        if record["RediscoverOnUpdate"]:
+            self._discovering.begin([record["ID"]])
+
+    def delete(self, call: Call) -> Reply:
+        text = call.args["xname"]
+        if not text.isascii() or not text.isalnum():
+            return problem(400, "Argument was not a valid xname ID")
+        xname = normal(text)
+        if not verified(xname):
+            return problem(400, "Argument was not a valid xname ID")
+        if xname not in self._shelf:
+            return problem(404, "no such xname.")
+        self._remove([xname])
+        return message("deleted 1 entry")
+
+    def delete_all(self, _: Call) -> Reply:
+        xnames = list(self._shelf)
+        if not xnames:
+            return problem(404, "no entries to delete")
+        self._remove(xnames)
+        return message(f"deleted {len(xnames)} entries")
+
+    def _remove(self, xnames: Sequence[str]) -> None:
+        """With all that was known through them; the components stay, and are empty."""
+        empty_children(self._hsm, xnames)
+        gone = set(xnames)
+        inventory = self._hsm.inventory
+        for shelf in (inventory.component_endpoints, inventory.service_endpoints):
+            for key in [key for key, record in shelf.items() if record["RedfishEndpointID"] in gone]:
+                del shelf[key]
+        for xname in xnames:
+            del self._shelf[xname]
 
 
 def routes(hsm: Hsm) -> Sequence[Route]:
-    return ()
+    endpoints = RedfishEndpoints(hsm, Discovering(hsm))
+    one = f"{BASE}/{{xname}}"
+    return (
+        Route("GET", one, endpoints.read),
+        Route("GET", BASE, endpoints.list),
+        Route("DELETE", one, endpoints.delete),
+        Route("PUT", one, with_body(RAW, endpoints.put)),
+        Route("PATCH", one, with_body(PATCH, endpoints.change)),
+        Route("POST", BASE, with_body(POSTED, endpoints.create)),
+        Route("DELETE", BASE, endpoints.delete_all),
+        Route("GET", f"{BASE}/Query/{{xname}}", endpoints.query),
+    )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from canton.emulator.faces.smd.problems import problem
-from canton.emulator.wire.call import Reply
+from canton.emulator.faces.smd.decoding import Undecodable
+from canton.emulator.faces.smd.problems import problem, undecodable
+from canton.emulator.wire.call import Call, Reply
+from canton.emulator.wire.routes import Handler
 
 NO_DATABASE = "failed to query DB."
 
@@ -14,6 +16,28 @@ class Refusal(Exception):
 
 class DatabaseError(Exception):
     """PostgreSQL would not take it: the caller learns no more than that."""
+
+
+class Answered(Exception):
+    """There is no more to do than to say this."""
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(detail)
+        self.reply = problem(status, detail)
+
+
+def answering(handler: Handler) -> Handler:
+    """A handler that may leave by ``Answered`` and by ``Undecodable``."""
+
+    def handle(call: Call) -> Reply:
+        try:
+            return handler(call)
+        except Answered as answered:
+            return answered.reply
+        except Undecodable as error:
+            return undecodable(error)
+
+    return handle
 
 
 def refused(error: Refusal | DatabaseError, prefix: str = "", hidden: str = NO_DATABASE) -> Reply:

@@ -1,12 +1,74 @@
-"""Not built yet."""
+"""``/Inventory/ServiceEndpoints``: the Redfish services that endpoints offer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from canton.emulator.faces.smd.forms import BadValue, Wanted, alphanumeric, values
 from canton.emulator.faces.smd.hsm import Hsm
+from canton.emulator.faces.smd.problems import answer, message, problem
+from canton.emulator.faces.smd.xnames import normal, verified
+from canton.emulator.machine.shelves import Shelf
+from canton.emulator.wire.call import Call, Reply
 from canton.emulator.wire.routes import Route
+
+BASE = "/hsm/v2/Inventory/ServiceEndpoints"
+_NONE = "no such service under redfish endpoint."
+_BAD_XNAME, _BAD_TYPE = "Argument was not a valid xname ID", "Argument was not a valid HMS Type"
+
+
+class ServiceEndpoints:
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+
+    def list(self, call: Call) -> Reply:
+        return self._select(values(call, "redfish_ep"), values(call, "service"))
+
+    def of_service(self, call: Call) -> Reply:
+        return self._select(values(call, "redfish_ep"), [call.args["service"]])
+
+    def _select(self, xnames: Sequence[str], services: Sequence[str]) -> Reply:
+        try:
+            endpoint = Wanted(xnames, verified)
+        except BadValue:
+            return problem(400, _BAD_XNAME)
+        try:
+            service = Wanted(services, alphanumeric)
+        except BadValue:
+            return problem(400, _BAD_TYPE)
+        found = [
+            record
+            for record in self._shelf.values()
+            if endpoint(record["RedfishEndpointID"]) and service(record["RedfishType"])
+        ]
+        return answer({"ServiceEndpoints": found})
+
+    def read(self, call: Call) -> Reply:
+        if not verified(call.args["xname"]):
+            return problem(400, _BAD_XNAME)
+        if not alphanumeric(call.args["service"]):
+            return problem(400, _BAD_TYPE)
+        found = self._shelf.get(f"{call.args['service']} {normal(call.args['xname'])}")
+        return answer(found) if found else problem(404, _NONE)
+
+    def delete(self, call: Call) -> Reply:
+        if self._shelf.pop(f"{call.args['service']} {normal(call.args['xname'])}", None) is None:
+            return problem(404, _NONE)
+        return message("deleted 1 entry")
+
+    def delete_all(self, _: Call) -> Reply:
+        count = len(self._shelf)
+        self._shelf.clear()
+        return message(f"deleted {count} entries") if count else problem(404, "no entries to delete")
 
 
 def routes(hsm: Hsm) -> Sequence[Route]:
-    return ()
+    endpoints = ServiceEndpoints(hsm.inventory.service_endpoints)
+    one = f"{BASE}/{{service}}/RedfishEndpoints/{{xname}}"
+    return (
+        Route("GET", one, endpoints.read),
+        Route("DELETE", one, endpoints.delete),
+        Route("GET", f"{BASE}/{{service}}", endpoints.of_service),
+        Route("GET", BASE, endpoints.list),
+        Route("DELETE", BASE, endpoints.delete_all),
+    )

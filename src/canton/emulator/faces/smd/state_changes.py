@@ -1,7 +1,7 @@
 """Changes of single fields, one component or many: whoever asks, by PATCH or by a Redfish event.
 
-Each answers with the components that SMD tells its subscribers about. For one component that is the component, whether or
-not its field had the value already; for several it is those whose field had not. (hmsds-postgres.go, state-change.go)
+Each answers with the components that SMD tells its subscribers about. For one component that is the component, whether
+or not its field had the value already; for several it is those whose field had not. (hmsds-postgres.go)
 """
 
 from __future__ import annotations
@@ -85,9 +85,7 @@ def set_nid(hsm: Hsm, xname: str, nid: int) -> None:
     _set(hsm, [xname], {"NID": nid})
 
 
-def _set_and_tell(
-    hsm: Hsm, xnames: Sequence[str], fields: Mapping[str, Json], *, several: bool = False
-) -> list[str]:
+def _set_and_tell(hsm: Hsm, xnames: Sequence[str], fields: Mapping[str, Json], *, several: bool = False) -> list[str]:
     changed = _set(hsm, xnames, fields, several=several)
     hsm.notify(changed, fields)
     return changed

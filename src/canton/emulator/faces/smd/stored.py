@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from canton.emulator.wire.call import Json
-
 _RFC3339 = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)")
+
+
+LONGEST_XNAME = 63
 
 
 class BadTime(ValueError):
@@ -15,15 +16,9 @@ class BadTime(ValueError):
         super().__init__("Argument was not in a valid RFC3339 time format")
 
 
-def storable(value: Json) -> bool:
-    """PostgreSQL has no NUL in texts."""
-    if isinstance(value, str):
-        return "\0" not in value
-    if isinstance(value, dict):
-        return all(storable(each) for each in value.values())
-    if isinstance(value, list):
-        return all(map(storable, value))
-    return True
+def storable(*texts: str | None) -> bool:
+    """PostgreSQL has no NUL in texts; in JSON it has."""
+    return not any(text and "\0" in text for text in texts)
 
 
 def time_of(text: str) -> float:

@@ -1,0 +1,65 @@
+"""All of CAPMC, on its paths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from canton.emulator.faces.capmc.answers import Refusal, error
+from canton.emulator.faces.capmc.hsm import Hsm
+from canton.emulator.faces.capmc.power_cap import PowerCap
+from canton.emulator.faces.capmc.xname_control import OFF, ON, RESTART, XnameControl
+from canton.emulator.faces.capmc.xname_status import XnameStatus
+from canton.emulator.wire.call import Call, Reply, json_reply
+from canton.emulator.wire.routes import Face, Handler, Route
+from canton.emulator.world import World
+
+BASE = "/capmc/v1"
+
+
+def open_face(world: World) -> Face:
+    hsm = Hsm(world.mesh)
+    control = XnameControl(world, hsm)
+    caps = PowerCap(world.machine, hsm)
+    posts = {
+        "xname_on": control.handler(ON),
+        "xname_off": control.handler(OFF),
+        "xname_reinit": control.handler(RESTART),
+        "get_xname_status": XnameStatus(world.mesh, hsm).answer,
+        "get_power_cap": caps.read_caps,
+        "set_power_cap": caps.set_caps,
+        "get_power_cap_capabilities": caps.capabilities,
+    }
+    gets: dict[str, Handler] = {
+        "health": lambda _: _health(world, hsm),
+        "liveness": lambda _: Reply(204),
+        "readiness": lambda _: Reply(204),
+    }
+    routes = [Route("POST", f"{BASE}/{name}", _answering(handler)) for name, handler in posts.items()]
+    routes += [Route("GET", f"{BASE}/{name}", handler) for name, handler in gets.items()]
+    return Face("capmc", [("/apis/capmc", "")], routes, wrong_method=_wrong_method)
+
+
+def _answering(handler: Handler) -> Handler:
+    def answer(call: Call) -> Reply:
+        try:
+            return handler(call)
+        except Refusal as refusal:
+            return error(refusal.status, str(refusal))
+
+    return answer
+
+
+def _health(world: World, hsm: Hsm) -> Reply:
+    connection = hsm.ready()
+    credentials = sum(1 for part in world.machine.parts() if part.controller)
+    told = {
+        "readiness": "Ready" if connection == "HSM Ready" else "Service Degraded",
+        "vault": f"Vault connection established with {credentials} credentials loaded",
+        "hsm": connection,
+    }
+    # The status goes out before the type is set, so that Go guesses the type.
+    return json_reply(told, media="text/plain; charset=utf-8")
+
+
+def _wrong_method(call: Call, allowed: Sequence[str]) -> Reply:
+    return error(405, f"({call.method}) Not Allowed", (("Allow", ", ".join(allowed)),))

@@ -1,0 +1,191 @@
+"""``get_power_cap``, ``set_power_cap`` and ``get_power_cap_capabilities``: by NID, straight to the controllers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from canton.emulator.faces.capmc.answers import INVALID, NothingSaid, Refusal, go_list, read
+from canton.emulator.faces.capmc.hsm import Hsm
+from canton.emulator.machine.caps import CONTROL
+from canton.emulator.machine.machine import Machine
+from canton.emulator.machine.parts import NodeModel
+from canton.emulator.machine.power import Unreachable
+from canton.emulator.wire.call import Call, Json, Reply, json_reply
+from canton.emulator.wire.go_json import INT, STRING, Undecodable, maybe, slice_of, struct
+
+_NIDS = struct("capmc.NidlistRequest", {"nids": slice_of(INT)})
+_CONTROL = struct("capmc.PowerCapControl", {"name": STRING, "val": maybe(INT)})
+_NID = struct("capmc.PowerCapNid", {"nid": INT, "controls": slice_of(_CONTROL), "e": INT, "err_msg": STRING})
+_SET = struct("capmc.SetPowerCapRequest", {"nids": slice_of(_NID)})
+BAD_EXCHANGE = 52
+
+
+class PowerCap:
+    def __init__(self, machine: Machine, hsm: Hsm) -> None:
+        self._machine = machine
+        self._hsm = hsm
+
+    def read_caps(self, call: Call) -> Reply:
+        nids = list(dict.fromkeys(nid for nid in _read(call.body, _NIDS)["nids"] or () if nid >= 0))
+        query = [("role", "Compute"), ("state", "Ready"), ("enabled", "true"), ("type", "node")]
+        found = self._nodes(nids, query)
+        errors = _undefined(nids, found)
+        if nids:
+            errors += [
+                _wrong(nid, "Invalid state, NID is not 'ready'") for nid, node in found.items() if not _ready(node)
+            ]
+        if errors:
+            return json_reply({"e": INVALID, "err_msg": "Invalid argument", "nids": errors})
+        told = [self._cap(nid, node["ID"]) for nid, node in found.items()]
+        return json_reply(_exchanged(told, any("e" in each for each in told)))
+
+    def _cap(self, nid: int, node: str) -> Json:
+        if self._machine.caps.range(node) is None:
+            return {"nid": nid, "e": 66, "err_msg": "No Redfish Power data for NID"}
+        try:
+            return {"nid": nid, "controls": [{"name": CONTROL, "val": self._machine.caps.read(node)}]}
+        except Unreachable:
+            return {"nid": nid, "e": -1, "err_msg": "Error getting power cap from NID"}
+
+    def set_caps(self, call: Call) -> Reply:
+        asked = _read(call.body, _SET)["nids"]
+        if not asked:
+            raise Refusal(400, "no NIDs")
+        wanted: dict[int, Json] = {}
+        errors: list[Json] = []
+        for each in asked:
+            if each["nid"] in wanted:
+                errors.append(_wrong(each["nid"], "Duplicate NID"))
+            wanted.setdefault(each["nid"], each["controls"] or [])
+        found = self._nodes(list(wanted), [])
+        errors += _undefined(wanted, found)
+        orders: dict[int, tuple[str, int]] = {}
+        for nid, node in found.items():
+            trouble = self._trouble(node, wanted[nid])
+            if trouble:
+                errors.append(_wrong(nid, trouble))
+            else:
+                orders[nid] = (node["ID"], next(each["val"] or 0 for each in wanted[nid] if each["name"] == CONTROL))
+        if not orders:
+            return json_reply({"e": INVALID, "err_msg": "No supported power capping controls", "nids": errors or None})
+        if errors:
+            return json_reply({"e": INVALID, "err_msg": "Invalid Argument", "nids": errors})
+        failed = [each for nid, order in orders.items() for each in self._order(nid, *order)]
+        return json_reply(_exchanged(failed, bool(failed)))
+
+    def _order(self, nid: int, node: str, watts: int) -> Iterable[Json]:
+        try:
+            self._machine.caps.write(node, watts, "capmc set_power_cap")
+        except Unreachable:
+            yield {"nid": nid, "e": -1, "err_msg": "Error setting power cap for NID"}
+
+    def _trouble(self, node: Json, controls: Sequence[Json]) -> str:
+        if not _ready(node):
+            return "Invalid state, NID is not 'ready'"
+        if node.get("Role") != "Compute":
+            return "Invalid type, not a compute node"
+        if not controls:
+            return "Invalid command, 'control' is not an object"
+        limits = self._machine.caps.range(node["ID"])
+        known = [each["val"] or 0 for each in controls if each["name"] == CONTROL and limits]
+        if len(known) > 1:
+            return f"Duplicate control specified: {CONTROL}"
+        return _range_trouble(known[0], limits) if known and limits else "No NID supported controls specified"
+
+    def capabilities(self, call: Call) -> Reply:
+        try:
+            nids = read(call.body, _NIDS)["nids"] or []
+        except NothingSaid:
+            raise Refusal(400, "Bad Request: JSON: EOF") from None
+        except Undecodable as error:
+            raise Refusal(400, f"Bad Request: JSON: {error}") from error
+        nids = list(dict.fromkeys(nids))
+        negative = [nid for nid in nids if nid < 0]
+        if negative:
+            raise Refusal(400, f"invalid nids: {go_list(negative)}")
+        found = self._nodes(nids, [("type", "node")])
+        errors = _undefined(nids, found)
+        if errors:
+            return json_reply({"e": INVALID, "err_msg": "Invalid argument", "nids": errors})
+        groups = self._groups(found)
+        return json_reply({"e": 0, "err_msg": ""} | ({"groups": groups} if groups else {}))
+
+    def _groups(self, found: dict[int, Json]) -> list[Json]:
+        """One for each kind of node; those that HSM knows and the machine has not are in none."""
+        by_model: dict[str, tuple[NodeModel, list[int]]] = {}
+        for nid, node in found.items():
+            part = self._machine.part(node["ID"])
+            if part is not None and part.model is not None:
+                by_model.setdefault(part.model.name, (part.model, []))[1].append(nid)
+        return [_group(model, nids) for model, nids in by_model.values()]
+
+    def _nodes(self, nids: Sequence[int], otherwise: Sequence[tuple[str, str]]) -> dict[int, Json]:
+        query = [("nid", str(nid)) for nid in nids] or list(otherwise)
+        return {int(each["NID"]): each for each in self._hsm.components(query) if "NID" in each}
+
+
+def _read(body: bytes, kind: Any) -> Json:
+    try:
+        return read(body, kind)
+    except NothingSaid:
+        raise Refusal(400, "no request") from None
+    except Undecodable as error:
+        raise Refusal(400, str(error)) from error
+
+
+def _ready(node: Json) -> bool:
+    return bool(node.get("Enabled", True)) and node.get("State") == "Ready"
+
+
+def _wrong(nid: int, message: str) -> Json:
+    return {"nid": nid, "e": INVALID, "err_msg": message}
+
+
+def _undefined(nids: Iterable[int], found: dict[int, Json]) -> list[Json]:
+    return [_wrong(nid, "Undefined NID") for nid in nids if nid not in found]
+
+
+def _range_trouble(watts: int, limits: tuple[int, int]) -> str:
+    """0 takes the cap away."""
+    low, high = limits
+    if watts and watts < low:
+        return f"Control ({CONTROL}) value ({watts}) is less than minimum ({low})"
+    return f"Control ({CONTROL}) value ({watts}) is greater than maximum ({high})" if watts > high else ""
+
+
+def _exchanged(nids: list[Json], failed: bool) -> Json:
+    """An empty list is null, as Go prints it."""
+    said = {"e": BAD_EXCHANGE, "err_msg": "Invalid exchange"} if failed else {"e": 0, "err_msg": ""}
+    return said | {"nids": nids or None}
+
+
+def _group(model: NodeModel, nids: list[int]) -> Json:
+    low, high = model.power_limits
+    controls = [{"name": CONTROL, "desc": CONTROL, "max": high, "min": low}] if high else None
+    name = _moniker(model)
+    return {
+        "name": name,
+        "desc": name,
+        "host_limit_max": high,
+        "host_limit_min": low,
+        "static": 0,
+        "supply": high,
+        "powerup": 0,
+        "nids": nids,
+        "controls": controls,
+    }
+
+
+def _moniker(model: NodeModel) -> str:
+    """Processor, cores, memory and accelerator in one word, as Cascade named its kinds of node."""
+    by_kind = {fitting.fru.kind: fitting for fitting in model.fittings}
+    processor, memory = by_kind.get("Processor"), by_kind.get("Memory")
+    name = "3_"
+    if processor:
+        name += f"{processor.fru.manufacturer.replace(' ', '')}_{processor.fru.facts.get('TotalCores', 0)}c_"
+    if memory:
+        size = int(str(memory.fru.facts.get("CapacityMiB", 0))) * memory.count // 1024
+        name += f"{size}GiB_{memory.fru.facts.get('OperatingSpeedMhz', 0)}MHz_"
+    accelerator = by_kind.get("NodeAccel")
+    return name + (accelerator.fru.model.replace(" ", "") if accelerator else "NoAccel")

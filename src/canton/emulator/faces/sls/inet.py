@@ -1,0 +1,63 @@
+"""Addresses as PostgreSQL's ``inet`` reads and writes them, and as Go's ``net.ParseCIDR`` checks them before."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+
+Interface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
+
+_BITS = re.compile("[0-9]{1,9}")
+_SHORT_V4 = re.compile("[0-9]{1,9}(?:[.][0-9]{1,9}){0,3}")
+
+
+def is_cidr(text: str) -> bool:
+    address, _, bits = text.partition("/")
+    return "%" not in address and bool(_BITS.fullmatch(bits)) and _interface(address, int(bits)) is not None
+
+
+def stored(cidr: str) -> str:
+    """As it comes back: in small letters, and a single host without its mask."""
+    address, _, bits = cidr.partition("/")
+    return _written(_interface(address, int(bits)))
+
+
+def read(text: str) -> Interface | None:
+    """What is searched for: an address, or a net, the last octets of which may be left out."""
+    address, slash, bits = text.partition("/")
+    if "%" in address or (slash and not _BITS.fullmatch(bits)):
+        return None
+    if _SHORT_V4.fullmatch(address):
+        octets = [str(int(octet)) for octet in address.split(".")]
+        if len(octets) < 4 and not slash:
+            return None
+        address = ".".join([*octets, "0", "0", "0"][:4])
+    return _interface(address, int(bits) if slash else (128 if ":" in address else 32))
+
+
+def contains(cidr: str, wanted: Interface) -> bool:
+    net = ipaddress.ip_interface(cidr).network
+    return net.version == wanted.version and wanted.network.subnet_of(net)  # type: ignore[arg-type]
+
+
+def _interface(address: str, bits: int) -> Interface | None:
+    try:
+        return ipaddress.ip_interface(f"{ipaddress.ip_address(address)}/{bits}")
+    except ValueError:
+        return None
+
+
+def _written(interface: Interface | None) -> str:
+    if interface is None:
+        raise ValueError("was checked before")
+    bits, most = interface.network.prefixlen, interface.max_prefixlen
+    mask = "" if bits == most else f"/{bits}"
+    return f"{_address(interface)}{mask}"
+
+
+def _address(interface: Interface) -> str:
+    number = int(interface.ip)
+    if interface.version == 6 and number >> 32 in (0, 0xFFFF) and number >> 16 not in (0, 0xFFFF_0000):
+        prefix = "::ffff:" if number >> 32 else "::"
+        return f"{prefix}{ipaddress.IPv4Address(number & 0xFFFF_FFFF)}"
+    return str(interface.ip)

@@ -1,0 +1,113 @@
+"""``/dumpstate`` and ``/loadstate``."""
+
+from __future__ import annotations
+
+from email.parser import BytesParser
+from email.policy import HTTP
+
+from canton.emulator.faces.sls.answers import body, problem
+from canton.emulator.faces.sls.hardware_table import HardwareTable, Refused
+from canton.emulator.faces.sls.names import CLASSES, COMPTYPES, NOT_HARDWARE, hms_type
+from canton.emulator.faces.sls.networks import NETWORK, NetworkTable, Unstorable, invalid
+from canton.emulator.wire.call import Call, Json, Reply
+from canton.emulator.wire.go_struct import Anything, Many, Record, Table, Text, Whole, unmarshal
+from canton.emulator.wire.hms_base import normalised
+
+_HARDWARE = Record(
+    "sls_common.GenericHardware",
+    {
+        "Parent": Text(),
+        "Children": Many(Text()),
+        "Xname": Text(),
+        "Type": Text(),
+        "Class": Text(),
+        "TypeString": Text(),
+        "LastUpdated": Whole(),
+        "LastUpdatedTime": Text(),
+        "ExtraProperties": Anything(),
+        "VaultData": Anything(),
+    },
+)
+_STATE = Record("sls_common.SLSState", {"Hardware": Table(_HARDWARE), "Networks": Table(NETWORK)})
+
+
+class State:
+    def __init__(self, hardware: HardwareTable, networks: NetworkTable) -> None:
+        self._hardware, self._networks = hardware, networks
+
+    def dump(self, _: Call) -> Reply:
+        return body(
+            {
+                "Hardware": {xname: self._hardware.shown(xname) for xname in self._hardware},
+                "Networks": {name: self._networks.shown(name) for name in self._networks.names()},
+            }
+        )
+
+    def no_dump(self, call: Call) -> Reply:
+        return problem(call, 405, "POST for dumpstate is not supported. Use GET instead.")
+
+    def load(self, call: Call) -> Reply:
+        dump = uploaded(call, "sls_dump")
+        if dump is None:
+            return problem(call, 400, "Unable to parse SLS dump form file")
+        state, mistake = unmarshal(dump, _STATE)
+        if mistake:
+            return problem(call, 400, "Unable to unmarshal config file")
+        hardware = list((state["Hardware"] or {}).values())
+        networks = list((state["Networks"] or {}).values())
+        if wrong := _wrong(hardware, networks):
+            return problem(call, 400, wrong)
+        return self._replace(call, hardware, networks)
+
+    def _replace(self, call: Call, hardware: list[Json], networks: list[Json]) -> Reply:
+        """Two transactions: the second may fail where the first went through."""
+        rows = [(normalised(each["Xname"]), each["Class"], each["ExtraProperties"]) for each in hardware]
+        try:
+            self._hardware.replace(rows)
+        except Refused:
+            return problem(call, 500, "Failed to replace hardware")
+        try:
+            self._networks.replace(networks)
+        except Unstorable:
+            return problem(call, 500, "Failed to replace networks")
+        return Reply(204)
+
+
+def _wrong(hardware: list[Json], networks: list[Json]) -> str:
+    for each in hardware:
+        if wrong := _wrong_hardware(normalised(each["Xname"]), each["Class"]):
+            return wrong
+    for each in networks:
+        if wrong := invalid(each):
+            return f"Invalid network data for {each['Name']}. {wrong}"
+    return ""
+
+
+def _wrong_hardware(xname: str, hardware_class: str) -> str:
+    kind = hms_type(xname)
+    if kind is None:
+        return f"Invalid xname: {xname}"
+    if not hardware_class:
+        return f"Missing Class field for {xname}"
+    why = ""
+    if kind in NOT_HARDWARE:
+        why = "xname type is invalid"
+    elif kind not in COMPTYPES:
+        why = f"{xname}: Type field (INVALID) does not match type of Xname field ({kind})"
+    elif hardware_class not in CLASSES:
+        why = f"{xname}: Class value {hardware_class} is invalid"
+    return f"Invalid hardware data for {xname}. {why}" if why else ""
+
+
+def uploaded(call: Call, name: str) -> bytes | None:
+    """The file of a multipart form; a plain field of that name is none."""
+    kind = call.headers.get("content-type", "")
+    if not kind.lower().startswith("multipart/form-data"):
+        return None
+    head = f"Content-Type: {kind}\r\n\r\n".encode("latin-1", "replace")
+    form = BytesParser(policy=HTTP).parsebytes(head + call.body)
+    for part in form.iter_parts() if form.is_multipart() else ():
+        if part.get_param("name", header="content-disposition") == name and part.get_filename():
+            payload = part.get_payload(decode=True)
+            return payload if isinstance(payload, bytes) else None
+    return None

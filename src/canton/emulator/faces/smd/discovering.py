@@ -1,0 +1,102 @@
+"""Discovery: reading a controller over Redfish, which takes a while, and storing what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from canton.emulator.faces.smd import interface_seeds, redfish_view
+from canton.emulator.faces.smd.discovered_components import discovered_component
+from canton.emulator.faces.smd.hardware_records import store
+from canton.emulator.faces.smd.hsm import Hsm
+from canton.emulator.machine.clock import rfc3339
+from canton.emulator.machine.parts import Part
+from canton.emulator.wire.call import Json
+
+STARTED, OK, UNREACHABLE = "DiscoveryStarted", "DiscoverOK", "HTTPsGetFailed"
+SPAN = (3.0, 12.0)
+"""How long a controller takes to answer all that it is asked, in seconds."""
+TIMEOUT = 20.0
+"""After which SMD gives up on one that does not answer: an HTTP timeout, tried again. (pkg/redfish rfclient.go)"""
+KIND = "smd.discovered"
+
+
+class Discovering:
+    def __init__(self, hsm: Hsm) -> None:
+        self._hsm = hsm
+        self._endpoints = hsm.inventory.endpoints
+
+    def begin(self, xnames: Iterable[str], *, force: bool = False) -> None:
+        """Of those that are enabled and, unless forced, not being read already."""
+        world = self._hsm.world
+        for xname in xnames:
+            endpoint = self._endpoints[xname]
+            busy = endpoint["DiscoveryInfo"]["LastDiscoveryStatus"] == STARTED
+            if not endpoint["Enabled"] or (busy and not force):
+                continue
+            self._mark(endpoint, STARTED)
+            there = world.machine.power.reachable(xname)
+            span = world.dice.between(*SPAN, "discovery", xname, world.clock.now()) if there else TIMEOUT
+            world.agenda.after(span, KIND, xname)
+
+    def _mark(self, endpoint: Json, status: str) -> None:
+        info = {
+            **endpoint["DiscoveryInfo"],
+            "LastDiscoveryAttempt": redfish_view.attempt_at(self._hsm.world.clock.now()),
+            "LastDiscoveryStatus": status,
+        }
+        order = ("LastDiscoveryAttempt", "LastDiscoveryStatus", "RedfishVersion")
+        ordered = {name: info[name] for name in order if name in info}
+        self._endpoints[endpoint["ID"]] = {**endpoint, "DiscoveryInfo": ordered}
+
+    def finish(self, xname: str) -> None:
+        """The controller has told everything, or nothing."""
+        endpoint = self._endpoints.get(xname)
+        if endpoint is None or endpoint["DiscoveryInfo"]["LastDiscoveryStatus"] != STARTED:
+            return
+        if not self._hsm.world.machine.power.reachable(xname):
+            self._mark(endpoint, UNREACHABLE)
+            return
+        self._endpoints[xname] = redfish_view.discovered(self._hsm.world, endpoint, self._hsm.world.clock.now())
+        self._learn(endpoint)
+
+    def _learn(self, endpoint: Json) -> None:
+        machine = self._hsm.world.machine
+        parts = [part for part in machine.parts() if part.controller == endpoint["ID"] and redfish_view.speaks_for(part)]
+        fresh = [part for part in parts if not self._hsm.world.faults.present("stale-inventory", part.xname)]
+        inventory = self._hsm.inventory
+        for part in fresh:
+            inventory.component_endpoints[part.xname] = redfish_view.component_endpoint(
+                self._hsm.world, part, endpoint["FQDN"]
+            )
+        for service in redfish_view.SERVICES:
+            inventory.service_endpoints[f"{service} {endpoint['ID']}"] = redfish_view.service_endpoint(
+                self._hsm.world, service, endpoint["ID"], endpoint["FQDN"]
+            )
+        self._learn_hardware(fresh)
+        self._learn_interfaces(fresh)
+        self._learn_components(fresh)
+
+    def _learn_hardware(self, parts: Sequence[Part]) -> None:
+        inventory, now = self._hsm.inventory, self._hsm.world.clock.now()
+        for location, fru in inventory.truth(parts):
+            store(inventory, location, fru, now)
+
+    def _learn_interfaces(self, parts: Sequence[Part]) -> None:
+        """New ones with their addresses yet unknown; of old ones only whose they are."""
+        interfaces, world = self._hsm.inventory.interfaces, self._hsm.world
+        for part in parts:
+            for nic in world.machine.nics(part.xname):
+                new = interface_seeds.interface(nic, part.type, rfc3339(world.clock.now()))
+                old = interfaces.get(new["ID"], {**new, "IPAddresses": new["IPAddresses"] if part.type != "Node" else []})
+                interfaces[new["ID"]] = {**old, "ComponentID": new["ComponentID"], "Type": new["Type"]}
+
+    def _learn_components(self, parts: Sequence[Part]) -> None:
+        changed: dict[str, list[str]] = {}
+        for part in parts:
+            old = self._hsm.components.get(part.xname)
+            new = discovered_component(self._hsm, part, old)
+            if old is None or (old["State"], old["Flag"]) != (new["State"], new["Flag"]):
+                changed.setdefault(new["State"], []).append(part.xname)
+            self._hsm.put_component(new)
+        for state, xnames in changed.items():
+            self._hsm.notify(xnames, {"State": state})

@@ -1,0 +1,36 @@
+"""HTTP to several services, one connection each."""
+
+from __future__ import annotations
+
+import http.client
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from differential.answers import Answer
+
+TIMEOUT = 30.0
+
+
+class Wire:
+    def __init__(self, addresses: Mapping[str, str]) -> None:
+        self._connections = {
+            service: http.client.HTTPConnection(urlsplit(address).netloc, timeout=TIMEOUT)
+            for service, address in addresses.items()
+        }
+
+    def close(self) -> None:
+        for connection in self._connections.values():
+            connection.close()
+
+    def ask(self, service: str, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Answer:
+        connection = self._connections[service]
+        described = {"Content-Type": "application/json", **headers} if body is not None else dict(headers)
+        try:
+            connection.request(method, path, body, described)
+            reply = connection.getresponse()
+            content = reply.read()
+        except ConnectionError:
+            # What Go's server does when a handler panics.
+            connection.close()
+            return Answer(0, {}, b"the connection was closed without an answer")
+        return Answer(reply.status, {name.lower(): value for name, value in reply.getheaders()}, content)

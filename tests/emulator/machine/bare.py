@@ -1,0 +1,64 @@
+"""The ground truth alone: a machine without services, its clock standing still."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from canton.emulator.machine.agenda import Agenda
+from canton.emulator.machine.clock import Clock
+from canton.emulator.machine.dice import Dice
+from canton.emulator.machine.faults import Fault, Faults
+from canton.emulator.machine.machine import Machine
+from canton.emulator.machine.means import Event, Means
+from canton.emulator.machine.parts import Topology
+from canton.emulator.machine.shelves import Shelves
+from canton.emulator.machine.state_file import StateFile
+from canton.emulator.machine.truth_log import TruthLog
+
+MOMENT = 1_800_000_000.0
+SCRIPT = "#!ipxe\nkernel --name kernel http://rgw/kernel root=live console=ttyS0\ninitrd http://rgw/initrd\nboot\n"
+EVERYTHING = 1_000_000
+
+
+class Bare:
+    def __init__(self, path: Path, topology: Topology, seed: int = 1) -> None:
+        self.path = path
+        self.kept = StateFile(path)
+        self.shelves = Shelves(self.kept.rows())
+        self._now = self.shelves.open("clock")
+        self.clock = Clock(self._now.get("now", MOMENT), 0.0, lambda: 0.0)
+        self.log = TruthLog(self.clock, self.kept)
+        self.agenda = Agenda(self.shelves, self.clock)
+        dice = Dice(seed)
+        self.faults = Faults(self.shelves, dice, self.log)
+        self.machine = Machine(topology, Means(self.clock, self.agenda, self.shelves, dice, self.faults, self.log))
+        self.power, self.boot = self.machine.power, self.machine.boot
+        self.boot.boot_script = lambda _: SCRIPT
+        self.events: list[Event] = []
+        self.machine.watch(self.events.append)
+
+    def order(self, xname: str, action: str) -> None:
+        self.power.reset(xname, action, "test")
+
+    def step(self, seconds: float) -> None:
+        goal = self.clock.reach() + seconds
+        while self.agenda.run(goal, 100) == 100:
+            pass
+        self.clock.leap(goal)
+
+    def fault(self, kind: str, targets: str, **more: Any) -> Fault:
+        return self.faults.set(Fault(self.faults.new_id(), kind, targets, **more))
+
+    def told(self, kind: str, xname: str) -> list[str]:
+        return [event.value for event in self.events if (event.kind, event.xname) == (kind, xname)]
+
+    def lines(self) -> list[dict[str, Any]]:
+        return self.log.after(0, EVERYTHING)
+
+    def keep(self) -> None:
+        self._now["now"] = self.clock.reach()
+        self.kept.write(self.shelves.take_changes(), self.log.take_unwritten())
+
+    def close(self) -> None:
+        self.kept.close()
