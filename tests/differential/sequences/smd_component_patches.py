@@ -12,6 +12,7 @@ BODIES: tuple[object, ...] = (
     {"State": "On"},
     {"State": "Broken"},
     {"State": "On", "Flag": "Red"},
+    {"State": "Off", "Flag": "Red"},
     {"State": "On", "Flag": "warn"},
     {"State": "ready", "Flag": "OK", "Force": True},
     {"State": "Empty"},

@@ -316,7 +316,7 @@ def test_a_blade_goes_off_after_its_nodes_and_comes_on_before_them(pcs: Pcs) -> 
     pcs.site.step(30.0)
     assert pcs.status(UP)["managementState"] == "unavailable"
     transition = pcs.start("on", UP, BLADE)
-    pcs.site.step(60.0)
+    pcs.site.step(50.0)
     assert pcs.task(transition, BLADE)["taskStatus"] == "succeeded"
     assert pcs.task(transition, UP)["taskStatusDescription"] == "Waiting for controller to be ready"
     pcs.finish(transition)

@@ -122,9 +122,7 @@ class Actions:
 
 
 # In this order the counts stand, another than that of the lists.
-_COUNTED = ("initial", "configured", "blocked", "needsVerified", "verifying", "inProgress") + tuple(
-    state for state in OPERATION_STATES[6:]
-)
+_COUNTED = ("initial", "configured", "blocked", "needsVerified", "verifying", "inProgress", *OPERATION_STATES[6:])
 
 
 def accepted(action: str, command: Json) -> Reply:

@@ -74,6 +74,9 @@ class Launching:
         self._records.put_operation(after(OPERATION, operation, event, turn=operation["turn"] + 1, **ended))
         self._hsm.release(operation["xname"])
 
+    def release(self, xname: str) -> None:
+        self._hsm.release(xname)
+
     def _enter(self, operation: Json, seconds: float, step: str) -> None:
         """Launching and verifying have each the whole of the time limit."""
         expires, began = operation["expirationTime"], operation["startTime"]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import datetime
 
 from canton.emulator.faces.fas import bodies
 from canton.emulator.faces.fas.actions import accepted, check_components
+from canton.emulator.faces.fas.devices import Spot
 from canton.emulator.faces.fas.firmware import Firmware
 from canton.emulator.faces.fas.hsm import OK
 from canton.emulator.faces.fas.images import Images
@@ -117,32 +119,35 @@ class Snapshots:
                 devices[spot.bmc] = {"xname": spot.bmc, "targets": None, "error": error}
                 continue
             entry = devices.setdefault(spot.bmc, {"xname": spot.bmc, "targets": [], "error": ""})
-            version = self._firmware.version(spot)
-            fitting = [
-                key
-                for key, image in images.items()
-                if spot.model in (image["models"] or ())
-                and image["deviceType"].lower() == spot.device_type.lower()
-                and image["manufacturer"].lower() == spot.manufacturer.lower()
-                and image["target"] in (spot.target, spot.name)
-                and image["firmwareVersion"] == version
-            ]
-            entry["targets"].append(
-                {
-                    "name": spot.target,
-                    "firmwareVersion": version,
-                    "error": "",
-                    "imageID": fitting[-1] if fitting else NIL,
-                    "softwareId": "",
-                    "targetName": spot.name,
-                }
-            )
+            entry["targets"].append(self._target(spot, images))
         return list(devices.values())
+
+    def _target(self, spot: Spot, images: Mapping[str, Json]) -> Json:
+        version = self._firmware.version(spot)
+        fitting = [key for key, image in images.items() if _is_on(image, spot, version)]
+        return {
+            "name": spot.target,
+            "firmwareVersion": version,
+            "error": "",
+            "imageID": fitting[-1] if fitting else NIL,
+            "softwareId": "",
+            "targetName": spot.name,
+        }
 
     def _expire(self, name: str, captured: float) -> None:
         snapshot = self._shelf.get(name)
         if snapshot is not None and snapshot["captureTime"] == captured:
             del self._shelf[name]
+
+
+def _is_on(image: Json, spot: Spot, version: str) -> bool:
+    return (
+        spot.model in (image["models"] or ())
+        and image["deviceType"].lower() == spot.device_type.lower()
+        and image["manufacturer"].lower() == spot.manufacturer.lower()
+        and image["target"] in (spot.target, spot.name)
+        and image["firmwareVersion"] == version
+    )
 
 
 def _summary(snapshot: Json) -> Json:

@@ -9,7 +9,7 @@ from canton.emulator.faces.smd.forms import BadValue, Wanted, alphanumeric, valu
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import answer, message, problem
 from canton.emulator.faces.smd.vocabulary import TYPE, spelled
-from canton.emulator.faces.smd.xnames import normal, verified
+from canton.emulator.faces.smd.xnames import verified
 from canton.emulator.wire.call import Call, Reply
 from canton.emulator.wire.routes import Route
 
@@ -39,7 +39,10 @@ class ComponentEndpoints:
         return answer({"ComponentEndpoints": found})
 
     def read(self, call: Call) -> Reply:
-        found = self._shelf.get(normal(call.args["xname"]))
+        xname = verified(call.args["xname"])
+        if not xname:
+            return problem(400, "Argument was not a valid xname ID")
+        found = self._shelf.get(xname)
         return answer(found) if found else problem(404, "no such xname.")
 
     def delete(self, call: Call) -> Reply:

@@ -128,7 +128,7 @@ def _patch_nids(hsm: Hsm, call: Call) -> Reply:
         if nid is None:
             failed = "operation 'Bulk Update NID' failed: "
             return problem(400, f"{failed}NID value missing.  Use NID < 0 to unset.")
-        nids[xname] = nid
+        nids[xname] = max(nid, -1)
     return _set_nids(hsm, nids)
 
 

@@ -32,17 +32,20 @@ FIELDS = (
 _LEFT_OUT: Mapping[str, tuple[Json, ...]] = {
     **dict.fromkeys(FIELDS, ("",)),
     "Enabled": (),
+    "NID": (-1,),
     "ReservationDisabled": (False,),
     "Locked": (False,),
 }
 
 
 def on_wire(fields: Mapping[str, Json]) -> Record:
-    """In SMD's order, without what it leaves out: empty texts, false locks, negative NIDs."""
-    record = {name: fields[name] for name in FIELDS if name in fields and fields[name] not in _LEFT_OUT[name]}
-    if record.get("NID", 0) < 0:
-        del record["NID"]
-    return record
+    """In SMD's order, without what it leaves out: empty texts, locks that are not, no NID."""
+    return {name: fields[name] for name in FIELDS if name in fields and fields[name] not in _LEFT_OUT[name]}
+
+
+def shown(record: Record, names: Iterable[str] = FIELDS) -> Record:
+    """Of the record as it is stored: it may hold a negative NID, which SMD shows to nobody."""
+    return {name: record[name] for name in names if name in record and (name != "NID" or record[name] >= 0)}
 
 
 class ComponentTable(Mapping[str, Record]):
@@ -87,7 +90,8 @@ class ComponentTable(Mapping[str, Record]):
         """The record's JSON, made once."""
         found = self._texts.get(xname)
         if found is None:
-            found = self._texts[xname] = go_json(self._records[xname])
+            record = self._records[xname]
+            found = self._texts[xname] = go_json(record if record.get("NID", 0) >= 0 else shown(record))
         return found
 
     def texts(self, xnames: Iterable[str]) -> str:

@@ -33,7 +33,9 @@ class Discovery:
             return problem(400, "POST body was not understood")
         endpoints = self._hsm.inventory.endpoints
         for text in body["xnames"] or ():
-            if not text or normal(text) not in endpoints:
+            if not text:
+                return problem(500, "Failed due to DB access issue.")
+            if normal(text) not in endpoints:
                 return problem(404, f"No such RedfishEndpoint: {text}")
         if not endpoints:
             return problem(404, "RedfishEndpoints collection is empty")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from canton.emulator.faces.smd import forms
+from canton.emulator.faces.smd.component_table import shown
 from canton.emulator.faces.smd.decoding import BOOL, struct
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import go_json, written
@@ -18,6 +20,7 @@ ONLY: Mapping[str, tuple[str, ...]] = {
 }
 """Of several the first counts."""
 FIELDS_IN_BODY = struct("main.FieldFltrIn", dict.fromkeys(ONLY, BOOL))
+_ODD = re.compile("[;]|%(?![0-9a-fA-F]{2})")
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 
 
@@ -30,21 +33,12 @@ def only_in_body(given: Json) -> str:
 
 
 def unreadable(call: Call) -> bool:
-    """Go refuses a semicolon in a query; we see it decoded, so one that was written as %3B is refused as well."""
-    return any(";" in name or ";" in value for name, value in call.query)
+    """Go refuses a bare semicolon or percent sign in a query; we see it decoded, so %3B and %25 may be refused as well."""
+    return any(_ODD.search(text) for pair in call.query for text in pair)
 
 
 def listed(hsm: Hsm, xnames: Sequence[str], only: str = "") -> Reply:
     if not only:
         return written(f'{{"Components":[{hsm.components.texts(xnames)}]}}')
-    fields = ONLY[only]
-    return written(
-        go_json(
-            {
-                "Components": [
-                    {name: record[name] for name in fields if name in record}
-                    for record in map(hsm.components.__getitem__, xnames)
-                ]
-            }
-        )
-    )
+    records = map(hsm.components.__getitem__, xnames)
+    return written(go_json({"Components": [shown(record, ONLY[only]) for record in records]}))

@@ -23,17 +23,18 @@ def set_state(hsm: Hsm, xnames: Sequence[str], state: str, flag: str, *, force: 
     new = vocabulary.spelled(vocabulary.STATE, state)
     if not new:
         raise Refusal("Argument was not a valid HMS State")
-    new_flag = vocabulary.spelled(vocabulary.FLAG, flag) if flag else "OK"
+    asked = vocabulary.spelled(vocabulary.FLAG, flag) if flag else "OK"
+    # A flag that is none becomes OK, and in bulk everybody counts as changed.
+    new_flag = asked or "OK"
+    there = (new, asked if len(xnames) > 1 else new_flag)
     starts = _starts(new, new_flag, force=force)
-    if not new_flag:
-        raise Refusal("Argument was not a valid HMS State" if len(xnames) > 1 else "Argument was not a valid HMS Flag")
     changed = []
     for xname in _known(hsm, xnames):
         record = hsm.components[xname]
-        if (record["State"], record["Flag"]) != (new, new_flag) and (starts is None or record["State"] in starts):
+        if (record["State"], record["Flag"]) != there and (starts is None or record["State"] in starts):
             _put(hsm, record, State=new, Flag="Locked" if record["Flag"] == "Locked" else new_flag)
             changed.append(xname)
-    hsm.notify(changed, {"State": new, "Flag": new_flag})
+    hsm.notify(changed, {"State": new, "Flag": asked})
     return changed
 
 
@@ -82,7 +83,7 @@ def set_role(hsm: Hsm, xnames: Sequence[str], role: str, sub_role: str) -> list[
 
 def set_nid(hsm: Hsm, xname: str, nid: int) -> None:
     """SMD tells nobody."""
-    _set(hsm, [xname], {"NID": nid})
+    _set(hsm, [xname], {"NID": max(nid, -1)})
 
 
 def _set_and_tell(hsm: Hsm, xnames: Sequence[str], fields: Mapping[str, Json], *, several: bool = False) -> list[str]:

@@ -1,0 +1,84 @@
+"""Boot parameters as they come in and go out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from canton.emulator.wire.call import Json
+from canton.emulator.wire.go_struct import Anything, Flag, Many, Maybe, Record, Table, Text, Whole
+
+_KEYS = ("pub_key_dsa", "pub_key_rsa", "pub_key_ecdsa", "pub_key_ed25519", "instance_id", "hostname", "fqdn")
+PHONE_HOME = Record("bssTypes.PhoneHome", {key: Text() for key in _KEYS})
+_CLOUD_DATA = Table(Anything(), "bssTypes.CloudDataType")
+CLOUD_INIT = Record(
+    "bssTypes.CloudInit", {"meta-data": _CLOUD_DATA, "user-data": _CLOUD_DATA, "phone-home": PHONE_HOME}
+)
+BOOT_PARAMS = Record(
+    "bssTypes.BootParams",
+    {
+        "hosts": Many(Text()),
+        "macs": Many(Text()),
+        "nids": Many(Whole(32)),
+        "params": Text(),
+        "kernel": Text(),
+        "initrd": Text(),
+        "cloud-init": CLOUD_INIT,
+    },
+)
+STATE_CHANGE = Record(
+    "main.Scn",
+    {
+        "Components": Many(Text()),
+        "Enabled": Maybe(Flag()),
+        **dict.fromkeys(("Role", "SubRole", "SoftwareStatus", "State"), Text()),
+    },
+)
+NO_CLOUD_INIT = CLOUD_INIT.zero
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A kernel or an initrd: where it is, and the parameters that come with it."""
+
+    path: str = ""
+    params: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BootData:
+    """All that is known of how something boots."""
+
+    params: str = ""
+    kernel: Image = Image()
+    initrd: Image = Image()
+    cloud_init: Json = None
+    token: str = ""
+
+    def cloud(self, part: str) -> Json:
+        """``meta-data`` or ``user-data``, empty when there is none."""
+        return (self.cloud_init or NO_CLOUD_INIT)[part] or {}
+
+
+def shown(data: BootData, hosts: Sequence[str] = (), *, with_cloud: bool = True) -> Json:
+    """Whatever is empty is left out, but for cloud-init, which is always told."""
+    fields = {
+        "hosts": list(hosts),
+        "params": data.params,
+        "kernel": data.kernel.path,
+        "initrd": data.initrd.path,
+    }
+    told = {name: value for name, value in fields.items() if value}
+    return told | {"cloud-init": _shown_cloud(data.cloud_init if with_cloud else None)}
+
+
+def shown_image(image: Image, kind: str) -> Json:
+    """What is said of an image by itself."""
+    told = {"params": image.params, kind: image.path}
+    return {name: value for name, value in told.items() if value} | {"cloud-init": _shown_cloud(None)}
+
+
+def _shown_cloud(cloud_init: Json) -> Json:
+    cloud_init = cloud_init or NO_CLOUD_INIT
+    phone = cloud_init["phone-home"]
+    return {**cloud_init, "phone-home": {key: phone[key] for key in phone if phone[key] or key != "pub_key_ed25519"}}

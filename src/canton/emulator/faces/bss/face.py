@@ -1,0 +1,98 @@
+"""BSS's paths."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Sequence
+from urllib.parse import quote, urlencode
+
+from canton.emulator.faces.bss.answers import problem
+from canton.emulator.faces.bss.boot_store import BootStore
+from canton.emulator.faces.bss.bootscript import BootScript
+from canton.emulator.faces.bss.cloud_init import CloudInit
+from canton.emulator.faces.bss.history import History
+from canton.emulator.faces.bss.inventory import Inventory
+from canton.emulator.faces.bss.parameters import Parameters
+from canton.emulator.faces.bss.seed import seed
+from canton.emulator.faces.bss.service import Service
+from canton.emulator.wire.call import Call, Reply, text_reply
+from canton.emulator.wire.routes import Face, Route, go_not_found
+from canton.emulator.world import World
+
+_ROOT = "/boot/v1"
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+_AT_THE_ROOT = ("/meta-data", "/user-data", "/phone-home")
+"""cloud-init knows no longer paths."""
+_ALLOWED = {
+    f"{_ROOT}/bootparameters": "GET,PUT,POST,PATCH,DELETE",
+    f"{_ROOT}/hosts": "GET,POST",
+    f"{_ROOT}/scn": "POST",
+    "/phone-home": "POST",
+}
+"""Everything else is read only."""
+
+
+def open_face(world: World) -> Face:
+    inventory = Inventory(world)
+    history = History(world)
+    store = BootStore(world, inventory, seed(world.machine, world.dice))
+    parameters = Parameters(store, inventory)
+    script = BootScript(world, store, inventory, history)
+    cloud_init = CloudInit(world, store, inventory, history)
+    service = Service(world, inventory, parameters)
+    routes = [
+        Route("GET", f"{_ROOT}/bootparameters", parameters.get),
+        Route("POST", f"{_ROOT}/bootparameters", parameters.post),
+        Route("PUT", f"{_ROOT}/bootparameters", parameters.put),
+        Route("PATCH", f"{_ROOT}/bootparameters", parameters.patch),
+        Route("DELETE", f"{_ROOT}/bootparameters", parameters.delete),
+        Route("GET", f"{_ROOT}/bootscript", script.get),
+        Route("GET", f"{_ROOT}/hosts", service.hosts),
+        Route("POST", f"{_ROOT}/hosts", service.refresh),
+        Route("GET", f"{_ROOT}/dumpstate", service.dump),
+        Route("GET", f"{_ROOT}/endpoint-history", history.get),
+        Route("POST", f"{_ROOT}/scn", service.state_changed),
+        Route("GET", f"{_ROOT}/service/{{what...}}", service.status),
+        Route("GET", "/meta-data", cloud_init.meta_data),
+        Route("GET", "/user-data", cloud_init.user_data),
+        Route("POST", "/phone-home", cloud_init.phone_home),
+        *(Route(method, f"{_ROOT}/service", _add_slash) for method in _METHODS),
+        *(Route(method, f"{_ROOT}/{{any...}}", _index) for method in _METHODS),
+    ]
+    mounts = [("/apis/bss", ""), *((path, path) for path in _AT_THE_ROOT)]
+    return Face("bss", mounts, routes, _not_found, _wrong_method, restarted=inventory.forget)
+
+
+def _wrong_method(call: Call, _: Sequence[str]) -> Reply:
+    allowed = _ALLOWED.get(call.path, "GET")
+    return problem(405, f"allow {allowed}", (("Allow", allowed),))
+
+
+def _index(call: Call) -> Reply:
+    """Whatever else lies below is greeted."""
+    clean = _clean(call.path)
+    return _redirect(call, clean) if clean != call.path else text_reply("Hello World!")
+
+
+def _add_slash(call: Call) -> Reply:
+    return _redirect(call, f"{call.path}/")
+
+
+def _not_found(call: Call) -> Reply:
+    clean = _clean(call.path)
+    if clean == _ROOT:
+        clean += "/"
+    return _redirect(call, clean) if clean != call.path else go_not_found(call)
+
+
+def _clean(path: str) -> str:
+    clean = posixpath.normpath("/" + path.lstrip("/"))
+    return f"{clean}/" if path.endswith("/") and clean != "/" else clean
+
+
+def _redirect(call: Call, path: str) -> Reply:
+    """As Go's own server does since 1.26; 301 before."""
+    query = urlencode(call.query)
+    location = quote(path, safe="/:@!$&'()*+,;=~") + (f"?{query}" if query else "")
+    page = f'<a href="{location}">Temporary Redirect</a>.\n\n' if call.method in ("GET", "HEAD") else ""
+    return Reply(307, page.encode(), "text/html; charset=utf-8" if page else "", [("Location", location)])
