@@ -1,6 +1,7 @@
 """Every ``$ canton …`` in the docs is run, in order, page by page; ``…`` stands for output that varies.
 
-A page that says so is played on the stage of the demo: a server of its own, with the demo's people logged in.
+A page that says so is played on the stage of the demo: a machine and a server of its own, with the demo's people logged
+in. What a page leaves running in the background is ended after it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from demo.stage import NODES, PEOPLE, Stage
+from demo.stage import PEOPLE, Stage
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -34,8 +35,8 @@ def examples(page: Path) -> list[tuple[str, str]]:
 
 
 @contextmanager
-def surroundings(page: Path, folder: Path) -> Iterator[dict[str, str]]:
-    """The environment that the page's commands run in."""
+def surroundings(page: Path, folder: Path) -> Iterator[tuple[dict[str, str], Path]]:
+    """The environment and the folder that the page's commands run in."""
     if STAGE in page.read_text():
         stage = Stage(folder / "stage", 0)
         try:
@@ -43,13 +44,13 @@ def surroundings(page: Path, folder: Path) -> Iterator[dict[str, str]]:
             url = stage.start()
             for who in PEOPLE:
                 stage.log_in(who, url)
-            yield stage.environment
+            yield stage.environment, stage.folder
         finally:
             stage.stop()
     else:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("CANTON_", "XDG_"))}
-        yield clean | {"PATH": path, "HOME": str(folder)}
+        yield clean | {"PATH": path, "HOME": str(folder)}, folder
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if examples(page)], ids=lambda page: page.stem)
@@ -57,11 +58,10 @@ def test_examples_do_what_the_page_says(page: Path, tmp_path: Path) -> None:
     script = tmp_path / "commands.sh"
     marker = "--- end of output ---"
     lines = [f"{command}\necho '{marker}'" for command, _ in examples(page)]
-    script.write_text("\n".join(["set -eu", *lines]))
-    (tmp_path / "nodes.csv").write_text(NODES)
-    with surroundings(page, tmp_path) as environment:
+    script.write_text("\n".join(["set -eu", "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT", *lines]))
+    with surroundings(page, tmp_path) as (environment, folder):
         ran = subprocess.run(
-            ["/bin/sh", script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
+            ["/bin/sh", script], cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
         )
     assert ran.returncode == 0, ran.stderr
     outputs = ran.stdout.split(f"{marker}\n")

@@ -26,11 +26,15 @@ class Listening:
         listeners = {
             service: Listener(bind("127.0.0.1", 0), App(partial(self._answer, service), BODY)) for service in SERVICES
         }
+        self._addresses = {service: listener.url for service, listener in listeners.items()}
         self._servers = Servers(list(listeners.values()))
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         asyncio.run_coroutine_threadsafe(self._servers.start(), self._loop).result(10)
-        self._wire = Wire({service: listener.url for service, listener in listeners.items()})
+        self._wire = Wire(self._addresses)
+
+    def address(self, service: str) -> str:
+        return self._addresses[service]
 
     async def _answer(self, service: str, call: Call) -> Reply:
         if self._behind.site is None:

@@ -124,9 +124,10 @@ class Oracles:
 
 @dataclass(slots=True)
 class Emulator:
-    """A machine without hardware, in this process."""
+    """A machine in this process, mostly one without hardware."""
 
     folder: Path
+    topology: str = "empty"
     site: Site | None = None
     count: int = 0
 
@@ -139,7 +140,9 @@ class Emulator:
         self.count += 1
         kept = StateFile(self.folder / f"{self.count}.state")
         # A moment with a fraction, as moments have.
-        self.site = Site(Start(topologies.load("empty"), seed=self.count, speed=0.0, moment=time.time() + 1e-4), kept)
+        self.site = Site(
+            Start(topologies.load(self.topology), seed=self.count, speed=0.0, moment=time.time() + 1e-4), kept
+        )
         return False
 
     def settle(self) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-
 import pytest
 
 from canton.emulator.site import Site
@@ -12,15 +10,10 @@ from emulator.power_client import Client
 
 
 @pytest.fixture(autouse=True)
-def few_faces(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = ("pcs", "capmc")
-    monkeypatch.setattr(
-        "canton.emulator.site.open_faces",
-        lambda world: [
-            StandIn(world).face(),
-            *(importlib.import_module(f"canton.emulator.faces.{n}.face").open_face(world) for n in names),
-        ],
-    )
+def locks(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("locks", "reservations"):
+        monkeypatch.setattr(f"canton.emulator.faces.smd.{name}.routes", lambda hsm: ())
+    monkeypatch.setattr("canton.emulator.faces.smd.reservations.routes", lambda hsm: StandIn(hsm.world).routes())
 
 
 @pytest.fixture

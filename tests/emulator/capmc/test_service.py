@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from emulator.power_client import BMC, DOWN, UP, Client
 
 GET, SET, CAPABILITIES = "/get_power_cap", "/set_power_cap", "/get_power_cap_capabilities"
-CONTROL = "Node Power Limit"
+CONTROL = "Node Power Control"
 POSTS = (GET, SET, CAPABILITIES, "/xname_on", "/xname_off", "/xname_reinit", "/get_xname_status")
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from([UP, DOWN, 1000]),

@@ -142,7 +142,8 @@ def test_names_that_are_none_or_come_twice(capmc: Client) -> None:
 
 def test_status(capmc: Client) -> None:
     assert told(capmc, STATUS, {"xnames": [DOWN, UP_TOO, UP]}) == {**FINE, "off": [DOWN], "on": [UP, UP_TOO]}
-    assert told(capmc, STATUS, {"xnames": [DOWN, UP], "filter": "show_off"}) == {**FINE, "off": [DOWN]}
+    filtered = {"xnames": [DOWN, UP], "filter": "show_off|Show_Ready"}
+    assert told(capmc, STATUS, filtered) == {**FINE, "off": [DOWN]}
     everything = told(capmc, STATUS, {})
     assert {UP, BLADE, "x1000c0"} <= set(everything["on"])
     assert BMC not in everything["on"]
@@ -165,6 +166,8 @@ def test_status_from_hsm(capmc: Client) -> None:
         (b'{"source": "tea leaves"}', "unknown status source 'tea leaves'"),
         (b'{"xnames": ["nonsense", "x1", "x1"]}', "invalid/duplicate xnames: [nonsense x1]"),
         (b'{"xnames": ["x1000c7s7b0n0"]}', "disabled or not found: [x1000c7s7b0n0]"),
+        # HSM is asked for nodes that are off or on, and a node that is up is neither.
+        (f'{{"xnames": ["{UP}"], "filter": "show_off"}}'.encode(), f"disabled or not found: [{UP}]"),
         (b'{"xnames": ["x1000c7s7b0n0"], "source": "smd"}', "xnames not found: [x1000c7s7b0n0]"),
     ],
 )

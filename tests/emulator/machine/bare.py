@@ -56,6 +56,10 @@ class Bare:
     def lines(self) -> list[dict[str, Any]]:
         return self.log.after(0, EVERYTHING)
 
+    def contents(self) -> dict[str, list[tuple[str, Any]]]:
+        """All that is on the shelves, in order."""
+        return {name: list(shelf.items()) for name, shelf in self.shelves._shelves.items() if name != "clock"}
+
     def keep(self) -> None:
         self._now["now"] = self.clock.reach()
         self.kept.write(self.shelves.take_changes(), self.log.take_unwritten())

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from canton.emulator.faces.pcs import records
 from canton.emulator.machine import topologies
 from canton.emulator.machine.state_file import StateFile
 from canton.emulator.site import Site, Start
@@ -65,6 +66,17 @@ def test_a_service_that_restarts_takes_its_transitions_up(pcs: Pcs) -> None:
     assert pcs.task(transition, UP)["taskStatus"] == "succeeded"
     assert pcs.orders(UP) == ["GracefulShutdown", "On"]
     assert pcs.site.machine.power.state(UP) == "on"
+
+
+def test_what_the_old_process_had_in_mind_is_forgotten(pcs: Pcs) -> None:
+    transition = pcs.start("soft-restart", UP)
+    pcs.site.step(1.0)
+    pcs.break_("service-restart", "pcs", seconds=5)
+    pcs.site.step(30.0)
+    assert pcs.state(transition) == "in-progress"
+    pcs.finish(transition)
+    assert pcs.task(transition, UP)["taskStatusDescription"] == "Transition confirmed, gracefulrestart"
+    assert pcs.orders(UP) == ["GracefulRestart"]
 
 
 def test_an_ended_one_does_not_begin_again(pcs: Pcs) -> None:
@@ -132,3 +144,21 @@ def test_no_such_transition(pcs: Pcs, method: str, text: str, status: int, detai
         "status": status,
         "title": "Not Found" if status == 404 else "Bad Request",
     }
+
+
+def test_so_many_ended_records_are_kept(pcs: Pcs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "MOST", 2)
+    started = []
+    for _ in range(3):
+        started.append(pcs.start("on", UP))
+        pcs.site.step(1.0)
+    kept = {each["transitionID"] for each in pcs.ask("GET", "/transitions").json()["transitions"]}
+    assert kept == set(started[1:])
+
+
+def test_long_texts_are_cut_when_a_record_is_large() -> None:
+    one = {"xname": UP, "taskStatusDescription": "d" * 40, "error": "e" * 200}
+    assert records._cut([one] * 10) == [one] * 10
+    assert records._cut([one] * 10_000)[0] == {**one, "taskStatusDescription": "...", "error": "e" * 130 + "..."}
+    short = {"xname": UP, "taskStatusDescription": "d" * 140}
+    assert records._cut([short] * 10_000)[0] == {**short, "taskStatusDescription": "d" * 130 + "..."}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from canton.emulator.wire.call import Call, Reply
 from emulator.power_client import BLADE, BMC, DOWN, DOWN_TOO, UP, UP_TOO, Pcs
 
 DEADLINE = 300.0
@@ -62,7 +63,9 @@ def test_confirmation_comes_with_a_poll_and_not_before(pcs: Pcs) -> None:
     assert pcs.state(transition) == "in-progress"
     pcs.site.step(1.0)
     assert pcs.status(DOWN)["powerState"] == "on"
-    pcs.site.step(10.0)
+    pcs.site.step(9.0)
+    assert pcs.state(transition) == "in-progress"
+    pcs.site.step(1.0)
     assert pcs.state(transition) == "completed"
 
 
@@ -380,3 +383,21 @@ def test_hsm_away_is_waited_for(pcs: Pcs) -> None:
     pcs.ask("GET", "/power-status")
     pcs.finish(transition)
     assert pcs.task(transition, DOWN_TOO)["taskStatus"] in ("succeeded", "failed")
+
+
+def test_many_nodes_cost_hsm_no_more_calls_than_one(pcs: Pcs) -> None:
+    asked: list[str] = []
+    through = pcs.site.mesh._ask
+
+    def count(service: str, call: Call) -> Reply:
+        if service == "smd" and any(part in call.path for part in ("/locks/", "/State/", "/powermaps")):
+            asked.append(f"{call.method} {call.path}")
+        return through(service, call)
+
+    pcs.site.mesh._ask = count
+    pcs.finish(pcs.start("on", DOWN))
+    for_one, asked[:] = list(asked), []
+    pcs.site.step(30.0)
+    pcs.finish(pcs.start("on", *(f"x1000c0s1b{b}n{n}" for b in (0, 1) for n in (0, 1))))
+    assert asked == for_one
+    assert asked.count("POST /hsm/v2/locks/service/reservations") == 1

@@ -24,7 +24,8 @@ OFF, POST, PXE, KERNEL, SYSTEMD, UP, STOPPING, HUNG = (
 )
 _NEXT = {POST: PXE, PXE: KERNEL, KERNEL: SYSTEMD, SYSTEMD: UP}
 _SPANS = {POST: timings.POST, PXE: timings.PXE, KERNEL: timings.KERNEL, SYSTEMD: timings.SYSTEMD}
-_KERNEL = re.compile(r"^kernel\s+(\S+)\s*(.*)$", re.MULTILINE)
+# iPXE's command: options before the address, and after the parameters what to do when it fails.
+_KERNEL = re.compile(r"^kernel\s+(?:--name\s+\S+\s+)?(\S+) *(.*?)(?: *\|\| *goto .*)?$", re.MULTILINE)
 
 BootScript = Callable[[str], str | None]
 """The iPXE script that the node's firmware is given, or None when nobody answers."""

@@ -10,8 +10,8 @@ from canton.emulator.machine.power import Unreachable
 if TYPE_CHECKING:
     from canton.emulator.machine.machine import Machine
 
-CONTROL = "Node Power Limit"
-"""What Redfish calls it on Cray EX blades and on HPE servers."""
+CONTROL = "Node Power Control"
+"""What Redfish calls it on Cray EX blades."""
 
 
 class Caps:

@@ -12,6 +12,8 @@ from canton.domain.errors import InvalidMachine, InvalidXname
 from canton.domain.xname import Xname, parse
 
 CLASSES = ("River", "Mountain", "Hill")
+MOST_NID = (1 << 63) - 1
+"""HSM keeps NIDs in a BIGINT."""
 SHOWN = 10
 """So many mistakes are named, then it says how many more there are."""
 
@@ -109,10 +111,10 @@ def _entry(key: str, raw: Json, mistakes: list[str]) -> Entry | None:
 
 def _wrong_node(entry: Entry) -> Iterator[str]:
     nid, aliases = entry.extra.get("NID"), entry.extra.get("Aliases")
-    if nid is not None and (isinstance(nid, bool) or not isinstance(nid, int) or nid < 0):
-        yield f"{entry.xname} has a NID that is no number"
+    if nid is not None and (isinstance(nid, bool) or not isinstance(nid, int) or not 0 <= nid <= MOST_NID):
+        yield f"{entry.xname} has a NID that is no number from 0 to {MOST_NID}"
     for name in ("Role", "SubRole"):
-        if not isinstance(entry.extra.get(name, ""), str):
+        if not isinstance(entry.extra.get(name), str | None):
             yield f"{entry.xname} has a {name} that is no text"
     if aliases is not None and not (isinstance(aliases, list) and all(isinstance(alias, str) for alias in aliases)):
         yield f"{entry.xname} has Aliases that are no list of names"

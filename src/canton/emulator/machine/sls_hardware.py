@@ -17,6 +17,7 @@ from canton.emulator.machine.topology_racks import RIVER, add_pdu
 
 _SWITCH_SLOTS = (3, 7, 1, 5, 0, 2, 4, 6)
 """In the order in which a chassis is filled with switch blades."""
+LIQUID_SLOTS = range(8)
 _LIQUID_MODELS = {"Hill": "EX2000", "Mountain": "EX4000"}
 
 
@@ -30,10 +31,12 @@ class Chassis:
     switches: set[int] = field(default_factory=set)
     others: list[Entry] = field(default_factory=list)
     """Switches of the management networks."""
+    stated: set[str] = field(default_factory=set)
 
     @property
     def classes(self) -> set[str]:
-        return {node.hardware_class for nodes in self.slots.values() for node in nodes}
+        """Those of its nodes, if it has some: a leaf switch may stand anywhere."""
+        return {node.hardware_class for nodes in self.slots.values() for node in nodes} or self.stated
 
 
 def add_hardware(draft: Draft, dump: SlsDump, finder: BladeFinder) -> None:
@@ -76,7 +79,7 @@ def _add_cabinet(
     fed: list[tuple[str, ...]] = []
     switches = 0
     for xname, chassis in _by_chassis(entries).items():
-        if _is_rack(xname, chassis, entries, finder):
+        if _is_rack(xname, chassis, finder):
             fed += _add_rack(draft, str(xname), chassis, finder, racks)
         else:
             edge = Edge(group, [])
@@ -94,6 +97,7 @@ def _by_chassis(entries: Iterable[Entry]) -> Mapping[Xname, Chassis]:
         if xname is None:
             continue
         chassis = found.setdefault(xname, Chassis())
+        chassis.stated.add(entry.hardware_class)
         place = entry.xname.ordinals[2] if len(entry.xname.ordinals) > 2 else 0
         if entry.type == "Node":
             chassis.slots.setdefault(place, []).append(entry)
@@ -106,16 +110,18 @@ def _by_chassis(entries: Iterable[Entry]) -> Mapping[Xname, Chassis]:
     return dict(sorted(found.items()))
 
 
-def _is_rack(xname: Xname, chassis: Chassis, entries: list[Entry], finder: BladeFinder) -> bool:
-    classes = chassis.classes or {entry.hardware_class for entry in entries if entry.xname.chassis == xname}
-    if len(classes) > 1:
-        finder.mistakes.append(f"{xname} has nodes of the classes {' and '.join(sorted(classes))}")
-    return RIVER in classes
+def _is_rack(xname: Xname, chassis: Chassis, finder: BladeFinder) -> bool:
+    if len(chassis.classes) > 1:
+        finder.mistakes.append(f"{xname} is of the classes {' and '.join(sorted(chassis.classes))}")
+    return RIVER in chassis.classes
 
 
 def _add_liquid(draft: Draft, xname: str, chassis: Chassis, finder: BladeFinder, edge: Edge, first_switch: int) -> None:
     blades = {slot: _blade(finder, xname, slot, chassis) for slot in sorted(chassis.slots)}
-    hardware_class = next(iter(sorted(chassis.classes)), draft.parts[xname[: xname.rindex("c")]].hardware_class)
+    finder.mistakes += [
+        f"{xname} is liquid-cooled and has no slot {slot}" for slot in blades if slot not in LIQUID_SLOTS
+    ]
+    hardware_class = min(chassis.classes)
     switches = [f"{xname}r{place}" for place in _switch_places(chassis.switches, blades.values())]
     edge.switches += enumerate(switches, first_switch)
     draft.edges.append(edge)
@@ -168,7 +174,7 @@ def _add_places(draft: Draft, nodes: list[Entry], blade: Blade, edge: Edge) -> N
         role = entry.extra.get("Role") or "Compute"
         aliases = tuple(entry.extra.get("Aliases") or ())
         place = NodePlace(
-            node, invented_nid(entry.xname) if nid is None else nid, role, entry.extra.get("SubRole", ""), aliases
+            node, invented_nid(entry.xname) if nid is None else nid, role, entry.extra.get("SubRole") or "", aliases
         )
         draft.places[node] = place
         edge.nodes.append((node, blade.model.hsn_nics))

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
 
+from canton.domain.errors import InvalidMachine
 from canton.emulator.machine.parts import Cable, Nic
 from canton.emulator.machine.topology_addresses import FIRST_HOST, HSN, dotted
 from canton.emulator.machine.topology_draft import Draft, Edge
@@ -64,7 +65,9 @@ def _edge_cables(draft: Draft, edge: Edge) -> Iterator[Cable]:
 
 def _local_cables(switches: list[str]) -> Iterator[Cable]:
     if len(switches) > GROUP_SWITCHES:
-        raise ValueError(f"a group has at most {GROUP_SWITCHES} switches, that of {switches[0]} {len(switches)}")
+        raise InvalidMachine(
+            f"{switches[0]} is in a dragonfly group of {len(switches)} switches, and there are at most {GROUP_SWITCHES}"
+        )
     for (left, one), (right, other) in combinations(enumerate(switches), 2):
         yield Cable(port_name(one, EDGE_PORTS + right - 1), port_name(other, EDGE_PORTS + left))
 

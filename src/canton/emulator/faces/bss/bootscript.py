@@ -23,7 +23,7 @@ class BootScript:
         self._inventory = inventory
         self._history = history
         keys = site_keys(world.dice)
-        self._outside = Outside(lambda address: resolved(address, keys, world.clock.now()), self._join_token)
+        self._outside = Outside(lambda address: resolved(address, keys, int(world.clock.now())), self._join_token)
 
     def get(self, call: Call) -> Reply:
         asked = _Asked(call, int(self._world.clock.now()))

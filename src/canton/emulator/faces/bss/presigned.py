@@ -10,6 +10,7 @@ import hmac
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from urllib.parse import quote, unquote, urlsplit
 
 from canton.emulator.machine.dice import Dice
@@ -20,7 +21,7 @@ EXPIRES = 86400
 _ALGORITHM = "AWS4-HMAC-SHA256"
 _BAD_ESCAPE = re.compile("%(?![0-9a-fA-F]{2})")
 _SLASHES = re.compile("/+")
-_NOT_IN_URLS = re.compile(r"[\x00-\x20\x7f]")
+_NOT_IN_URLS = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class Unsigned(Exception):
@@ -37,21 +38,25 @@ def site_keys(dice: Dice) -> Keys:
     return Keys(dice.hex(20, "s3.access-key", "bss").upper(), dice.hex(40, "s3.secret-key", "bss"))
 
 
-def resolved(address: str, keys: Keys, moment: float) -> str:
-    """An ``s3://`` address as a URL that iPXE can fetch; any other as it is. Raises ``Unsigned``."""
+@lru_cache(maxsize=512)
+def resolved(address: str, keys: Keys, moment: int) -> str:
+    """An ``s3://`` address as a URL that iPXE can fetch; any other as it is. Raises ``Unsigned``.
+
+    Kept because thousands of nodes that boot together get the same one.
+    """
     if address[:3].lower() != "s3:" or _BAD_ESCAPE.search(address) or _NOT_IN_URLS.search(address):
         return address
     place = urlsplit(address)
-    bucket, key = place.netloc.rpartition("@")[2], unquote(place.path)
+    bucket, key = place.netloc.rpartition("@")[2], unquote(place.path) if place.path.startswith("/") else ""
     if not bucket:
         bucket, _, key = key.strip("/").partition("/")
     return presigned(bucket, key, keys, moment)
 
 
-def presigned(bucket: str, key: str, keys: Keys, moment: float) -> str:
+def presigned(bucket: str, key: str, keys: Keys, moment: int) -> str:
     _check(bucket, key)
     path = quote(_SLASHES.sub("/", f"/{bucket}/{key}"), safe="/-._~")
-    now = datetime.fromtimestamp(int(moment), UTC).strftime("%Y%m%dT%H%M%SZ")
+    now = datetime.fromtimestamp(moment, UTC).strftime("%Y%m%dT%H%M%SZ")
     scope = f"{now[:8]}/{REGION}/s3/aws4_request"
     credential = quote(f"{keys.access}/{scope}", safe="")
     query = (

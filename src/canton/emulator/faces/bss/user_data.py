@@ -11,7 +11,7 @@ from canton.emulator.wire.call import Json
 
 _RUNS = re.compile(r"[0-9]+|.", re.DOTALL)
 _LOOKS_LIKE_MORE = re.compile(
-    r"[yYnN]|<<|[-+]?(?:\.[0-9]+|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?0(?:x[0-9a-fA-F_]+|b[01_]+|o[0-7_]+)"
+    r"[yYnN]|[-+]?(?:\.[0-9]+|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?0(?:x[0-9a-fA-F_]+|b[01_]+|o[0-7_]+)"
 )
 _TEXT = "tag:yaml.org,2002:str"
 
@@ -22,16 +22,21 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    if "\n" in text:
-        style = "|"
-    else:
-        resolved = dumper.resolve(yaml.ScalarNode, text, (True, False)) if text != "=" else _TEXT  # type: ignore[no-untyped-call]
-        style = '"' if resolved != _TEXT or _LOOKS_LIKE_MORE.fullmatch(text) else None  # type: ignore[assignment]
-    return dumper.represent_scalar(_TEXT, text, style)
+    found = _resolved(dumper, text)
+    if text in ("=", "<<"):
+        return dumper.represent_scalar(found, text)
+    style = '"' if found != _TEXT or _LOOKS_LIKE_MORE.fullmatch(text) else None
+    return dumper.represent_scalar(_TEXT, text, "|" if "\n" in text else style)
 
 
 def _number(dumper: yaml.SafeDumper, number: float) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:float", _shortest(float(number)))
+    text = _shortest(float(number))
+    return dumper.represent_scalar(_resolved(dumper, text), text)
+
+
+def _resolved(dumper: yaml.SafeDumper, text: str) -> str:
+    """What the plain text would be taken for."""
+    return str(dumper.resolve(yaml.ScalarNode, text, (True, False)))  # type: ignore[no-untyped-call]
 
 
 def _table(dumper: yaml.SafeDumper, table: Json) -> yaml.MappingNode:
@@ -40,9 +45,10 @@ def _table(dumper: yaml.SafeDumper, table: Json) -> yaml.MappingNode:
 
 _Dumper.add_representer(str, _text)
 _Dumper.add_representer(dict, _table)
+_Dumper.add_representer(int, _number)
+_Dumper.add_representer(float, _number)
 _Dumper.add_multi_representer(int, _number)
 _Dumper.add_multi_representer(float, _number)
-_Dumper.add_representer(bool, yaml.SafeDumper.represent_bool)
 
 
 def cloud_config(data: Json) -> str:
@@ -61,9 +67,9 @@ def _shortest(number: float) -> str:
     return f"{'-' if sign else ''}{mantissa}e{'-' if power < 0 else '+'}{abs(power):02d}"
 
 
-def _natural(key: str) -> list[tuple[int, int, int]]:
+def _natural(key: str) -> list[tuple[int, ...]]:
     """Signs before numbers before letters, and numbers by their value."""
     return [
-        (1, ord(run), 0) if run.isalpha() else ((0, 1, int(run)) if run.isdecimal() else (0, 0, ord(run)))
+        (1, ord(run), 0) if run.isalpha() else ((0, 1, int(run), len(run)) if run.isdecimal() else (0, 0, ord(run)))
         for run in _RUNS.findall(key)
     ]

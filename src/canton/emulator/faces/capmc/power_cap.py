@@ -171,7 +171,7 @@ def _group(model: NodeModel, nids: list[int]) -> Json:
         "host_limit_min": low,
         "static": 0,
         "supply": high,
-        "powerup": 0,
+        "powerup": high,
         "nids": nids,
         "controls": controls,
     }

@@ -19,6 +19,7 @@ SAFE = (
 )
 NO_STORE = (("Cache-Control", "no-store"), ("Pragma", "no-cache"))
 NO_CACHE = (("Cache-Control", "no-cache"),)
+FRESH = (("Cache-Control", "no-store, must-revalidate, max-age=0"),)
 FRAMES = (("Content-Security-Policy", "frame-src 'self'; frame-ancestors 'self'; object-src 'none';"),)
 
 Headers = Sequence[tuple[str, str]]
@@ -50,12 +51,12 @@ def challenge(status: int, error: str = "", description: str = "") -> Reply:
     return Reply(status, b"", "text/plain;charset=utf-8", (*NO_STORE, *said, *SAFE))
 
 
-def page(title: str, body: str, status: int = 200) -> Reply:
+def page(title: str, body: str, headers: Headers = NO_CACHE) -> Reply:
     text = (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>\n'
         f"<body>\n<h1>{title}</h1>\n{body}\n</body></html>\n"
     )
-    return Reply(status, text.encode(), "text/html;charset=utf-8", (*NO_CACHE, *FRAMES, *SAFE))
+    return Reply(200, text.encode(), "text/html;charset=utf-8", (*headers, *FRAMES, *SAFE))
 
 
 class Form(dict[str, str]):

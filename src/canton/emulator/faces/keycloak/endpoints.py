@@ -77,7 +77,7 @@ class Endpoints:
         claims = genuine(self._realm, in_header or in_form, self._realm.issuer(call))
         if claims is None:
             return challenge(401, "invalid_token", _VERIFICATION)
-        if "openid" not in claims["scope"].split():
+        if "openid" not in str(claims.get("scope")).split():
             return challenge(403, "insufficient_scope", "Missing openid scope")
         return self._about(claims)
 
@@ -86,7 +86,10 @@ class Endpoints:
             return challenge(401, "invalid_token", "user_session_not_found")
         services = (client.account for client in self._realm.clients.values() if client.account)
         known = {account.username: account for account in services} | self._realm.accounts
-        told = {"sub": claims["sub"], **profile(known[claims["preferred_username"]])}
+        account = known.get(str(claims.get("preferred_username")))
+        if account is None:
+            return challenge(401, "invalid_token", _VERIFICATION)
+        told = {"sub": claims.get("sub"), **profile(account)}
         return json_answer(told, headers=(*NO_CACHE, ("Pragma", "no-cache")))
 
     def introspect(self, call: Call) -> Reply:
@@ -101,9 +104,9 @@ class Endpoints:
             return refusal(Refused(400, "invalid_request", "Token not provided."))
         claims = genuine(self._realm, form["token"], self._realm.issuer(call))
         # Keycloak tells a client only about tokens that are meant for it.
-        if claims is None or client.id not in claims["aud"] or not self._live(claims):
+        if claims is None or client.id not in _audience(claims) or not self._live(claims):
             return json_answer({"active": False}, headers=NO_CACHE)
-        more = {"client_id": claims["azp"], "username": claims["preferred_username"]}
+        more = {"client_id": claims.get("azp"), "username": claims.get("preferred_username")}
         return json_answer({**claims, **more, "token_type": "Bearer", "active": True}, headers=NO_CACHE)
 
     def _live(self, claims: Claims) -> bool:
@@ -130,10 +133,19 @@ class Endpoints:
         if "token" not in form:
             return refusal(Refused(400, "invalid_request", "Token not provided"))
         claims = self._realm.keys.unseal(form["token"]) or self._realm.keys.read(form["token"])
-        if claims is None or claims.get("azp") != client.id:
+        if claims is None:
             return refusal(Refused(200, "invalid_token", "Invalid token"))
+        if claims.get("azp") != client.id:
+            return refusal(Refused(400, "invalid_request", "Unmatching clients"))
+        if claims.get("typ") not in ("Bearer", "Refresh", "Offline"):
+            return refusal(Refused(400, "unsupported_token_type", "Unsupported token type"))
         if claims["typ"] == "Bearer":
             self._realm.revoke(claims)
         else:
             self._realm.end(claims["sid"])
         return Reply(200, headers=(*FRAMES, *SAFE))
+
+
+def _audience(claims: Claims) -> list[object]:
+    named = claims.get("aud")
+    return named if isinstance(named, list) else [named]

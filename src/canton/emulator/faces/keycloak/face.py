@@ -38,22 +38,23 @@ def open_face(world: World) -> Face:
 def _routes(realm: Realm, devices: Devices) -> Iterable[Route]:
     grants, pages = Grants(realm, devices), Pages(realm, devices)
     told = Endpoints(realm, grants)
-    table: dict[str, tuple[str, Handler]] = {
-        PATH: ("GET HEAD", told.describe),
-        f"{PATH}/.well-known/openid-configuration": ("GET HEAD", told.discover),
-        f"{OIDC}/certs": ("GET HEAD", told.certs),
-        f"{OIDC}/token": ("POST", grants.answer),
-        f"{OIDC}/token/introspect": ("POST", told.introspect),
-        f"{OIDC}/userinfo": ("GET POST", told.userinfo),
-        f"{OIDC}/logout": ("GET POST", told.logout),
-        f"{OIDC}/revoke": ("POST", told.revoke),
-        f"{OIDC}/auth": ("GET POST", _no_code_flow),
-        f"{OIDC}/auth/device": ("POST", pages.begin),
-        DEVICE: ("GET HEAD POST", pages.verify),
-        AUTHENTICATE: ("POST", pages.authenticate),
-        CONSENT: ("POST", pages.consent),
-    }
-    for path, (methods, handler) in table.items():
+    table: list[tuple[str, str, Handler]] = [
+        ("GET HEAD", PATH, told.describe),
+        ("GET HEAD", f"{PATH}/.well-known/openid-configuration", told.discover),
+        ("GET HEAD", f"{OIDC}/certs", told.certs),
+        ("POST", f"{OIDC}/token", grants.answer),
+        ("POST", f"{OIDC}/token/introspect", told.introspect),
+        ("GET POST", f"{OIDC}/userinfo", told.userinfo),
+        ("GET POST", f"{OIDC}/logout", told.logout),
+        ("POST", f"{OIDC}/revoke", told.revoke),
+        ("GET POST", f"{OIDC}/auth", _no_code_flow),
+        ("POST", f"{OIDC}/auth/device", pages.begin),
+        ("GET HEAD", f"{OIDC}/auth/device", pages.verify),
+        ("GET HEAD POST", DEVICE, pages.verify),
+        ("POST", AUTHENTICATE, pages.authenticate),
+        ("POST", CONSENT, pages.consent),
+    ]
+    for methods, path, handler in table:
         for method in methods.split():
             yield Route(method, path, handler)
             yield Route(method, f"{path}/", handler)

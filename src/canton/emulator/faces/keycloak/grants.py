@@ -10,7 +10,7 @@ from canton.emulator.faces.keycloak import moments
 from canton.emulator.faces.keycloak.answers import NO_STORE, Form, Refused, form_of, json_answer, refusal
 from canton.emulator.faces.keycloak.devices import Devices
 from canton.emulator.faces.keycloak.realm import Realm
-from canton.emulator.faces.keycloak.tokens import OFFLINE, Grant, scope_of, tokens_for
+from canton.emulator.faces.keycloak.tokens import OFFLINE, Grant, checked_scope, tokens_for
 from canton.emulator.faces.keycloak.users import Client
 from canton.emulator.wire.call import Call, Reply
 
@@ -22,6 +22,7 @@ class Asked:
     client: Client
     form: Form
     issuer: str
+    address: str
 
 
 class Grants:
@@ -51,13 +52,13 @@ class Grants:
         client = self._realm.client_of(call, form)
         if form.doubled:
             raise Refused(400, "invalid_request", "duplicated parameter")
-        return tokens_for(self._realm, way(Asked(client, form, self._realm.issuer(call))))
+        return tokens_for(self._realm, way(Asked(client, form, self._realm.issuer(call), call.peer)))
 
     def _by_password(self, asked: Asked) -> Grant:
         client, form = asked.client, asked.form
         if client.secret:
             raise Refused(400, "unauthorized_client", "Client not allowed for direct access grants")
-        scope = scope_of(form.get("scope", ""))
+        scope = checked_scope(form.get("scope", ""))
         if "username" not in form:
             raise Refused(401, "invalid_request", "Missing parameter: username")
         account = self._realm.log_in(form["username"], form.get("password", ""))
@@ -71,7 +72,8 @@ class Grants:
         account = asked.client.account
         if account is None:
             raise Refused(401, "unauthorized_client", "Public client not allowed to retrieve service account")
-        return Grant(account, asked.client.id, scope_of(asked.form.get("scope", "")), asked.issuer, "trrtcc")
+        scope = checked_scope(asked.form.get("scope", ""))
+        return Grant(account, asked.client.id, scope, asked.issuer, "trrtcc", address=asked.address)
 
     def _by_refresh_token(self, asked: Asked) -> Grant:
         """The token that was used stays good: Keycloak's default is not to revoke it."""
@@ -82,7 +84,7 @@ class Grants:
         session = self._realm.session(claims["sid"])
         if session is None:
             raise Refused(400, "invalid_grant", "Session not active")
-        scope_of(form.get("scope", ""))
+        checked_scope(form.get("scope", ""))
         account = self._realm.accounts[session.username]
         return Grant(account, session.client, session.scope, asked.issuer, "onrtrt", session)
 

@@ -57,7 +57,7 @@ class Keys:
         return self._kids("sig")
 
     def jwks(self) -> bytes:
-        """As published: the key for encryption first, as Keycloak has it, so that who takes just any key fails."""
+        """As published: with the key for encryption, as Keycloak has it, so that who takes just any key fails."""
         if self._published is None:
             self._first()
             shown = [_shown(kid, self._shelf[kid]) for use in ("enc", "sig") for kid in self._kids(use)]

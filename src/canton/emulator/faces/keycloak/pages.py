@@ -6,7 +6,7 @@ from html import escape
 from urllib.parse import quote
 
 from canton.emulator.faces.keycloak import moments
-from canton.emulator.faces.keycloak.answers import Refused, form_of, json_answer, page, refusal
+from canton.emulator.faces.keycloak.answers import FRESH, Refused, form_of, json_answer, page, refusal
 from canton.emulator.faces.keycloak.devices import Decision, Device, Devices
 from canton.emulator.faces.keycloak.realm import PATH, Realm
 from canton.emulator.faces.keycloak.tokens import scope_of
@@ -15,7 +15,6 @@ from canton.emulator.wire.call import Call, Reply
 DEVICE = f"{PATH}/device"
 AUTHENTICATE = f"{PATH}/login-actions/authenticate"
 CONSENT = f"{PATH}/login-actions/consent"
-_FRESH = (("Cache-Control", "no-store, must-revalidate, max-age=0"),)
 _UNKNOWN = "Invalid code, please try again."
 _EXPIRED = "The code has expired. Please go back to your device and try connecting again."
 
@@ -40,7 +39,7 @@ class Pages:
             "expires_in": self._realm.settings["device_code_lifespan"],
             "interval": device.interval,
         }
-        return json_answer(told, headers=_FRESH)
+        return json_answer(told, headers=FRESH)
 
     def _new_device(self, call: Call) -> Device:
         form = form_of(call)
@@ -98,7 +97,7 @@ def _code_form(trouble: str) -> Reply:
         '<label>Enter the code provided by your device <input name="device_user_code" autocomplete="off"></label>\n'
         '<button type="submit">Submit</button>\n</form>'
     )
-    return page("Device Login", body)
+    return page("Device Login", body, FRESH)
 
 
 def _login_form(device: Device, username: str = "", trouble: str = "") -> Reply:
@@ -109,7 +108,7 @@ def _login_form(device: Device, username: str = "", trouble: str = "") -> Reply:
         '<label>Password <input name="password" type="password" autocomplete="current-password"></label>\n'
         '<button name="login" type="submit">Sign In</button>\n</form>'
     )
-    return page("Sign in to your account", body)
+    return page("Sign in to your account", body, FRESH)
 
 
 def _consent_form(device: Device) -> Reply:
@@ -120,4 +119,4 @@ def _consent_form(device: Device) -> Reply:
         '<button name="accept" value="Yes" type="submit">Yes</button>\n'
         '<button name="cancel" value="No" type="submit">No</button>\n</form>'
     )
-    return page(f"Grant Access to {escape(device.client)}", body)
+    return page(f"Grant Access to {escape(device.client)}", body, FRESH)

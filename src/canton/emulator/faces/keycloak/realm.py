@@ -110,7 +110,7 @@ class Realm:
         moment = moments.now()
         for identity in [identity for identity, ends in self._revoked.items() if ends < moment]:
             del self._revoked[identity]
-        self._revoked[token["jti"]] = token["exp"]
+        self._revoked[str(token.get("jti"))] = token.get("exp", moment)
 
     def revoked(self, token: dict[str, Any]) -> bool:
-        return token.get("jti") in self._revoked
+        return str(token.get("jti")) in self._revoked

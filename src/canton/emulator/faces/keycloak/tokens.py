@@ -19,6 +19,8 @@ _HIDDEN_SCOPES = "basic acr roles web-origins"
 _OPTIONAL_SCOPES = ("address", "phone", "microprofile-jwt", "offline_access", "organization")
 _SCOPES = frozenset({"openid", "profile", "email", *_HIDDEN_SCOPES.split(), *_OPTIONAL_SCOPES})
 OFFLINE = "offline_access"
+_OF_ACCESS = ("realm_access", "resource_access", "scope")
+"""Claims that an ID token leaves out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +35,19 @@ class Grant:
     """The prefix of the token's id, in which Keycloak says so: ``onrtro`` for a password."""
     session: Session | None = None
     """None for a service account."""
+    address: str = ""
+    """Where a service account called from."""
+
+
+def checked_scope(asked: str) -> str:
+    if not _SCOPES.issuperset(asked.split()):
+        raise Refused(400, "invalid_scope", f"Invalid scopes: {asked}")
+    return scope_of(asked)
 
 
 def scope_of(asked: str) -> str:
     """What is given for what is asked: ``profile email`` in any case."""
     wanted = asked.split()
-    unknown = [name for name in wanted if name not in _SCOPES]
-    if unknown:
-        raise Refused(400, "invalid_scope", f"Invalid scopes: {asked}")
     first = ["openid"] if "openid" in wanted else []
     return " ".join([*first, "profile", "email", *(name for name in _OPTIONAL_SCOPES if name in wanted)])
 
@@ -86,8 +93,15 @@ def _access(realm: Realm, grant: Grant, moment: float) -> Claims:
         "realm_access": {"roles": ["default-roles-shasta", *account.realm_roles, *_DEFAULT_ROLES]},
         "resource_access": _client_roles(account),
         "scope": grant.scope,
+        **_caller(grant),
         **profile(account),
     }
+
+
+def _caller(grant: Grant) -> dict[str, str]:
+    if grant.session is not None:
+        return {}
+    return {"clientHost": grant.address, "clientAddress": grant.address, "client_id": grant.client}
 
 
 def _audience(account: Account) -> list[str]:
@@ -107,7 +121,7 @@ def profile(account: Account) -> dict[str, Any]:
     return {
         "email_verified": True,
         "name": account.name,
-        "groups": list(account.groups),
+        **({"groups": list(account.groups)} if account.groups else {}),
         "preferred_username": account.username,
         "given_name": given,
         "family_name": family,
@@ -135,18 +149,8 @@ def _refresh(realm: Realm, grant: Grant, session: Session, moment: float) -> Cla
 
 def _identity(realm: Realm, access: Claims, token: str) -> Claims:
     half = hashlib.sha256(token.encode()).digest()[:16]
-    kept = ("exp", "iat", "auth_time", "iss", "sub", "azp", "sid", "acr")
-    of_person = (
-        "email_verified",
-        "name",
-        "groups",
-        "preferred_username",
-        "given_name",
-        "family_name",
-        "email",
-    )
     return {
-        **{claim: access[claim] for claim in (*kept, *of_person) if claim in access},
+        **{claim: value for claim, value in access.items() if claim not in _OF_ACCESS},
         "jti": realm.new_id(access["iat"]),
         "aud": access["azp"],
         "typ": "ID",

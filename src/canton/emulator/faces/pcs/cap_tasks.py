@@ -159,7 +159,9 @@ class CapTasks:
             return Operation(status=IN_PROGRESS, component={"xname": xname})
         low, high = limits
         control = {"name": CONTROL, "currentValue": value, "maximumValue": high, "minimumValue": low}
-        told = {"limits": {"hostLimitMax": high, "hostLimitMin": low}} if watts is None else {}
+        # Redfish has a blade draw as much when it starts as it ever may (PowerResetWatts).
+        limits_told = {"hostLimitMax": high, "hostLimitMin": low, "powerupPower": high}
+        told = {"limits": limits_told} if watts is None else {}
         return Operation(status=SUCCEEDED, component={"xname": xname, **told, "powerCapLimits": [control]})
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from canton.domain.errors import InvalidXname
-from canton.domain.xname import parse
+from canton.domain.xname import LONGEST, parse
 from canton.emulator.machine.machine import Machine
 from canton.emulator.machine.parts import Part
 from canton.emulator.machine.power import RESETS
@@ -25,7 +25,9 @@ INVALID = ""
 
 def type_of(machine: Machine, xname: str) -> str:
     part = machine.part(xname)
-    return part.type if part else _spelled(xname)
+    if part:
+        return part.type
+    return _spelled(xname) if len(xname) <= LONGEST else INVALID
 
 
 @lru_cache(maxsize=4096)

