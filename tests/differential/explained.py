@@ -25,4 +25,14 @@ EXPLAINED: tuple[Explained, ...] = (
         r"real '0 the connection was closed without an answer' ours '500 .*'",
         "SMD 2.45 runs over the end of an empty list there and cuts the connection; the emulator says so in a 500",
     ),
+    Explained(
+        r"bss GET (/boot/v1/bootscript|/meta-data|/user-data)\S* status: "
+        r"real '0 the connection was closed without an answer' ours '503 upstream connect error .*'",
+        "BSS 1.37 dies there (parameters that end in initrd, cloud-init data of another type than its role's) and cuts "
+        "the connection; the emulator says what Envoy makes of that",
+    ),
+    Explained(
+        r"bss GET /boot/v1/bootscript\S* status: real '404 .*EmptyStaticCreds.*' ours '200 .*'",
+        "the real BSS has no credentials of an S3 here; the emulator's has, and signs the address",
+    ),
 )

@@ -56,8 +56,7 @@ class Service:
         return reply.status, reply.json().get("detail", "")
 
     def step(self, seconds: float) -> None:
-        while not self.site.step(seconds):
-            seconds = 0
+        self.site.step(seconds)
 
     def break_(self, kind: str, targets: str, **facts: Any) -> str:
         return self.site.set_fault(Fault(self.site.faults.new_id(), kind, targets, facts=facts)).id

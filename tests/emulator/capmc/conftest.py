@@ -12,7 +12,7 @@ from emulator.power_client import Client
 @pytest.fixture(autouse=True)
 def locks(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("locks", "reservations"):
-        monkeypatch.setattr(f"canton.emulator.faces.smd.{name}.routes", lambda hsm: ())
+        monkeypatch.setattr(f"canton.emulator.faces.smd.{name}.routes", lambda _: ())
     monkeypatch.setattr("canton.emulator.faces.smd.reservations.routes", lambda hsm: StandIn(hsm.world).routes())
 
 

@@ -77,6 +77,7 @@ def test_what_hsm_does_not_take_is_told_again(hbtd: Service, spy: Spy) -> None:
     assert spy.bodies(BULK) == []
     assert hbtd.get("/health")["HsmStatus"] == "Not ready"
     spy.instead["smd"] = Reply(200, b"{}")
+    hbtd.ask("POST", "/heartbeat", FULL)
     hbtd.step(5.0)
     assert [body["Flag"] for body in spy.bodies(BULK)] == ["OK"]
 

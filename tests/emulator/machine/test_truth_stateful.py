@@ -61,13 +61,13 @@ class Truth(RuleBasedStateMachine):
 
     @rule(
         kind=st.sampled_from(KINDS),
-        target=st.sampled_from(TARGETS),
+        xname=st.sampled_from(TARGETS),
         probability=st.sampled_from([1.0, 0.5]),
         remaining=st.none() | st.integers(1, 3),
         stage=st.sampled_from(["post", "pxe", "kernel", "systemd"]),
     )
-    def break_something(self, kind: str, target: str, probability: float, remaining: int | None, stage: str) -> None:
-        self.bare.fault(kind, target, probability=probability, remaining=remaining, facts={"stage": stage})
+    def break_something(self, kind: str, xname: str, probability: float, remaining: int | None, stage: str) -> None:
+        self.bare.fault(kind, xname, probability=probability, remaining=remaining, facts={"stage": stage})
 
     @precondition(lambda self: any(self.bare.faults))
     @rule(which=st.integers(0, 20))

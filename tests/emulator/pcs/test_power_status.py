@@ -38,6 +38,16 @@ def test_it_lags_behind(pcs: Pcs) -> None:
     assert (told["powerState"], told["lastUpdated"]) == ("on", "2027-01-15T08:00:30Z")
 
 
+def test_what_happens_between_two_polls_nobody_sees(pcs: Pcs) -> None:
+    pcs.site.machine.power.reset(UP, "PowerCycle", "test")
+    for _ in range(60):
+        pcs.site.step(0.5)
+        assert pcs.status(UP)["powerState"] == "on"
+    happened = [entry["what"] for entry in pcs.site.log.after(0, 10_000) if entry["target"] == UP]
+    assert happened[:3] == ["power-order", "power-off", "boot-stage"]
+    assert "power-on" in happened
+
+
 def test_a_controller_that_does_not_answer(pcs: Pcs) -> None:
     pcs.break_("bmc-unreachable", BMC)
     told = pcs.status(UP)

@@ -379,10 +379,19 @@ def test_deadline_minus_1_waits_until_somebody_aborts(pcs: Pcs) -> None:
 
 def test_hsm_away_is_waited_for(pcs: Pcs) -> None:
     pcs.break_("service-restart", "smd", seconds=5)
-    transition = pcs.start("on", DOWN_TOO)
-    pcs.ask("GET", "/power-status")
+    transition = pcs.start("on", DOWN)
+    pcs.site.step(4.0)
+    assert pcs.task(transition, DOWN)["taskStatusDescription"] == "Gathering data"
     pcs.finish(transition)
-    assert pcs.task(transition, DOWN_TOO)["taskStatus"] in ("succeeded", "failed")
+    assert pcs.task(transition, DOWN)["taskStatus"] == "succeeded"
+
+
+def test_but_not_for_ever(pcs: Pcs) -> None:
+    pcs.break_("service-restart", "smd", seconds=600)
+    transition = pcs.start("on", DOWN)
+    assert 31.0 <= pcs.finish(transition) < 70.0
+    assert pcs.task(transition, DOWN)["error"] == "Error retrieving HSM data"
+    assert pcs.orders(DOWN) == []
 
 
 def test_many_nodes_cost_hsm_no_more_calls_than_one(pcs: Pcs) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from canton.emulator.site import Site
-from hsm_client import Hsm
+from emulator.smd.hsm_client import Hsm
 
 
 @pytest.fixture

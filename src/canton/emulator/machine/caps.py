@@ -25,8 +25,7 @@ class Caps:
     def range(self, node: str) -> tuple[int, int] | None:
         """The least and the most watts that a cap may be; None for what cannot be capped."""
         part = self._machine.part(node)
-        limits = part.model.power_limits if part and part.model else (0, 0)
-        return limits if limits[1] else None
+        return part.model.power_limits if part and part.model else None
 
     def read(self, node: str) -> int:
         """0 is no cap."""
@@ -41,6 +40,5 @@ class Caps:
 
     def _reach(self, node: str) -> None:
         controller = self._machine.controller(node)
-        struck = self._means.faults.strikes("bmc-unreachable", controller, node)
-        if struck or not self._machine.power.reachable(controller):
+        if not self._machine.power.controllers.answers(controller, node):
             raise Unreachable(controller)

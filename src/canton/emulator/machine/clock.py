@@ -49,6 +49,8 @@ class Clock:
 
 def rfc3339(moment: float, digits: int = 6) -> str:
     """As Go prints an instant: UTC, the fraction without the zeros at its end."""
-    whole = datetime.fromtimestamp(int(moment // 1), UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    fraction = f"{moment % 1:.{digits}f}"[2:].rstrip("0") if digits else ""
+    unit = 10**digits
+    seconds, rest = divmod(round(moment * unit) if digits else int(moment // 1), unit)
+    whole = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    fraction = f"{rest:0{digits}}".rstrip("0") if digits else ""
     return f"{whole}.{fraction}Z" if fraction else f"{whole}Z"

@@ -162,7 +162,7 @@ def _exchanged(nids: list[Json], failed: bool) -> Json:
 
 def _group(model: NodeModel, nids: list[int]) -> Json:
     low, high = model.power_limits
-    controls = [{"name": CONTROL, "desc": CONTROL, "max": high, "min": low}] if high else None
+    controls = [{"name": CONTROL, "desc": CONTROL, "max": high, "min": low}]
     name = _moniker(model)
     return {
         "name": name,

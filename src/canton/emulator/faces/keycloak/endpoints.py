@@ -82,6 +82,8 @@ class Endpoints:
         return self._about(claims)
 
     def _about(self, claims: Claims) -> Reply:
+        if self._realm.revoked(claims):
+            return challenge(401, "invalid_token", _VERIFICATION)
         if "sid" in claims and self._realm.session(claims["sid"]) is None:
             return challenge(401, "invalid_token", "user_session_not_found")
         services = (client.account for client in self._realm.clients.values() if client.account)
@@ -110,7 +112,8 @@ class Endpoints:
         return json_answer({**claims, **more, "token_type": "Bearer", "active": True}, headers=NO_CACHE)
 
     def _live(self, claims: Claims) -> bool:
-        return "sid" not in claims or self._realm.session(claims["sid"]) is not None
+        in_session = "sid" not in claims or self._realm.session(claims["sid"]) is not None
+        return in_session and not self._realm.revoked(claims)
 
     def logout(self, call: Call) -> Reply:
         form = form_of(call)
@@ -142,7 +145,7 @@ class Endpoints:
         if claims["typ"] == "Bearer":
             self._realm.revoke(claims)
         else:
-            self._realm.end(claims["sid"])
+            self._realm.end(str(claims.get("sid")))
         return Reply(200, headers=(*FRAMES, *SAFE))
 
 

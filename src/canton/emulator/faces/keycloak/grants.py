@@ -10,7 +10,7 @@ from canton.emulator.faces.keycloak import moments
 from canton.emulator.faces.keycloak.answers import NO_STORE, Form, Refused, form_of, json_answer, refusal
 from canton.emulator.faces.keycloak.devices import Devices
 from canton.emulator.faces.keycloak.realm import Realm
-from canton.emulator.faces.keycloak.tokens import OFFLINE, Grant, checked_scope, tokens_for
+from canton.emulator.faces.keycloak.tokens import Grant, checked_scope, tokens_for
 from canton.emulator.faces.keycloak.users import Client
 from canton.emulator.wire.call import Call, Reply
 
@@ -66,14 +66,14 @@ class Grants:
             # 400 since Keycloak 26.7, as RFC 6749 §5.2 wants it; it was 401 before.
             raise Refused(400, "invalid_grant", "Invalid user credentials")
         session = self._realm.begin(account, client, scope)
-        return Grant(account, client.id, scope, asked.issuer, "ofrtro" if OFFLINE in scope else "onrtro", session)
+        return Grant(account, client.id, scope, asked.issuer, "ro", session)
 
     def _by_secret(self, asked: Asked) -> Grant:
         account = asked.client.account
         if account is None:
             raise Refused(401, "unauthorized_client", "Public client not allowed to retrieve service account")
         scope = checked_scope(asked.form.get("scope", ""))
-        return Grant(account, asked.client.id, scope, asked.issuer, "trrtcc", address=asked.address)
+        return Grant(account, asked.client.id, scope, asked.issuer, "cc", address=asked.address)
 
     def _by_refresh_token(self, asked: Asked) -> Grant:
         """The token that was used stays good: Keycloak's default is not to revoke it."""
@@ -86,7 +86,7 @@ class Grants:
             raise Refused(400, "invalid_grant", "Session not active")
         checked_scope(form.get("scope", ""))
         account = self._realm.accounts[session.username]
-        return Grant(account, session.client, session.scope, asked.issuer, "onrtrt", session)
+        return Grant(account, session.client, session.scope, asked.issuer, "rt", session)
 
     def refresh_claims(self, token: str, issuer: str, client: Client) -> dict[str, Any]:
         """Of a refresh token that we gave to this client."""
@@ -110,4 +110,4 @@ class Grants:
             raise Refused(400, "invalid_request", "Missing parameter: device_code")
         account, scope = self._devices.poll(asked.form["device_code"], asked.client.id)
         session = self._realm.begin(account, asked.client, scope, by_form=True)
-        return Grant(account, asked.client.id, scope, asked.issuer, "onrtdg", session)
+        return Grant(account, asked.client.id, scope, asked.issuer, "dg", session)

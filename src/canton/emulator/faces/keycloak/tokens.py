@@ -32,7 +32,7 @@ class Grant:
     scope: str
     issuer: str
     way: str
-    """The prefix of the token's id, in which Keycloak says so: ``onrtro`` for a password."""
+    """As Keycloak puts it into the token's id: ro, rt, dg or cc."""
     session: Session | None = None
     """None for a service account."""
     address: str = ""
@@ -82,7 +82,7 @@ def _access(realm: Realm, grant: Grant, moment: float) -> Claims:
         "exp": int(ends),
         "iat": int(moment),
         **when,
-        "jti": f"{grant.way}:{realm.new_id(moment)}",
+        "jti": f"{_kind(grant)}rt{grant.way}:{realm.new_id(moment)}",
         "iss": grant.issuer,
         "aud": _audience(account),
         "sub": realm.subject(account),
@@ -96,6 +96,13 @@ def _access(realm: Realm, grant: Grant, moment: float) -> Claims:
         **_caller(grant),
         **profile(account),
     }
+
+
+def _kind(grant: Grant) -> str:
+    """Of the session: transient, offline or online."""
+    if grant.session is None:
+        return "tr"
+    return "of" if OFFLINE in grant.scope.split() else "on"
 
 
 def _caller(grant: Grant) -> dict[str, str]:
@@ -159,12 +166,12 @@ def _identity(realm: Realm, access: Claims, token: str) -> Claims:
 
 
 def genuine(realm: Realm, token: str, issuer: str) -> Claims | None:
-    """The claims of an access token that Keycloak itself would take now, its session aside."""
+    """The claims of an access token that Keycloak itself would take now, its session and revocation aside."""
     claims = realm.keys.read(token)
     if claims is None or claims.get("typ") != "Bearer" or claims.get("iss") != issuer:
         return None
     ends = claims.get("exp")
-    if not isinstance(ends, int | float) or ends <= moments.now() or realm.revoked(claims):
+    if not isinstance(ends, int | float) or ends <= moments.now():
         return None
     fault = realm.world.faults.present("token-expiry", "keycloak")
     called_expired = fault is not None and moments.issued_at(claims) < fault.facts.get("before", float("inf"))

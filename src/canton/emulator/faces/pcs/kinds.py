@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 
 from canton.domain.errors import InvalidXname
@@ -41,7 +40,7 @@ def _spelled(xname: str) -> str:
         return INVALID
 
 
-def actions_of(part: Part | None) -> Sequence[str]:
+def actions_of(part: Part | None) -> tuple[str, ...]:
     """The ResetTypes that the component's Redfish allows."""
     return RESETS.get(part.type, ()) if part else ()
 
@@ -57,7 +56,7 @@ _OPERATIONS_BY_ACTION = {
 
 
 @lru_cache(maxsize=64)
-def operations_for(actions: Sequence[str]) -> tuple[str, ...]:
+def operations_for(actions: tuple[str, ...]) -> tuple[str, ...]:
     """``toPCSPowerActions`` of domain/power-status.go, in its order."""
     found: dict[str, None] = {}
     for action in actions:

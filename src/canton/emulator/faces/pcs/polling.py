@@ -47,6 +47,7 @@ class Polling:
         self._known: dict[str, Part] = {}
         self._read_at = -1.0
         self._controllers: dict[str, float] = {}
+        self._before: dict[str, tuple[float, str]] = {}
         world.machine.watch(self._hear)
 
     def restart(self) -> None:
@@ -67,12 +68,18 @@ class Polling:
             return
         reply = self._world.mesh.ask("smd", "GET", "/hsm/v2/State/Components?stateonly=true")
         if not reply.ok:
+            self._recall()
             return
         components = reply.json().get("Components") or []
         self._read_at = poll
         if components:
             # HSM without any component counts as an error of HSM (updateComponentMap).
             self._know(components)
+
+    def _recall(self) -> None:
+        """What etcd has from before this process: everything was there once."""
+        if self._read_at < 0:
+            self._know({"ID": xname} for xname in self._world.machine.topology.parts)
 
     def _know(self, components: Iterable[dict[str, str]]) -> None:
         known, parts = self._known, self._world.machine.topology.parts
@@ -94,7 +101,7 @@ class Polling:
         return xname in self._known
 
     def operations(self, xname: str) -> tuple[str, ...]:
-        return operations_for(tuple(actions_of(self._known.get(xname))))
+        return operations_for(actions_of(self._known.get(xname)))
 
     def power(self, xname: str) -> str:
         """``on``, ``off`` or ``undefined``, as of the last poll."""
@@ -104,22 +111,39 @@ class Polling:
         poll = self.last_poll(self._world.clock.now())
         if not self._answered(part, poll):
             return UNDEFINED
-        return "on" if part.type in BMCS else self._power.state_at(xname, poll)
+        return self._power_at(part, poll)
+
+    def _power_at(self, part: Part, poll: float) -> str:
+        if part.type in BMCS:
+            return "on"
+        found = self._before.get(part.xname)
+        return found[1] if found and found[0] == poll else self._power.state_at(part.xname, poll)
 
     def available(self, xname: str) -> bool:
         part = self._known.get(xname) or self._world.machine.part(xname)
         return part is not None and self._answered(part, self.last_poll(self._world.clock.now()))
 
-    def status(self, xname: str) -> Status:
-        power = self.power(xname)
+    def statuses(self, xnames: Iterable[str]) -> list[Status]:
+        """Of those that it knows; each controller is looked at once."""
+        poll = self.last_poll(self._world.clock.now())
+        answered: dict[str, bool] = {}
+        told = []
+        for xname in xnames:
+            part = self._known[xname]
+            if part.controller not in answered:
+                answered[part.controller] = self._answered(part, poll)
+            told.append(self._status(part, poll, answered[part.controller]))
+        return told
+
+    def _status(self, part: Part, poll: float, answered: bool) -> Status:
         return Status(
-            xname=xname,
-            powerState=power,
-            managementState="unavailable" if power == UNDEFINED else "available",
+            xname=part.xname,
+            powerState=self._power_at(part, poll) if answered else UNDEFINED,
+            managementState="available" if answered else "unavailable",
             # The real one knows the error and leaves it out (GetPowerStatus in domain/power-status.go).
             error="",
-            supportedPowerTransitions=list(self.operations(xname)),
-            lastUpdated=_stamp(self._seen(self._known[xname])),
+            supportedPowerTransitions=list(operations_for(actions_of(part))),
+            lastUpdated=_stamp(self._seen(part, poll)),
         )
 
     def _answered(self, part: Part, poll: float) -> bool:
@@ -127,9 +151,8 @@ class Polling:
         answers = self._power.reachable(controller)
         return answers if self._controllers.get(controller, 0.0) <= poll else not answers
 
-    def _seen(self, part: Part) -> float:
+    def _seen(self, part: Part, poll: float) -> float:
         """The poll that saw the last change that any poll saw."""
-        poll = self.last_poll(self._world.clock.now())
         changes = (self._power.since(part.xname), self._controllers.get(part.controller, 0.0))
         changed = max((moment for moment in changes if moment <= poll), default=0.0)
         since = self._shelf["rhythm"]["since"]
@@ -138,5 +161,11 @@ class Polling:
         return float(since - (since - changed) // INTERVAL * INTERVAL)
 
     def _hear(self, event: Event) -> None:
+        now = self._world.clock.now()
         if event.kind == "controller":
-            self._controllers[event.xname] = self._world.clock.now()
+            self._controllers[event.xname] = now
+        elif event.kind == "power":
+            poll = self.last_poll(now)
+            # Off and on again between two polls: what the first of them saw is what was before both.
+            if self._before.get(event.xname, (-1.0, ""))[0] != poll:
+                self._before[event.xname] = (poll, "off" if event.value == "on" else "on")

@@ -45,12 +45,15 @@ class PowerStatus:
         if bad:
             raise Refusal(400, f"invalid xnames detected: {' '.join(bad)}")
         self._polling.refresh()
-        told = [self._one(name) for name in names or self._polling.names()]
+        told = self._told(names) if names else self._polling.statuses(self._polling.names())
         return written({"status": [each for each in told if _fits(each, power_filter, management_filter)]})
 
-    def _one(self, xname: str) -> Status:
-        if self._polling.knows(xname):
-            return self._polling.status(xname)
+    def _told(self, names: Sequence[str]) -> list[Status]:
+        known = self._polling.statuses(name for name in names if self._polling.knows(name))
+        by_name = {each["xname"]: each for each in known}
+        return [by_name.get(name) or self._unknown(name) for name in names]
+
+    def _unknown(self, xname: str) -> Status:
         error = "Component not found in component map."
         if type_of(self._machine, xname) not in POWERED:
             error = "Component can not have power state and managment state data"

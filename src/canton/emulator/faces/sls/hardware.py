@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from canton.emulator.faces.sls.answers import body, done, line, problem, refusal
 from canton.emulator.faces.sls.hardware_table import HardwareTable, Refused, described
-from canton.emulator.faces.sls.jsonb import matches
+from canton.emulator.faces.sls.jsonb import matches, texts
 from canton.emulator.faces.sls.names import (
     CLASSES,
     COMPTYPES,
@@ -98,7 +98,7 @@ class Hardware:
             return problem(call, 400, wrong)
         if not any(asked.values()) and not properties:
             return problem(call, 400, "no conditions/properties with which to search")
-        if any("\0" in text for text in _texts(properties)):
+        if any("\0" in text for text in texts(properties)):
             return problem(call, 500, "Failed to search hardware in DB")
         return body([self._table.shown(xname) for xname in self._found(asked, properties)] or None)
 
@@ -177,9 +177,3 @@ def _wrong_type(comptype: str) -> str:
     if comptype in UNSTORABLE_COMPTYPES:
         return "type can not be stored in SLS"
     return "type is unknown" if comptype and comptype not in KNOWN_COMPTYPES else ""
-
-
-def _texts(properties: Wanted) -> list[str]:
-    return [
-        text for key, value in properties.items() for text in (key, *([value] if isinstance(value, str) else value))
-    ]

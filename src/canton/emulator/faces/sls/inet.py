@@ -57,7 +57,7 @@ def _written(interface: Interface | None) -> str:
 
 def _address(interface: Interface) -> str:
     number = int(interface.ip)
-    if interface.version == 6 and number >> 32 in (0, 0xFFFF) and number >> 16 not in (0, 0xFFFF_0000):
+    if interface.version == 6 and (number >> 32 == 0xFFFF or (number >> 32 == 0 and number >> 16)):
         prefix = "::ffff:" if number >> 32 else "::"
         return f"{prefix}{ipaddress.IPv4Address(number & 0xFFFF_FFFF)}"
     return str(interface.ip)

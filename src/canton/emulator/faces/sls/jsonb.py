@@ -29,6 +29,11 @@ def _written(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def texts(wanted: dict[str, str | list[str]]) -> list[str]:
+    """All that the database is given to look for."""
+    return [text for key, value in wanted.items() for text in (key, *([value] if isinstance(value, str) else value))]
+
+
 def matches(properties: Json, wanted: dict[str, str | list[str]]) -> bool:
     return all(_matches(properties, key, value) for key, value in wanted.items())
 

@@ -7,7 +7,7 @@ from typing import cast
 
 from canton.emulator.faces.sls import inet
 from canton.emulator.faces.sls.answers import body, problem, times
-from canton.emulator.faces.sls.jsonb import has_nul, matches
+from canton.emulator.faces.sls.jsonb import has_nul, matches, texts
 from canton.emulator.faces.sls.versions import Versions
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_struct import Anything, Many, Record, Text, Whole, unmarshal
@@ -171,7 +171,7 @@ class Networks:
         name, full, kind, address = (call.first(each) for each in ("name", "full_name", "type", "ip_address"))
         wanted = inet.read(address) if address else None
         asked = (name, full, kind, address)
-        if (not any(asked) and not properties) or " " in name or "\0" in "".join([*asked, *properties]):
+        if (not any(asked) and not properties) or " " in name or "\0" in "".join([*asked, *texts(properties)]):
             return None
         if (kind and kind.lower() not in _TYPES) or (address and wanted is None):
             return None

@@ -107,7 +107,8 @@ def uploaded(call: Call, name: str) -> bytes | None:
     head = f"Content-Type: {kind}\r\n\r\n".encode("latin-1", "replace")
     form = BytesParser(policy=HTTP).parsebytes(head + call.body)
     for part in form.iter_parts() if form.is_multipart() else ():
-        if part.get_param("name", header="content-disposition") == name and part.get_filename():
+        named = part.get_param("name", header="content-disposition") == name and part.get_filename()
+        if named and part.get_content_disposition() == "form-data":
             payload = part.get_payload(decode=True)
             return payload if isinstance(payload, bytes) else None
     return None

@@ -104,11 +104,15 @@ def encode(value: Json, kind: Kind) -> Json:
         return {
             name: encode(value.get(name, each.zero), each)
             for name, each in kind.fields.items()
-            if not (name in kind.omitted and value.get(name) in (None, "", False))
+            if not (name in kind.omitted and _nothing(value.get(name)))
         }
     if isinstance(kind, Slice) and value is not None:
         return [encode(each, kind.of) for each in value]
     return 0 if kind is NUMBER and value is None else value
+
+
+def _nothing(value: Json) -> bool:
+    return value is None or value is False or value == ""
 
 
 def with_body(kind: Kind, handler: Callable[[Call, Json], Reply]) -> Handler:

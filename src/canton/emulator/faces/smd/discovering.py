@@ -77,9 +77,7 @@ class Discovering:
         self._learn_components(fresh)
 
     def _learn_hardware(self, parts: Sequence[Part]) -> None:
-        inventory, now = self._hsm.inventory, self._hsm.world.clock.now()
-        for location, fru in inventory.truth(parts):
-            store(inventory, location, fru, now)
+        store(self._hsm.inventory, list(self._hsm.inventory.truth(parts)), self._hsm.world.clock.now())
 
     def _learn_interfaces(self, parts: Sequence[Part]) -> None:
         """New ones with their addresses yet unknown; of old ones only whose they are."""

@@ -16,6 +16,7 @@ from canton.emulator.faces.smd import (
     memberships,
     nodemaps,
     partitions,
+    polling,
     powermaps,
     redfish_endpoints,
     reservations,
@@ -56,4 +57,5 @@ def open_face(world: World) -> Face:
     routes = [route for module in MODULES for route in module.routes(hsm)]
     mux = Mux(routes)
     machine_events.listen(hsm)
+    polling.begin(hsm)
     return Face("smd", [("/apis/smd", "")], settle(routes), not_found=mux.not_found, wrong_method=mux.wrong_method)

@@ -11,7 +11,6 @@ from canton.emulator.faces.smd.decoding import encode, with_body
 from canton.emulator.faces.smd.forms import values
 from canton.emulator.faces.smd.hardware_records import on_wire, store
 from canton.emulator.faces.smd.hardware_types import (
-    NOT_BY_HAND,
     POSTED,
     TYPES,
     WITHOUT_PART_NUMBER,
@@ -88,9 +87,7 @@ class Hardware:
                 return problem(400, str(wrong))
         if not all(_fits(*record) for record in records):
             return problem(500, "operation 'POST' failed during store.")
-        # Of several with one name the first is stored, and all are counted.
-        for location, fru in {record[0]["ID"]: record for record in reversed(records)}.values():
-            store(self._inventory, location, fru, self._hsm.world.clock.now())
+        store(self._inventory, records, self._hsm.world.clock.now())
         return message(f"Created {len(records)} entries")
 
     def delete(self, call: Call) -> Reply:
@@ -104,6 +101,8 @@ class Hardware:
         return message(f"deleted {count} entries") if count else problem(404, "no entries to delete")
 
     def read_fru(self, call: Call) -> Reply:
+        if not storable(call.args["fruid"]):
+            return problem(500, "failed to query DB.")
         found = self._inventory.frus.get(call.args["fruid"])
         return answer(found) if found else problem(404, "no such FRU ID.")
 
@@ -159,11 +158,15 @@ def _fru_tests(call: Call) -> list[Test]:
     tests: list[Test] = []
     makers = [_like(text) for text in values(call, "manufacturer")]
     if makers:
-        tests.append(lambda fru: any(maker.fullmatch(_fact(fru, "Manufacturer") or "") for maker in makers))
+        tests.append(lambda fru: _made_by(makers, _fact(fru, "Manufacturer")))
     for name, field in (("partnumber", "PartNumber"), ("serialnumber", "SerialNumber")):
         if wanted := values(call, name):
             tests.append(_among(field, wanted))
     return tests
+
+
+def _made_by(makers: Sequence[re.Pattern[str]], name: str | None) -> bool:
+    return name is not None and any(maker.fullmatch(name) for maker in makers)
 
 
 def _among(field: str, wanted: Sequence[str]) -> Test:
@@ -190,7 +193,7 @@ def _posted(posted: Json) -> tuple[Json, Json]:
     fru = posted["PopulatedFRU"]
     if fru is None:
         raise ValueError("PopulatedFRU must be populated")
-    if type_ not in TYPES or type_ in NOT_BY_HAND:
+    if type_ not in TYPES:
         raise ValueError("HMSType value not supported for this operation")
     place, info = posted[place_key(type_)], fru[fru_key(type_)]
     if place is None:

@@ -121,9 +121,9 @@ def _below(hardware: Mapping[str, Json], places: set[str] | None) -> Iterable[st
 
 
 def _ancestors(xname: str, *, with_system: bool) -> Iterable[str]:
-    while xname and xname != "s0":
+    while kind(xname) and xname != "s0":
         xname = "s0" if kind(xname) in ("Cabinet", "CDU") else _PARENT.sub("", xname, count=1)
-        if xname and (with_system or xname != "s0"):
+        if kind(xname) and (with_system or xname != "s0"):
             yield xname
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from canton.emulator.faces.smd.inventory import Inventory
 from canton.emulator.machine.clock import rfc3339
@@ -31,14 +31,19 @@ def lies_in(xname: str, places: set[str]) -> bool:
     return xname in places or any(xname[: letter.start()] in places for letter in _LETTER.finditer(xname))
 
 
-def store(inventory: Inventory, location: Json, fru: Json, moment: float) -> None:
-    """Put it in, and write down that it was found, unless that was the last thing written."""
-    xname = location["ID"]
-    inventory.frus[fru["FRUID"]] = fru
-    inventory.hardware[xname] = {**location, "PopulatedFRU": fru["FRUID"]}
-    last = (inventory.history.get(xname) or [{}])[-1]
-    if (last.get("FRUID"), last.get("EventType")) != (fru["FRUID"], "Detected"):
-        note(inventory, xname, fru["FRUID"], "Detected", moment)
+def store(inventory: Inventory, found: Sequence[tuple[Json, Json]], moment: float) -> None:
+    """Places and their FRUs; that they were found is written down, unless it was the last thing written.
+
+    Of several with one name the first is stored, and all are in the history.
+    """
+    last = {place["ID"]: (inventory.history.get(place["ID"]) or [{}])[-1] for place, _ in found}
+    for place, fru in reversed(found):
+        inventory.frus[fru["FRUID"]] = fru
+        inventory.hardware[place["ID"]] = {**place, "PopulatedFRU": fru["FRUID"]}
+    for place, fru in found:
+        before = last[place["ID"]]
+        if (before.get("FRUID"), before.get("EventType")) != (fru["FRUID"], "Detected"):
+            note(inventory, place["ID"], fru["FRUID"], "Detected", moment)
 
 
 def note(inventory: Inventory, xname: str, fru: str, event: str, moment: float) -> None:

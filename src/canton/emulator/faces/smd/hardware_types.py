@@ -107,8 +107,14 @@ _DRIVE = struct(
 )
 _NIC_PLACE = struct("redfish.NALocationInfoRF", texts("Id Name Description"))
 _NIC = struct("redfish.NAFRUInfoRF", texts("Manufacturer Model PartNumber SKU SerialNumber"), omitted="SKU")
+_WHERE = "ContactInfo Latitude Longitude PartLocation Placement PostalAddress"
+_LOCATION = struct(
+    "redfish.Location",
+    {name: NUMBER if name.endswith("itude") else maybe(ANY) for name in _WHERE.split()},
+    omitted=_WHERE,
+)
 _PDU_PLACE = struct(
-    "redfish.PowerDistributionLocationInfo", {**texts("Id Description Name UUID"), "Location": maybe(ANY)}
+    "redfish.PowerDistributionLocationInfo", {**texts("Id Description Name UUID"), "Location": maybe(_LOCATION)}
 )
 _CIRCUITS = (
     "ControlledOutlets MonitoredBranches MonitoredOutlets MonitoredPhases TotalBranches TotalOutlets TotalPhases"
@@ -187,8 +193,6 @@ TYPES: dict[str, tuple[Struct, Struct]] = {
     "NodeAccelRiser": (_RISER_PLACE, _RISER),
 }
 """Type → what is said of the place, and of what is in it."""
-NOT_BY_HAND = frozenset({"NodeAccel"})
-"""Only discovery makes these: the POST forgets them (NewHWInvByLocs has no case)."""
 _STEMS = {"CabinetPDU": "PDU", "CabinetPDUOutlet": "Outlet", "CabinetPDUPowerConnector": "Outlet"}
 WITHOUT_PART_NUMBER = frozenset({"CMMRectifier", "NodeEnclosurePowerSupply"})
 _MARKS = re.compile("[^a-zA-Z0-9]+")
@@ -242,7 +246,7 @@ def fru_id(kind: str, xname: str, manufacturer: str, part_number: str, serial_nu
 
 _PLACES = {place_key(kind): maybe(place) for kind, (place, _) in TYPES.items()}
 _FRUS = {fru_key(kind): maybe(fru) for kind, (_, fru) in TYPES.items()}
-_ARRAY = Slice("[]*sm.HWInvByLoc", None, ANY)
+_ARRAY = Slice("[]*sm.HWInvByLoc", None, struct("sm.HWInvByLoc", {}))
 FRU = struct("sm.HWInvByFRU", {**texts("FRUID Type Subtype HWInventoryByFRUType"), **_FRUS})
 LOCATION = struct(
     "sm.HWInvByLoc",
