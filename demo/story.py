@@ -90,7 +90,7 @@ class Story:
         self.say("Somebody breaks the wire: PCS will carry out the next order, and its answer will be lost.")
         self.play("canton emulate fault set lost-response pcs method=POST path=/transitions --next 1", expect="1 more")
         self.say("Ann switches one node off. Canton does not know what became of the order, looks, and does not guess.")
-        self.play(f"canton node power off {BUSY} --reason 'beam time over' --yes --context ann", expect="done")
+        self.play(f"canton node power off {BUSY} --reason 'beam time over' --yes --wait --context ann", expect="done")
         self.play("canton emulate fault list", expect="nothing is broken")
         self.say("What really happened, from the machine itself: one order, one node.")
         log = self.play(f"canton emulate log | grep {BUSY}", expect="GracefulShutdown|ForceOff|Off")
@@ -138,13 +138,14 @@ def free_port() -> int:
 
 def stay(folder: Path, url: str) -> None:
     print(f"""
-# The server stays up at {url} with a worker. From a second shell:
+# The server stays up at {url} with a worker, beside the pretend machine. From a second shell:
 
     . {os.path.relpath(folder / "env")}
     canton tenant list --context rosa            # also: --context ann, --context eve
     canton can-i tenant delete --tenant psi --context ann
     canton node power off '{PSI}' --reason 'good night' --context ann
     canton event follow --context rosa           # in a third shell
+    canton emulate status                        # also: fault kinds, log, clock speed 100
     canton --help
 
 Ctrl-C ends it.""")

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -53,18 +54,32 @@ def surroundings(page: Path, folder: Path) -> Iterator[tuple[dict[str, str], Pat
         yield clean | {"PATH": path, "HOME": str(folder)}, folder
 
 
+def play(script: Path, environment: dict[str, str], folder: Path) -> tuple[int, str, str]:
+    """Into files: a pipe would stay open for as long as something runs in the background."""
+    printed, errors = script.with_suffix(".out"), script.with_suffix(".err")
+    with printed.open("w") as out, errors.open("w") as err:
+        shell = subprocess.Popen(
+            ["/bin/sh", script], cwd=folder, env=environment, stdout=out, stderr=err, start_new_session=True
+        )
+        try:
+            status = shell.wait(timeout=120)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(shell.pid, signal.SIGTERM)
+            shell.wait()
+    return status, printed.read_text(), errors.read_text()
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if examples(page)], ids=lambda page: page.stem)
 def test_examples_do_what_the_page_says(page: Path, tmp_path: Path) -> None:
     script = tmp_path / "commands.sh"
     marker = "--- end of output ---"
     lines = [f"{command}\necho '{marker}'" for command, _ in examples(page)]
-    script.write_text("\n".join(["set -eu", "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT", *lines]))
+    script.write_text("\n".join(["set -eu", *lines]))
     with surroundings(page, tmp_path) as (environment, folder):
-        ran = subprocess.run(
-            ["/bin/sh", script], cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
-        )
-    assert ran.returncode == 0, ran.stderr
-    outputs = ran.stdout.split(f"{marker}\n")
+        status, printed, errors = play(script, environment, folder)
+    assert status == 0, errors
+    outputs = printed.split(f"{marker}\n")
     for (command, expected), output in zip(examples(page), outputs, strict=False):
         pattern = re.escape(expected.strip()).replace("…", r"[\s\S]*")
         assert re.fullmatch(pattern, output.strip()), f"$ {command}\n{output}"

@@ -19,6 +19,10 @@ A_WHILE = 2 * 86400.0
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?<=\w-)[0-9a-f]{12}\b")
 MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:?\d\d)?")
 EPOCH = re.compile(r"\b1[789]\d{8}\b")
+# Keys, moment and signature of a signed S3 address.
+SIGNED = re.compile(
+    r"X-Amz-Credential=\w+%2F\d{8}%2F(\S+?)&X-Amz-Date=\d{8}T\d{6}Z&(\S+?)&X-Amz-Signature=[0-9a-f]{64}(?=\s|$)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ class Mask:
         return self._names.setdefault(text, f"<uuid {len(self._names) + 1}>")
 
     def text(self, text: str, *, identifiers: bool = True) -> str:
+        text = SIGNED.sub(r"X-Amz-Credential=<key, day>%2F\1&X-Amz-Date=<now>&\2&X-Amz-Signature=<signature>", text)
         text = MOMENT.sub(_moment, text)
         text = EPOCH.sub(lambda found: "<epoch>" if is_now(float(found[0])) else found[0], text)
         return UUID.sub(lambda found: self.identifier(found[0]) if identifiers else "<uuid>", text)

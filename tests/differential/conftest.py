@@ -57,4 +57,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         count = tally.explained[explanation.pattern]
         if count:
             terminalreporter.write_line(f"explained {count} times: {explanation.reason}")
-    terminalreporter.write_line(f"unexplained: {tally.unexplained}", bold=True, red=tally.unexplained > 0)
+    unexplained = sum(map(len, tally.unexplained.values()))
+    terminalreporter.write_line(f"unexplained: {unexplained}", bold=True, red=unexplained > 0)

@@ -32,7 +32,7 @@ EXPLAINED: tuple[Explained, ...] = (
         "the connection; the emulator says what Envoy makes of that",
     ),
     Explained(
-        r"bss GET /boot/v1/bootscript\S* status: real '404 .*EmptyStaticCreds.*' ours '200 .*'",
-        "the real BSS has no credentials of an S3 here; the emulator's has, and signs the address",
+        r"(smd|bss) BREW \S+ status: real '405 .*' ours '400 Invalid HTTP request received\.'",
+        "Go's server takes any word for a method; the emulator's parser knows the registered ones only",
     ),
 )

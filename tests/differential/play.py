@@ -22,7 +22,8 @@ class Tally:
     requests: Counter[str] = field(default_factory=Counter)
     explained: Counter[str] = field(default_factory=Counter)
     """By pattern."""
-    unexplained: int = 0
+    unexplained: dict[str, list[str]] = field(default_factory=dict)
+    """By the name of the sequence; Hypothesis shows a failing one many times, in the end at its shortest."""
     played: set[str] = field(default_factory=set)
     """Names of sequences and areas."""
 
@@ -55,7 +56,7 @@ def play(sequence: Sequence, real: Side, ours: Side, tally: Tally, explained: It
         tally.requests[sequence.steps[done - 1].service] += 1
         unexplained = [difference for difference in found if not _explain(difference, tally, explained)]
         if unexplained:
-            tally.unexplained += len(unexplained)
+            tally.unexplained[sequence.name] = [str(difference) for difference in unexplained]
             raise Unexplained(Sequence(sequence.name, *sequence.steps[:done], given=sequence.given), unexplained)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 
 from differential.collected import hand_written
 from differential.generators.sequences import AREAS, sequences
@@ -31,7 +31,14 @@ def test_sequence(name: str, real: Oracles, listening: Listening, tally: Tally) 
 
 @pytest.mark.parametrize("area", AREAS)
 def test_random(area: str, real: Oracles, listening: Listening, tally: Tally) -> None:
-    @settings(max_examples=10, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=10,
+        derandomize=True,
+        phases=[Phase.generate, Phase.shrink],
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
     @given(sequences(area))
     def alike(sequence: Sequence) -> None:
         play(sequence, real, listening, tally)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 
 from differential.generators.sequences import AREAS, sequences
 from differential.play import Tally, play
@@ -35,6 +35,7 @@ def test_random(area: str, real: Oracles, ours: Emulator, tally: Tally) -> None:
     @settings(
         max_examples=int(EXAMPLES[area] * TIMES),
         derandomize=TIMES == 1,
+        phases=[Phase.generate, Phase.shrink],
         deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),

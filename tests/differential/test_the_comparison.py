@@ -134,5 +134,16 @@ def test_a_sequence_shows_as_it_is_written() -> None:
     assert repr(post("smd:/a", raw=b"")) == "post('smd:/a', raw=b'')"
 
 
+def test_addresses_that_are_signed_differ_in_keys_and_moment_only() -> None:
+    def script(key: str, day: str, expires: str) -> Answer:
+        scope = f"{key}%2F{day}%2Fdefault%2Fs3%2Faws4_request"
+        query = f"X-Amz-Credential={scope}&X-Amz-Date={day}T120000Z&X-Amz-Expires={expires}"
+        return Answer(200, {}, f"kernel http://rgw/k?{query}&X-Amz-Signature={'ab' * 32} quiet".encode())
+
+    one, other = (see(script(*facts), Mask(""), ()) for facts in (("A1", "20260101", "9"), ("B2", "20270202", "9")))
+    assert one == other
+    assert one != see(script("A1", "20260101", "8"), Mask(""), ())
+
+
 def test_an_identifier_of_the_request_stays() -> None:
     assert see(says({"id": ONE, "new": THREE}), Mask(ONE), ()).body == {"id": ONE, "new": "<uuid 1>"}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import http.client
+import time
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from differential.answers import Answer
 
 TIMEOUT = 30.0
+IDLE = 10.0
+"""A connection that rested longer is not used again: a server may be about to close it."""
 
 
 class Wire:
@@ -17,6 +20,7 @@ class Wire:
             service: http.client.HTTPConnection(urlsplit(address).netloc, timeout=TIMEOUT)
             for service, address in addresses.items()
         }
+        self._used = dict.fromkeys(addresses, 0.0)
 
     def close(self) -> None:
         for connection in self._connections.values():
@@ -24,6 +28,9 @@ class Wire:
 
     def ask(self, service: str, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Answer:
         connection = self._connections[service]
+        if time.monotonic() - self._used[service] > IDLE:
+            connection.close()
+        self._used[service] = time.monotonic()
         described = {"Content-Type": "application/json", **headers} if body is not None else dict(headers)
         try:
             connection.request(method, path, body, described)

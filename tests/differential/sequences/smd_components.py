@@ -146,6 +146,7 @@ BROKEN = (
     b'{"Components":[{"ID":"x0","State":["On"]}]}',
     b'{"Components":[{"ID":"x0","State":"On","Enabled":"yes"}]}',
     b'{"Components":[{"ID":"x0c0s0b0n0","State":"On","NID":"five"}]}',
+    b'{"Components":[{"ID":"x0c0s0b0n0","State":"On","NID":"\\u00e4\\u0000 \xc3\xa4"}]}',
     b'{"Components":[{"ID":"x0c0s0b0n0","State":"On","NID":true}]}',
     b'{"Components":[{"ID":"x0c0s0b0n0","State":"On","NID":[]}]}',
     b'{"Components":[{"ID":"x0c0s0b0n0","State":"On"}],"Force":"x"}',

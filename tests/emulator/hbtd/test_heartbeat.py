@@ -86,7 +86,7 @@ def test_only_the_last_news_of_a_component_is_told(hbtd: Service, spy: Spy) -> N
     spy.instead["smd"] = Reply(503)
     hbtd.ask("POST", "/heartbeat", FULL)
     hbtd.step(11.0)
-    spy.instead["smd"] = Reply(204)
+    spy.instead["smd"] = Reply(200)
     hbtd.step(4.0)
     assert [(body["State"], body["Flag"]) for body in spy.bodies(BULK)] == [("Ready", "Warning")]
 
@@ -134,15 +134,15 @@ def test_go_reads_more_numbers_than_one_thinks(hbtd: Service, nid: str) -> None:
     assert hbtd.ask("POST", "/heartbeat", FULL | {"NID": nid}).status == 200
 
 
-@pytest.mark.parametrize("body", GARBAGE)
 @pytest.mark.parametrize(
     ("method", "path"), [("POST", "/heartbeat"), ("POST", "/heartbeat/x0"), ("POST", "/hbstates"), ("PATCH", "/params")]
 )
-def test_garbage_is_refused_or_means_nothing(hbtd: Service, method: str, path: str, body: bytes) -> None:
+def test_garbage_is_refused_or_means_nothing(hbtd: Service, method: str, path: str) -> None:
     before = hbtd.get("/params")
-    reply = hbtd.ask(method, path, body)
-    assert reply.status == 400 or (reply.status == 200 and body in (b"null", GARBAGE[-1]))
-    assert hbtd.get("/params") == before
+    for body in GARBAGE:
+        reply = hbtd.ask(method, path, body)
+        assert reply.status == 400 or (reply.status == 200 and body in (b"null", GARBAGE[-1]))
+        assert hbtd.get("/params") == before
 
 
 def test_states_are_told_as_asked(hbtd: Service) -> None:

@@ -69,7 +69,9 @@ def test_many_nodes_are_told_of_in_one_request(hbtd: Service) -> None:
 
 
 def test_a_client_may_beat_for_a_node_that_is_off(hbtd: Service) -> None:
-    node = next(part.xname for part in hbtd.site.machine.parts("Node") if hbtd.site.machine.power.state(part.xname) == "off")
+    node = next(
+        part.xname for part in hbtd.site.machine.parts("Node") if hbtd.site.machine.power.state(part.xname) == "off"
+    )
     hbtd.ask("POST", f"/heartbeat/{node}", {"Status": "OK", "TimeStamp": "now"})
     hbtd.step(5.0)
     assert hbtd.component(node) == ("Ready", "OK")

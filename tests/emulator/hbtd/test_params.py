@@ -14,7 +14,9 @@ def hbtd(site: Site) -> Service:
 
 
 def test_values_come_back_as_go_prints_them(hbtd: Service) -> None:
-    reply = hbtd.ask("PATCH", "/params", {"Debug": "0x10", "warntime": "017", "Use_telemetry": "OFF", "Sm_url": "http://x"})
+    reply = hbtd.ask(
+        "PATCH", "/params", {"Debug": "0x10", "warntime": "017", "Use_telemetry": "OFF", "Sm_url": "http://x"}
+    )
     assert reply.status == 200
     assert reply.media == "text/plain; charset=utf-8"
     found = hbtd.get("/params")

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from emulator.machine.bare import Bare
 
 from canton.emulator.machine import topologies
+from emulator.machine.bare import Bare
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+
 from emulator.machine.bare import SCRIPT, Bare
 
 NODE, RUNNING = "x1000c0s1b1n1", "x1000c0s0b0n0"

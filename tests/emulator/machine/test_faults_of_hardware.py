@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from emulator.machine.bare import Bare
+import pytest
 
+from canton.domain.errors import InvalidMachine
 from canton.emulator.machine import topologies
 from canton.emulator.machine.disks import Remnants
+from emulator.machine.bare import Bare
 
 ONE, OTHER = "x1000c0r3j1p0", "x1000c0r7j1p0"
 ONE_NIC, OTHER_NIC = "x1000c0s0b0n0h0", "x1000c0s0b0n1h0"
@@ -58,9 +61,28 @@ def test_cables_that_changed_places_twice_still_have_two_ends_each(bare: Bare) -
     assert (ends[ONE], ends[OTHER], ends[LINK]) == (OTHER_NIC, LINK_END, ONE_NIC)
 
 
-def test_swaps_that_say_not_with_what_change_nothing(bare: Bare) -> None:
-    bare.fault("wrong-cabling", ONE)
-    assert bare.machine.cable_end(ONE) == ONE_NIC
+@pytest.mark.parametrize(
+    ("targets", "facts"),
+    [
+        (ONE, {}),
+        ("*", {"with": OTHER}),
+        (f"{ONE},{LINK}", {"with": OTHER}),
+        (ONE, {"with": "x1000c0s0b0n0"}),
+        (ONE, {"with": "nonsense"}),
+        (ONE, {"with": 7}),
+        ("x1000c0r3", {"with": OTHER}),
+    ],
+)
+def test_a_swap_has_two_ports(bare: Bare, targets: str, facts: dict[str, Any]) -> None:
+    with pytest.raises(InvalidMachine, match="swaps the cables of two ports"):
+        bare.fault("wrong-cabling", targets, facts=facts)
+    assert list(bare.faults) == []
+
+
+@pytest.mark.parametrize("stage", ["up", "", None, 3, "Kernel"])
+def test_a_boot_hangs_at_a_stage_that_there_is(bare: Bare, stage: Any) -> None:
+    with pytest.raises(InvalidMachine, match="post or pxe or kernel or systemd"):
+        bare.fault("boot-hangs", "*", facts={"stage": stage})
 
 
 def test_remnants_are_on_the_disks_of_nodes_that_have_some(tmp_path: Path) -> None:

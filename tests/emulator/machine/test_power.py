@@ -1,12 +1,12 @@
-"""Orders to controllers, and what comes of them: cascades, orders that overtake one another, controllers that are away."""
+"""Orders to controllers, and what comes of them: cascades, overtaken orders, controllers that are away."""
 
 from __future__ import annotations
 
 import pytest
-from emulator.machine.bare import Bare
 
 from canton.emulator.machine.parts import Part
 from canton.emulator.machine.power import OFF, ON, RESETS, Refused, Unreachable
+from emulator.machine.bare import Bare
 
 CHASSIS, SLOT, BMC = "x1000c0", "x1000c0s0", "x1000c0s0b0"
 RUNNING, RESTING = "x1000c0s0b0n0", "x1000c0s0b1n0"

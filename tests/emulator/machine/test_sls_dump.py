@@ -152,6 +152,8 @@ def test_every_nic_of_a_chassis_finds_a_port() -> None:
         ({"nonsense": {"Class": "River"}}, "nonsense has no valid Xname"),
         ({"x2": {"Xname": 7, "Class": "River"}}, "x2 has no valid Xname"),
         ({"x2": {"Xname": "x1000", "Class": "River"}}, "x1000 is there twice"),
+        ({"all": {"Class": "River"}}, "all is no hardware"),
+        ({"p1.2": {"Class": "River"}}, "p1.2 is no hardware"),
         ({"x2": {"Xname": "x2", "Class": "River", "ExtraProperties": 3}}, "ExtraProperties that are no object"),
         (
             {"n": {"Xname": "x1000c0s1b0n0", "Class": "Mountain", "ExtraProperties": {"NID": 1000}}},
@@ -203,6 +205,23 @@ def test_mistakes_are_named(hardware: dict[str, Any], reason: str) -> None:
     assert "Correct the dump" in str(refusal.value)
 
 
+@pytest.mark.parametrize(
+    ("network", "reason"),
+    [
+        (None, "network NMN is no object"),
+        ({"Name": "HMN", "Type": "ethernet"}, "calls itself 'HMN'"),
+        ({"Name": "NMN"}, "has no Type of"),
+        ({"Name": "NMN", "Type": "token-ring"}, "has no Type of"),
+        ({"Name": "NMN", "Type": "ethernet", "IPRanges": ["ten"]}, "IPRanges that are no list of networks"),
+        ({"Name": "NMN", "Type": "ethernet", "IPRanges": "10.0.0.0/8"}, "IPRanges that are no list of networks"),
+        ({"Name": "NMN", "Type": "ethernet", "ExtraProperties": []}, "ExtraProperties that are no object"),
+    ],
+)
+def test_wrong_networks_are_named(network: Any, reason: str) -> None:
+    with pytest.raises(InvalidMachine, match=reason):
+        load_sls(dump() | {"Networks": {"NMN": network}})
+
+
 def test_many_mistakes_are_counted() -> None:
     with pytest.raises(InvalidMachine, match="and 40 more"):
         load_sls(dump(**{f"bad{number}": {} for number in range(50)}))
@@ -231,10 +250,9 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
         load_sls(tmp_path)
 
 
-_XNAMES = st.sampled_from(
-    ["x1000", "x1000c0", "x1000c0b0", "x1000c0s1", "x1000c0s1b0n0", "x1000c0s1b1n7", "x1000c0r3", "x1000c0r64b0", "x3000m0",
-     "x3000c0s1b0n0", "x3000c0s4b2n0", "x3000c0w31", "x3000c0w31j4", "x3000c0h33s1", "d0", "d0w1", "s0", "all", "p1.2", "", "é"]
-)  # fmt: skip
+_LIQUID = ["x1000", "x1000c0", "x1000c0b0", "x1000c0s1", "x1000c0s1b0n0", "x1000c0s1b1n7", "x1000c0r3", "x1000c0r64b0"]
+_RACK = ["x3000", "x3000m0", "x3000c0s1b0n0", "x3000c0s4b2n0", "x3000c0w31", "x3000c0w31j4", "x3000c0h33s1"]
+_XNAMES = st.sampled_from([*_LIQUID, *_RACK, "d0", "d0w1", "s0", "sms1", "é"])
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.floats(allow_nan=False),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
@@ -258,8 +276,15 @@ _ENTRIES = st.fixed_dictionaries(
 )
 
 
+_NETWORKS = st.dictionaries(
+    st.text(max_size=3),
+    st.fixed_dictionaries({"Type": st.just("ethernet")}, optional={"ExtraProperties": _JSON, "IPRanges": _JSON}),
+    max_size=1,
+)
+
+
 @settings(max_examples=150, deadline=None)
-@given(st.dictionaries(_XNAMES, _ENTRIES, max_size=8), st.dictionaries(st.text(max_size=3), _JSON, max_size=2))
+@given(st.dictionaries(_XNAMES, _ENTRIES, max_size=8), _NETWORKS)
 def test_any_dump_becomes_a_machine_or_is_refused(hardware: dict[str, Any], networks: dict[str, Any]) -> None:
     given_dump = {"Hardware": hardware, "Networks": networks}
     before = copy.deepcopy(given_dump)

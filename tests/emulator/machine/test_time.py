@@ -42,7 +42,11 @@ def test_what_is_due_is_done_in_order_at_its_moment() -> None:
 
 def test_what_is_put_on_while_something_is_done_counts_from_there() -> None:
     agenda, clock, done = make()
-    agenda.answer("again", lambda: agenda.after(10, "note", clock.now()))
+
+    def again() -> None:
+        agenda.after(10, "note", clock.now())
+
+    agenda.answer("again", again)
     agenda.after(5, "again")
     agenda.run(START + 100, 100)
     assert done == [(1015.0, 1005.0)]

@@ -285,7 +285,7 @@ def _told_by_sls(topology: Topology) -> list[tuple[str, str, str, str]]:
     return [
         (part.xname, part.type, part.hardware_class, part.controller)
         for part in topology.parts.values()
-        if part.type not in not_there or part.hardware_class == "River" and part.type != "CabinetPDUPowerConnector"
+        if part.type not in not_there or (part.hardware_class == "River" and part.type != "CabinetPDUPowerConnector")
     ]
 
 

@@ -6,14 +6,14 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from emulator.machine.bare import Bare
-from emulator.machine.truths import check
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from canton.emulator.machine import topologies
 from canton.emulator.machine.power import RESETS, Refused, Unreachable
+from emulator.machine.bare import Bare
+from emulator.machine.truths import check
 
 TINY = topologies.load("tiny")
 # Fewer names than parts: things happen to the same ones more often, and so meet.

@@ -5,10 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from emulator.machine.bare import Bare
-
 from canton.emulator.machine.boot import KERNEL, POST, PXE, STOPPING, SYSTEMD
 from canton.emulator.machine.power import OFF, ON, SWITCHED
+from emulator.machine.bare import Bare
 
 ON_THE_WAY = {POST, PXE, KERNEL, SYSTEMD}
 

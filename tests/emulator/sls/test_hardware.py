@@ -76,7 +76,7 @@ def test_a_change_that_the_database_refuses_uses_up_a_version(sls: Service) -> N
 
 
 @pytest.mark.parametrize("body", GARBAGE)
-@pytest.mark.parametrize("method, path", [("POST", "/hardware"), ("PUT", "/hardware/x0"), ("POST", "/networks")])
+@pytest.mark.parametrize(("method", "path"), [("POST", "/hardware"), ("PUT", "/hardware/x0"), ("POST", "/networks")])
 def test_garbage_is_refused_in_sls_own_words(sls: Service, method: str, path: str, body: bytes) -> None:
     refused = sls.ask(method, path, body)
     assert refused.status == 400
@@ -125,7 +125,7 @@ def test_everything_survives_a_restart(tmp_path: Path) -> None:
     sls.ask("POST", "/hardware", {"Xname": "x9c0s1b0n0", "Class": "River", "ExtraProperties": {"NID": 1}})
     sls.ask("PUT", "/networks/NEW", {"Type": "ethernet", "IPRanges": ["10.254.0.5/17"]})
     sls.ask("DELETE", "/hardware/x1000c0s0")
-    sls.step(5.0)
+    site.step(5.0)
     before = sls.get("/dumpstate"), sls.get("/version")
     again = Service(reopen(site), "sls", "/v1")
     assert (again.get("/dumpstate"), again.get("/version")) == before

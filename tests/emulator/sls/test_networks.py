@@ -36,7 +36,7 @@ def test_a_name_in_the_path_wins(sls: Service) -> None:
 
 
 @pytest.mark.parametrize(
-    "given, kept",
+    ("given", "kept"),
     [
         ("10.0.0.5/16", "10.0.0.5/16"),
         ("10.0.0.1/32", "10.0.0.1"),
@@ -50,7 +50,7 @@ def test_ranges_come_back_as_postgresql_writes_them(sls: Service, given: str, ke
 
 
 @pytest.mark.parametrize(
-    "change, status, detail",
+    ("change", "status", "detail"),
     [
         ({"Type": "foo"}, 400, "invalid network type"),
         ({"Name": "a b"}, 400, "invalid network name"),

@@ -67,7 +67,7 @@ def test_loading_replaces_everything(sls: Service) -> None:
 
 
 @pytest.mark.parametrize(
-    "entry, detail",
+    ("entry", "detail"),
     [
         ({}, "Invalid xname: "),
         ({"Xname": "x1"}, "Missing Class field for x1"),

@@ -45,6 +45,13 @@ def test_the_inventory_at_the_start_is_what_discovery_found(tiny_hsm: Hsm) -> No
     assert tiny_hsm.read(f"{COMPONENTS}/x3000c0s1b0n0")["SubRole"] == "Master"
 
 
+def test_a_node_that_is_made_again_takes_what_sls_says_of_it(tiny_hsm: Hsm) -> None:
+    tiny_hsm.done("DELETE", f"{COMPONENTS}/x3000c0s1b0n0")
+    tiny_hsm.make("x3000c0s1b0n0", state="On")
+    node = tiny_hsm.read(f"{COMPONENTS}/x3000c0s1b0n0")
+    assert [node[name] for name in ("Role", "SubRole", "NID", "Class")] == ["Management", "Master", 100001, "River"]
+
+
 def test_owners_have_their_groups(tiny_hsm: Hsm) -> None:
     group = tiny_hsm.read("/groups/blue")
     assert (group["description"], group["members"]["ids"][0]) == ("the first tenant", UP)

@@ -8,6 +8,7 @@ from typing import Any
 
 from canton.domain import nodeset
 from canton.domain.errors import InvalidMachine, NotFound
+from canton.domain.xname import XnameType, is_xname, parse
 from canton.emulator.machine.dice import Dice
 from canton.emulator.machine.shelves import Shelves
 from canton.emulator.machine.truth_log import TruthLog
@@ -30,6 +31,8 @@ KINDS = {
 WIRE = frozenset({"lost-response", "doubled-response", "server-error", "latency", "token-expiry", "service-restart"})
 """Their targets are services, by name; all others' are xnames."""
 EVERYTHING = "*"
+_STAGES = ("post", "pxe", "kernel", "systemd")
+_PLUGS = frozenset({XnameType.HSN_CONNECTOR_PORT, XnameType.NODE_HSN_NIC})
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +129,21 @@ def _check(fault: Fault) -> None:
         raise InvalidMachine(f"a probability is above 0 and at most 1, not {fault.probability}")
     if fault.remaining is not None and fault.remaining < 1:
         raise InvalidMachine(f"a fault strikes at least once, not {fault.remaining} times")
+    if fault.kind == "boot-hangs" and fault.facts.get("stage", _STAGES[0]) not in _STAGES:
+        raise InvalidMachine(f"a boot hangs at stage={' or '.join(_STAGES)}, not {fault.facts['stage']!r}")
+    if fault.kind == "wrong-cabling":
+        _check_ports(fault)
+
+
+def _check_ports(fault: Fault) -> None:
+    """Both ends of a swap are ports of switches, or NICs: one target and one ``with``."""
+    other = fault.facts.get("with")
+    for port in (fault.targets, other):
+        if not isinstance(port, str) or not is_xname(port) or parse(port).type not in _PLUGS:
+            raise InvalidMachine(
+                "wrong-cabling swaps the cables of two ports, one as target, the other as with=x1000c0r7j1p0; "
+                f"found {fault.targets!r} and {other!r}"
+            )
 
 
 def _targets(fault: Fault) -> frozenset[str]:

@@ -182,6 +182,7 @@ class Power:
             if self.fed(fed):
                 continue
             if fed in self._shelf:
+                self._next_order(fed)
                 self._set(fed, OFF, cause)
             else:
                 self.controllers.lose_power(fed, cause)

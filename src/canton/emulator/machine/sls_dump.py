@@ -57,12 +57,10 @@ def _as_sls_keeps_it(entry: Entry) -> dict[str, Json]:
     return {**entry.raw, **made, "Type": kind}
 
 
-def _network(name: str, value: Json) -> Network:
-    found = value if isinstance(value, dict) else {}
-    ranges = tuple(str(cidr) for cidr in found.get("IPRanges") or ())
-    return Network(
-        name, str(found.get("FullName", "")), str(found.get("Type", "")), ranges, found.get("ExtraProperties") or {}
-    )
+def _network(name: str, found: Mapping[str, Json]) -> Network:
+    ranges = tuple(found.get("IPRanges") or ())
+    extra = found.get("ExtraProperties") or {}
+    return Network(name, str(found.get("FullName", "")), found["Type"], ranges, extra)
 
 
 def _known_subnets(dump: SlsDump, mistakes: list[str]) -> dict[tuple[str, str], int]:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
 from canton.domain.errors import InvalidMachine, InvalidXname
-from canton.domain.xname import Xname, parse
+from canton.domain.xname import Xname, XnameType, parse
 
 CLASSES = ("River", "Mountain", "Hill")
 MOST_NID = (1 << 63) - 1
 """HSM keeps NIDs in a BIGINT."""
+NETWORK_TYPES = ("slingshot10", "slingshot11", "cassini", "ethernet", "opa", "infiniband", "mixed")
+_NOT_HARDWARE = frozenset({XnameType.ALL, XnameType.ALL_COMP, XnameType.ALL_SVC, XnameType.PARTITION})
 SHOWN = 10
 """So many mistakes are named, then it says how many more there are."""
 
@@ -66,6 +69,7 @@ def read_dump(data: Json) -> SlsDump:
         elif entry:
             entries[entry.xname] = entry
     mistakes += _double_nids(entries)
+    mistakes += _wrong_networks(networks)
     refuse(mistakes)
     return SlsDump(tuple(entries[xname] for xname in sorted(entries)), networks)
 
@@ -97,7 +101,9 @@ def _entry(key: str, raw: Json, mistakes: list[str]) -> Entry | None:
     except InvalidXname:
         mistakes.append(f"{key} has no valid Xname")
         return None
-    if raw.get("Class") not in CLASSES:
+    if xname.type in _NOT_HARDWARE:
+        mistakes.append(f"{xname} is no hardware")
+    elif raw.get("Class") not in CLASSES:
         mistakes.append(f"{xname} has no Class of {', '.join(CLASSES)}")
     elif extra is not None and not isinstance(extra, dict):
         mistakes.append(f"{xname} has ExtraProperties that are no object")
@@ -129,3 +135,27 @@ def _double_nids(entries: Mapping[Xname, Entry]) -> Iterator[str]:
         if nid in owners:
             yield f"{owners[nid]} and {xname} both have NID {nid}"
         owners[nid] = xname
+
+
+def _wrong_networks(networks: Mapping[str, Json]) -> Iterator[str]:
+    """What SLS itself would not take."""
+    for name, network in networks.items():
+        if not isinstance(network, dict):
+            yield f"network {name} is no object"
+        elif network.get("Name", name) != name:
+            yield f"network {name} calls itself {network['Name']!r}"
+        elif str(network.get("Type")).lower() not in NETWORK_TYPES:
+            yield f"network {name} has no Type of {', '.join(NETWORK_TYPES)}"
+        elif not _are_networks(network.get("IPRanges")):
+            yield f"network {name} has IPRanges that are no list of networks"
+        elif not isinstance(network.get("ExtraProperties"), dict | None):
+            yield f"network {name} has ExtraProperties that are no object"
+
+
+def _are_networks(ranges: Json) -> bool:
+    if ranges is None:
+        return True
+    try:
+        return isinstance(ranges, list) and all(ip_network(str(cidr), strict=False) for cidr in ranges)
+    except ValueError:
+        return False

@@ -81,7 +81,7 @@ class StateFile:
             self._connection.execute("VACUUM INTO ?", (str(unfinished),))
             unfinished.replace(path)
         except (sqlite3.Error, OSError) as error:
-            raise InvalidMachine(f"the state cannot be saved as {path}: {error}; name a file that can be written") from error
+            raise InvalidMachine(f"the state cannot be saved as {path}: {error}; name another file") from error
 
     def become(self, other: StateFile) -> None:
         """Hold what the other holds, and nothing else; all or nothing."""

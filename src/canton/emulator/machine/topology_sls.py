@@ -11,17 +11,54 @@ from canton.emulator.machine.topology_addresses import Allotment, cabinet_of, si
 from canton.emulator.machine.topology_networks import cabinet_subnet, switch_address, switch_aliases
 
 TYPES = {
+    "CDU": "comptype_cdu",
+    "CDUMgmtSwitch": "comptype_cdu_mgmt_switch",
+    "CabinetCDU": "comptype_cab_cdu",
     "Cabinet": "comptype_cabinet",
+    "CabinetPDUController": "comptype_cab_pdu_controller",
+    "CabinetPDU": "comptype_cab_pdu",
+    "CabinetPDUNic": "comptype_cab_pdu_nic",
+    "CabinetPDUOutlet": "comptype_cab_pdu_outlet",
+    "CabinetPDUPowerConnector": "comptype_cab_pdu_pwr_connector",
     "Chassis": "comptype_chassis",
     "ChassisBMC": "comptype_chassis_bmc",
+    "CMMRectifier": "comptype_cmm_rectifier",
+    "CMMFpga": "comptype_cmm_fpga",
+    "CEC": "comptype_cec",
+    "ComputeModule": "comptype_compmod",
+    "RouterModule": "comptype_rtrmod",
+    "NodeBMC": "comptype_ncard",
+    "NodeBMCNic": "comptype_bmc_nic",
+    "NodeEnclosure": "comptype_node_enclosure",
+    "NodePowerConnector": "comptype_compmod_power_connector",
     "Node": "comptype_node",
+    "VirtualNode": "comptype_virtual_node",
+    "Processor": "comptype_node_processor",
+    "NodeNic": "comptype_node_nic",
+    "NodeHsnNic": "comptype_node_hsn_nic",
+    "Memory": "comptype_dimm",
+    "NodeAccel": "comptype_node_accel",
+    "NodeFpga": "comptype_node_fpga",
+    "HSNAsic": "comptype_hsn_asic",
+    "RouterFpga": "comptype_rtr_fpga",
+    "RouterTORFpga": "comptype_rtr_tor_fpga",
+    "RouterBMC": "comptype_rtr_bmc",
+    "RouterBMCNic": "comptype_rtr_bmc_nic",
+    "HSNBoard": "comptype_hsn_board",
+    "HSNLink": "comptype_hsn_link",
+    "HSNConnector": "comptype_hsn_connector",
+    "HSNConnectorPort": "comptype_hsn_connector_port",
     "MgmtSwitch": "comptype_mgmt_switch",
     "MgmtSwitchConnector": "comptype_mgmt_switch_connector",
     "MgmtHLSwitch": "comptype_hl_switch",
-    "CDUMgmtSwitch": "comptype_cdu_mgmt_switch",
-    "RouterBMC": "comptype_rtr_bmc",
-    "CabinetPDUController": "comptype_cab_pdu_controller",
+    "SMSBox": "comptype_ncn_box",
+    "Partition": "comptype_partition",
 }
+"""How SLS writes the types of HMS."""
+PUT_THERE = frozenset(
+    {"Cabinet", "Chassis", "ChassisBMC", "Node", "MgmtSwitch", "MgmtHLSwitch", "CDUMgmtSwitch", "CabinetPDUController"}
+)
+"""What HPE's installer puts into SLS, beside the controllers of switches in racks and the ports of leaf switches."""
 _ON_A_LEAF = frozenset({"NodeBMC", "RouterBMC", "CabinetPDUController"})
 
 
@@ -80,7 +117,7 @@ class _Maker:
 
     def knows(self, part: Part) -> bool:
         """Switch blades are found by asking the chassis; only those in racks are in SLS."""
-        return part.type in TYPES and (part.type != "RouterBMC" or part.hardware_class == "River")
+        return part.type in PUT_THERE or (part.type == "RouterBMC" and part.hardware_class == "River")
 
     def entry(self, part: Part) -> dict[str, Any]:
         extra = self._extra[part.type](part) if part.type in self._extra else {}

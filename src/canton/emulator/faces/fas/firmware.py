@@ -12,6 +12,9 @@ from canton.emulator.world import World
 FLASH = (90.0, 180.0)
 """Seconds until a device has written what it was sent; HPE's documents speak of minutes."""
 
+STARTS = (("stage", "post"), ("controller", "up"))
+"""The events by which nodes and controllers begin to run what was written."""
+
 
 class Firmware:
     def __init__(self, world: World) -> None:
@@ -63,7 +66,7 @@ class Firmware:
             self._world.machine.power.reset(spot.bmc, "ForceRestart", "new firmware")
 
     def _hear(self, event: Event) -> None:
-        if not self._staged or (event.kind, event.value) not in (("power", "on"), ("controller", "up")):
+        if not self._staged or (event.kind, event.value) not in STARTS:
             return
         for key, staged in list(self._staged.items()):
             if staged["until"] == event.xname:

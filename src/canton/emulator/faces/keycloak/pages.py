@@ -79,7 +79,7 @@ class Pages:
     def consent(self, call: Call) -> Reply:
         form = form_of(call)
         device = self._devices.by_consent(form.get("code", ""))
-        if device is None and not {"accept", "cancel"} & set(form):
+        if device is None or not {"accept", "cancel"} & set(form):
             return _code_form(_UNKNOWN)
         if "accept" in form:
             device.decision = Decision.GRANTED

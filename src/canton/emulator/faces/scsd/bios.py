@@ -76,7 +76,7 @@ class Bios:
         return node
 
     def _hear(self, event: Event) -> None:
-        if event.kind == "power" and event.value == "on" and event.xname in self._shelf:
+        if event.kind == "stage" and event.value == "post" and event.xname in self._shelf:
             kept = self._shelf[event.xname]
             if kept["Current"] != kept["Future"]:
                 self._shelf[event.xname] = {**kept, "Current": kept["Future"]}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from canton.emulator.faces.smd.emptying import empty_components
 from canton.emulator.faces.smd.forms import BadValue, Wanted, alphanumeric, values
+from canton.emulator.faces.smd.hardware_records import quick_kind
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import answer, message, problem
 from canton.emulator.faces.smd.vocabulary import TYPE, spelled
@@ -35,8 +36,11 @@ class ComponentEndpoints:
                 tests.append((key, Wanted(values(call, name), check)))
             except BadValue:
                 return problem(400, f"bad query param: {wrong}")
-        found = [record for record in self._shelf.values() if all(test(record[key]) for key, test in tests)]
-        return answer({"ComponentEndpoints": found})
+        # Names and types are told by the key; records are made when they are read.
+        (_, named), (_, typed) = tests[0], tests[3]
+        xnames = (xname for xname in self._shelf if named(xname) and typed(quick_kind(xname)))
+        found = (self._shelf[xname] for xname in xnames)
+        return answer({"ComponentEndpoints": [each for each in found if all(test(each[key]) for key, test in tests)]})
 
     def read(self, call: Call) -> Reply:
         xname = verified(call.args["xname"])

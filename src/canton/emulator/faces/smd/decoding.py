@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,7 @@ from canton.emulator.wire.routes import Handler
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_TEXTS = re.compile(r'"(?:[^"\\]|\\.)*"')
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -93,7 +95,10 @@ class _Object(list[tuple[str, Any]]):
 
 def decode(body: bytes, kind: Kind) -> Json:
     """Structs become dicts with every field; raises ``Undecodable``."""
-    return _Reading().read(parse(body), kind)
+    try:
+        return _Reading(body).read(parse(body), kind)
+    except RecursionError:
+        raise Undecodable("exceeded max depth") from None
 
 
 def encode(value: Json, kind: Kind) -> Json:
@@ -101,10 +106,11 @@ def encode(value: Json, kind: Kind) -> Json:
     if isinstance(kind, Maybe):
         return None if value is None else encode(value, kind.of)
     if isinstance(kind, Struct):
+        said = value or {}
         return {
-            name: encode(value.get(name, each.zero), each)
+            name: encode(said.get(name, each.zero), each)
             for name, each in kind.fields.items()
-            if not (name in kind.omitted and _nothing(value.get(name)))
+            if not (name in kind.omitted and _nothing(said.get(name)))
         }
     if isinstance(kind, Slice) and value is not None:
         return [encode(each, kind.of) for each in value]
@@ -160,7 +166,10 @@ def plain(value: Json) -> Json:
 
 def number(literal: str) -> int | float:
     # Python refuses to read whole numbers of more than 4300 digits.
-    return int(literal) if _INTEGER.fullmatch(literal) and len(literal) < 400 else float(literal)
+    if _INTEGER.fullmatch(literal) and len(literal) < 400:
+        return int(literal)
+    # JSON has no infinity to write what is larger.
+    return max(-sys.float_info.max, min(float(literal), sys.float_info.max))
 
 
 def _whole(text: str) -> str:
@@ -169,7 +178,8 @@ def _whole(text: str) -> str:
 
 
 class _Reading:
-    def __init__(self) -> None:
+    def __init__(self, body: bytes) -> None:
+        self._body = body
         self._first = ""
         self._path: list[str] = []
         self._struct = ""
@@ -236,7 +246,7 @@ class _Reading:
 
     def _json_number(self, value: str) -> int | float:
         if not _NUMBER.fullmatch(value):
-            quoted = json.dumps(json.dumps(value, ensure_ascii=False), ensure_ascii=False)
+            quoted = json.dumps(_as_written(self._body, value), ensure_ascii=False)
             raise Undecodable(f"json: invalid number literal, trying to unmarshal {quoted} into Number")
         return number(value)
 
@@ -254,6 +264,14 @@ class _Reading:
         if self._path:
             place = f"Go struct field {self._struct}.{'.'.join(self._path)}"
         self._first = f"json: cannot unmarshal {found} into {place} of type {kind.go}"
+
+
+def _as_written(body: bytes, value: str) -> str:
+    """A text with its escapes, which Go repeats as they came."""
+    for found in _TEXTS.finditer(body.decode("utf-8", "replace")):
+        if json.loads(found[0], strict=False) == value:
+            return found[0]
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _empty(kind: Kind) -> Json:

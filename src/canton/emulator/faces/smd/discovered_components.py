@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from canton.emulator.faces.smd import inventory_seed
 from canton.emulator.faces.smd.hsm import Hsm
+from canton.emulator.machine.controllers import CONTROLLERS
 from canton.emulator.machine.parts import Part
-from canton.emulator.machine.power import CONTROLLERS
 from canton.emulator.wire.call import Json
 
 AFTER_BOOT = frozenset({"Ready", "Standby", "Halt"})

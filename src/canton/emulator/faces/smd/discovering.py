@@ -61,7 +61,9 @@ class Discovering:
 
     def _learn(self, endpoint: Json) -> None:
         machine = self._hsm.world.machine
-        parts = [part for part in machine.parts() if part.controller == endpoint["ID"] and redfish_view.speaks_for(part)]
+        parts = [
+            part for part in machine.parts() if part.controller == endpoint["ID"] and redfish_view.speaks_for(part)
+        ]
         fresh = [part for part in parts if not self._hsm.world.faults.present("stale-inventory", part.xname)]
         inventory = self._hsm.inventory
         for part in fresh:
@@ -80,13 +82,17 @@ class Discovering:
         store(self._hsm.inventory, list(self._hsm.inventory.truth(parts)), self._hsm.world.clock.now())
 
     def _learn_interfaces(self, parts: Sequence[Part]) -> None:
-        """New ones with their addresses yet unknown; of old ones only whose they are."""
-        interfaces, world = self._hsm.inventory.interfaces, self._hsm.world
+        """New ones, which have no address yet unless it is the endpoint's own; of old ones only whose they are."""
+        inventory, world = self._hsm.inventory, self._hsm.world
+        now = rfc3339(world.clock.now())
         for part in parts:
             for nic in world.machine.nics(part.xname):
-                new = interface_seeds.interface(nic, part.type, rfc3339(world.clock.now()))
-                old = interfaces.get(new["ID"], {**new, "IPAddresses": new["IPAddresses"] if part.type != "Node" else []})
-                interfaces[new["ID"]] = {**old, "ComponentID": new["ComponentID"], "Type": new["Type"]}
+                new = interface_seeds.interface(nic, part.type, now)
+                old = inventory.interfaces.get(new["ID"])
+                if old is None:
+                    old = new if part.xname == part.controller else {**new, "IPAddresses": []}
+                inventory.interfaces[new["ID"]] = {**old, "ComponentID": new["ComponentID"], "Type": new["Type"]}
+        inventory.owners.forget()
 
     def _learn_components(self, parts: Sequence[Part]) -> None:
         changed: dict[str, list[str]] = {}

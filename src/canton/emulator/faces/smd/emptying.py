@@ -12,9 +12,7 @@ def empty_children(hsm: Hsm, endpoints: Iterable[str]) -> None:
     """Of Redfish endpoints."""
     gone = set(endpoints)
     children = [
-        xname
-        for xname, record in hsm.inventory.component_endpoints.items()
-        if record["RedfishEndpointID"] in gone
+        xname for xname, record in hsm.inventory.component_endpoints.items() if record["RedfishEndpointID"] in gone
     ]
     emptied = empty_components(hsm, children)
     inventory = hsm.inventory

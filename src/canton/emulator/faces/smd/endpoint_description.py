@@ -85,9 +85,7 @@ def on_wire(record: Mapping[str, Json]) -> Json:
 def patched(old: Json, patch: Json) -> Json | None:
     """The endpoint with what was said; None when that changes nothing."""
     raw = {name: old.get(name, False if name in ("UseSSDP", "MACRequired") else "") for name in FIELDS}
-    said = {
-        name: value for name, value in patch.items() if name != "ID" and value is not None and value != raw[name]
-    }
+    said = {name: value for name, value in patch.items() if name != "ID" and value is not None and value != raw[name]}
     if not said:
         return None
     changed = {**raw, **said}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from canton.emulator.faces.smd import redfish_view
+from canton.emulator.machine.controllers import CONTROLLERS
 from canton.emulator.machine.parts import Part
-from canton.emulator.machine.power import CONTROLLERS
 from canton.emulator.wire.call import Json
 from canton.emulator.world import World
 

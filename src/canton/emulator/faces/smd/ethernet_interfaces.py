@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from canton.emulator.faces.smd.decoding import STRING, maybe, slice_of, struct, with_body
 from canton.emulator.faces.smd.forms import values
@@ -49,9 +49,10 @@ _CRASH = "SMD ends the connection here without an answer: runtime error"
 
 
 class Interfaces:
-    def __init__(self, hsm: Hsm, shelf: Shelf) -> None:
+    def __init__(self, hsm: Hsm) -> None:
         self._hsm = hsm
-        self._shelf = shelf
+        self._shelf: Shelf = hsm.inventory.interfaces
+        self._owners = hsm.inventory.owners
 
     def list(self, call: Call) -> Reply:
         try:
@@ -63,7 +64,16 @@ class Interfaces:
         if values(call, "ipaddress") and values(call, "network"):
             # SMD joins the addresses twice under one name, and PostgreSQL refuses.
             return problem(500, "failed to query DB.")
-        return answer([record for record in self._shelf.values() if all(test(record) for test in tests)])
+        found = (self._shelf[name] for name in self._candidates(call) if name in self._shelf)
+        return answer([record for record in found if all(test(record) for test in tests)])
+
+    def _candidates(self, call: Call) -> Iterable[str]:
+        """Those among which the wanted ones are: BSS asks for one of tens of thousands whenever a node boots."""
+        names = [mac.replace(":", "") for mac in values(call, "macaddress")] or values(call, "id")
+        if names:
+            return dict.fromkeys(name.lower() for name in names)
+        xnames = values(call, "componentid")
+        return [name for xname in dict.fromkeys(xnames) for name in self._owners.of(verified(xname))] or self._shelf
 
     def create(self, _: Call, body: Json) -> Reply:
         try:
@@ -74,9 +84,12 @@ class Interfaces:
         if not storable(body["Description"]) or len(record["ComponentID"]) > LONGEST_XNAME:
             return problem(500, "operation 'POST' failed during store.")
         if record["ID"] in self._shelf:
-            conflict = "operation would conflict with an existing component ethernet interface that has the same MAC address."
+            conflict = (
+                "operation would conflict with an existing component ethernet interface that has the same MAC address."
+            )
             return problem(409, conflict)
         self._shelf[record["ID"]] = record
+        self._owners.forget()
         return created(f"{BASE}/{record['ID']}")
 
     def _record(self, body: Json, mac: str) -> Json:
@@ -97,6 +110,7 @@ class Interfaces:
     def delete_all(self, _: Call) -> Reply:
         count = len(self._shelf)
         self._shelf.clear()
+        self._owners.forget()
         return message(f"deleted {count} entries") if count else problem(404, "no entries to delete")
 
     def read(self, call: Call) -> Reply:
@@ -107,6 +121,7 @@ class Interfaces:
             return problem(500, "DB query failed.")
         if self._shelf.pop(call.args["id"].lower(), None) is None:
             return problem(404, "no such component ethernet interface.")
+        self._owners.forget()
         return message("deleted 1 entry")
 
     def change(self, call: Call, body: Json) -> Reply:
@@ -170,6 +185,7 @@ class Interfaces:
         if addresses_changed:
             record = {**record, "LastUpdate": self._now()}
         self._shelf[record["ID"]] = record
+        self._owners.forget()
         return record
 
     def _now(self) -> str:
@@ -250,11 +266,12 @@ def _among(key: str, wanted: Sequence[str]) -> Callable[[Json], bool]:
 
 
 def _some_address(key: str, wanted: Sequence[str]) -> Callable[[Json], bool]:
-    return lambda record: any(each.get(key, "") in wanted for each in record["IPAddresses"] or ({},))
+    nobody: Json = {}
+    return lambda record: any(each.get(key, "") in wanted for each in record["IPAddresses"] or [nobody])
 
 
 def routes(hsm: Hsm) -> Sequence[Route]:
-    interfaces = Interfaces(hsm, hsm.inventory.interfaces)
+    interfaces = Interfaces(hsm)
     one, addresses, address = f"{BASE}/{{id}}", f"{BASE}/{{id}}/IPAddresses", f"{BASE}/{{id}}/IPAddresses/{{ipaddr}}"
     return (
         Route("GET", BASE, interfaces.list),

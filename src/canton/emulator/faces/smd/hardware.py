@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 
 from canton.emulator.faces.smd import hardware_history, hardware_query
 from canton.emulator.faces.smd.decoding import encode, with_body
 from canton.emulator.faces.smd.forms import values
-from canton.emulator.faces.smd.hardware_records import on_wire, store
+from canton.emulator.faces.smd.hardware_records import listed, on_wire, quick_kind, store
 from canton.emulator.faces.smd.hardware_types import (
     POSTED,
     TYPES,
@@ -46,7 +45,7 @@ class Hardware:
         found = self._inventory.hardware.get(normal(call.args["xname"]))
         return answer(on_wire(self._inventory, found)) if found else problem(404, "no such xname.")
 
-    def list(self, call: Call) -> Reply:
+    def list_places(self, call: Call) -> Reply:
         xnames = values(call, "id")
         if not all(map(verified, xnames)):
             return problem(400, "Invalid xname")
@@ -60,23 +59,22 @@ class Hardware:
         if partitions:
             member = in_partitions(self._hsm, partitions)
             places = [xname for xname in places if member(xname)]
-        return answer(self._fitting(places, _fru_tests(call), values(call, "fruid")))
+        return listed(self._fitting(places, _fru_tests(call), values(call, "fruid")))
 
     def _places(self, xnames: Sequence[str], types: set[str]) -> Iterable[str]:
         hardware = self._inventory.hardware
         found: Iterable[str] = (xname for xname in dict.fromkeys(xnames) if xname in hardware) if xnames else hardware
         return (xname for xname in found if quick_kind(xname) in types) if types else found
 
-    def _fitting(self, xnames: Iterable[str], tests: Sequence[Test], frus: Sequence[str]) -> list[Json]:
-        hardware, found = self._inventory.hardware, []
+    def _fitting(self, xnames: Iterable[str], tests: Sequence[Test], frus: Sequence[str]) -> Iterable[Json]:
+        hardware = self._inventory.hardware
         for xname in xnames:
             location = hardware[xname]
             if frus and location["PopulatedFRU"] not in frus:
                 continue
             whole = on_wire(self._inventory, location)
             if not tests or ("PopulatedFRU" in whole and all(test(whole["PopulatedFRU"]) for test in tests)):
-                found.append(whole)
-        return found
+                yield whole
 
     def create(self, _: Call, body: Json) -> Reply:
         records = []
@@ -114,8 +112,8 @@ class Hardware:
         tests, names, frus = _fru_tests(call), values(call, "fruid"), self._inventory.frus
         chosen = [name for name in dict.fromkeys(names) if name in frus] if names else frus
         found = (frus[name] for name in chosen if not wanted or _maybe_of(name, wanted))
-        return answer(
-            [fru for fru in found if (not wanted or fru["Type"] in wanted) and all(test(fru) for test in tests)]
+        return listed(
+            fru for fru in found if (not wanted or fru["Type"] in wanted) and all(test(fru) for test in tests)
         )
 
     def delete_fru(self, call: Call) -> Reply:
@@ -134,19 +132,6 @@ class Hardware:
             return problem(500, "DB query failed.")
         self._inventory.frus.clear()
         return message(f"deleted {count} entries") if count else problem(404, "no entries to delete")
-
-
-@lru_cache(maxsize=1 << 8)
-def _kind_of_letters(letters: str) -> str:
-    return kind("".join(f"{letter}0" for letter in letters)) or kind("".join(f"{letter}1" for letter in letters))
-
-
-_DIGITS = str.maketrans("", "", "0123456789")
-
-
-def quick_kind(xname: str) -> str:
-    """Of an xname that is one: the letters tell."""
-    return _kind_of_letters(xname.translate(_DIGITS))
 
 
 def _maybe_of(name: str, types: set[str]) -> bool:
@@ -246,7 +231,7 @@ def routes(hsm: Hsm) -> Sequence[Route]:
         Route("GET", frus, hardware.list_frus),
         Route("GET", one, hardware.read),
         Route("POST", BASE, with_body(POSTED, hardware.create)),
-        Route("GET", BASE, hardware.list),
+        Route("GET", BASE, hardware.list_places),
         Route("DELETE", f"{frus}/{{fruid}}", hardware.delete_fru),
         Route("DELETE", frus, hardware.delete_frus),
         Route("DELETE", one, hardware.delete),

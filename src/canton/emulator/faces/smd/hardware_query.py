@@ -7,14 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from canton.emulator.faces.smd.forms import values
-from canton.emulator.faces.smd.hardware_records import lies_in, on_wire
+from canton.emulator.faces.smd.hardware_records import below, lies_in, on_wire, quick_kind
 from canton.emulator.faces.smd.hardware_types import ARRAYS
 from canton.emulator.faces.smd.hsm import Hsm
+from canton.emulator.faces.smd.inventory import Inventory
 from canton.emulator.faces.smd.partition_members import in_partitions, partition_names
-from canton.emulator.faces.smd.problems import answer, problem
+from canton.emulator.faces.smd.problems import go_json, problem
 from canton.emulator.faces.smd.vocabulary import TYPE, spelled
 from canton.emulator.faces.smd.xnames import kind, normal
-from canton.emulator.wire.call import Call, Json, Reply
+from canton.emulator.wire.call import JSON, Call, Json, Reply
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/Inventory/Hardware/Query"
@@ -83,41 +84,38 @@ def _format(call: Call) -> str:
     return FORMATS[said[0].lower()]
 
 
-def _select(hsm: Hsm, asked: Question) -> list[Json]:
-    inventory = hsm.inventory
+def _select(hsm: Hsm, asked: Question) -> list[str]:
+    hardware = hsm.inventory.hardware
     ancestors = set(_ancestors(asked.xname, with_system=not asked.children)) if asked.parents and asked.xname else set()
-    chosen = _chosen(inventory.hardware, asked, ancestors)
-    if asked.partitions:
-        member = in_partitions(hsm, asked.partitions)
-        if ancestors and asked.children:
-            # SMD joins the conditions without parentheses: the partition is asked of the parents alone.
-            chosen = [xname for xname in chosen if xname not in ancestors or member(xname)]
-        else:
-            chosen = [xname for xname in chosen if member(xname)]
-    return [on_wire(inventory, inventory.hardware[xname]) for xname in chosen]
+    chosen = _chosen(hardware, asked, ancestors)
+    if not asked.partitions:
+        return chosen
+    member = in_partitions(hsm, asked.partitions)
+    # SMD joins the conditions without parentheses: with children, the partition is asked of the parents alone.
+    loose = bool(ancestors) and asked.children
+    return [xname for xname in chosen if (loose and xname not in ancestors) or member(xname)]
 
 
 def _chosen(hardware: Mapping[str, Json], asked: Question, ancestors: set[str]) -> list[str]:
-    below = {asked.xname} if asked.xname else None
     if asked.children and asked.types and not asked.parents:
-        tops = {xname for xname in _below(hardware, below) if hardware[xname]["Type"] in asked.types}
+        tops = {xname for xname in _below(hardware, asked.xname) if quick_kind(xname) in asked.types}
         # Without any, SMD's pattern is empty and fits everything.
-        return list(_below(hardware, tops or None))
+        return [xname for xname in hardware if not tops or lies_in(xname, tops)]
     if asked.children:
-        found = set(_below(hardware, below)) | ancestors
-        return [xname for xname in hardware if xname in found]
+        found = {*_below(hardware, asked.xname), *ancestors} if ancestors else _below(hardware, asked.xname)
+        return [xname for xname in hardware if xname in found] if ancestors else list(found)
     if asked.types and not asked.parents:
-        return [xname for xname in _below(hardware, below) if hardware[xname]["Type"] in asked.types]
+        return [xname for xname in _below(hardware, asked.xname) if quick_kind(xname) in asked.types]
     exact = ancestors | ({asked.xname} if asked.xname else set())
     return [
         xname
         for xname in ([each for each in hardware if each in exact] if exact else hardware)
-        if not asked.types or hardware[xname]["Type"] in asked.types
+        if not asked.types or quick_kind(xname) in asked.types
     ]
 
 
-def _below(hardware: Mapping[str, Json], places: set[str] | None) -> Iterable[str]:
-    return (xname for xname in hardware if places is None or lies_in(xname, places))
+def _below(hardware: Mapping[str, Json], place: str) -> Iterable[str]:
+    return below(hardware, place) if place else hardware
 
 
 def _ancestors(xname: str, *, with_system: bool) -> Iterable[str]:
@@ -127,22 +125,22 @@ def _ancestors(xname: str, *, with_system: bool) -> Iterable[str]:
             yield xname
 
 
-def _sorted(locations: Sequence[Json], nested: bool) -> dict[str, list[Json]]:
-    arrays: dict[str, list[Json]] = {name: [] for name in ARRAYS.values()}
-    nodes = {each["ID"]: each for each in locations if each["Type"] == "Node"} if nested else {}
-    units = {each["ID"]: each for each in locations if each["Type"] == "CabinetPDU"} if nested else {}
-    for location in locations:
-        type_ = "CabinetPDUPowerConnector" if location["Type"] == "CabinetPDUOutlet" else location["Type"]
-        array = ARRAYS[type_]
-        if nested and type_ == "CabinetPDUPowerConnector":
-            unit = units.get(_PARENT.sub("", location["ID"], count=1))
-            if unit is not None:
-                unit.setdefault(array, []).append(location)
-            # Outlets without their PDU are left out altogether.
-            continue
-        node = nodes.get(_node_of(location["ID"])) if type_ in IN_NODES else None
-        (arrays[array] if node is None else node.setdefault(array, [])).append(location)
-    return arrays
+def _sorted(xnames: Sequence[str], nested: bool) -> tuple[dict[str, list[str]], dict[str, dict[str, list[str]]]]:
+    """By array; and what stands inside a node or a PDU instead, by array."""
+    arrays: dict[str, list[str]] = {name: [] for name in ARRAYS.values()}
+    hosts = {xname for xname in xnames if quick_kind(xname) in ("Node", "CabinetPDU")} if nested else set()
+    inside: dict[str, dict[str, list[str]]] = {}
+    for xname in xnames:
+        type_ = quick_kind(xname)
+        outlet = type_ in ("CabinetPDUOutlet", "CabinetPDUPowerConnector")
+        array = ARRAYS["CabinetPDUPowerConnector" if outlet else type_]
+        host = _PARENT.sub("", xname, count=1) if outlet else _node_of(xname) if type_ in IN_NODES else ""
+        if host in hosts:
+            inside.setdefault(host, {}).setdefault(array, []).append(xname)
+        elif not (nested and outlet):
+            # Nested, outlets without their PDU are left out altogether.
+            arrays[array].append(xname)
+    return arrays, inside
 
 
 def _node_of(xname: str) -> str:
@@ -151,12 +149,29 @@ def _node_of(xname: str) -> str:
     return xname
 
 
-def _in_order(location: Json) -> Json:
-    """Arrays come in the order of the wire, whichever was filled first."""
-    arrays = [name for name in ARRAYS.values() if name in location]
-    if len(arrays) < 2:
-        return location
-    return {**{key: value for key, value in location.items() if key not in arrays}, **{n: location[n] for n in arrays}}
+class _Writing:
+    """Writes records one by one: the whole machine is long."""
+
+    def __init__(self, inventory: Inventory, inside: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
+        self._inventory = inventory
+        self._inside = inside
+        self.text = bytearray()
+
+    def arrays(self, arrays: Mapping[str, Sequence[str]]) -> None:
+        """In the order of the wire."""
+        for name in ARRAYS.values():
+            if arrays.get(name):
+                self.text += f',"{name}":['.encode()
+                for place, xname in enumerate(arrays[name]):
+                    self.text += b"," if place else b""
+                    self._record(xname)
+                self.text += b"]"
+
+    def _record(self, xname: str) -> None:
+        record = on_wire(self._inventory, self._inventory.hardware[xname])
+        self.text += go_json(record)[:-1].encode("utf-8", "replace")
+        self.arrays(self._inside.get(xname, {}))
+        self.text += b"}"
 
 
 def routes(hsm: Hsm) -> Sequence[Route]:
@@ -165,8 +180,10 @@ def routes(hsm: Hsm) -> Sequence[Route]:
             asked = _question(call)
         except _Wrong as wrong:
             return problem(400, str(wrong))
-        arrays = _sorted(_select(hsm, asked), asked.format == "NestNodesOnly")
-        found = {name: [_in_order(each) for each in array] for name, array in arrays.items() if array}
-        return answer({"XName": call.args["xname"], "Format": asked.format, **found})
+        arrays, inside = _sorted(_select(hsm, asked), asked.format == "NestNodesOnly")
+        writing = _Writing(hsm.inventory, inside)
+        writing.text += go_json({"XName": call.args["xname"], "Format": asked.format})[:-1].encode("utf-8", "replace")
+        writing.arrays(arrays)
+        return Reply(200, bytes(writing.text) + b"}\n", JSON)
 
     return (Route("GET", f"{BASE}/{{xname}}", query),)

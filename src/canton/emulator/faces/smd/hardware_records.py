@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from canton.emulator.faces.smd.inventory import Inventory
+from canton.emulator.faces.smd.problems import go_json
+from canton.emulator.faces.smd.xnames import kind
 from canton.emulator.machine.clock import rfc3339
-from canton.emulator.wire.call import Json
+from canton.emulator.wire.call import JSON, Json, Reply
 
 _LETTER = re.compile("[a-z]")
 
@@ -24,6 +27,12 @@ def within(inventory: Inventory, xnames: Iterable[str]) -> list[str]:
     """The places of these xnames, and those inside them."""
     places = set(xnames)
     return [xname for xname in inventory.hardware if lies_in(xname, places)] if places else []
+
+
+def below(xnames: Iterable[str], place: str) -> Iterable[str]:
+    """Of these the place, and those inside it."""
+    end = len(place)
+    return (xname for xname in xnames if xname.startswith(place) and (len(xname) == end or not xname[end].isdigit()))
 
 
 def lies_in(xname: str, places: set[str]) -> bool:
@@ -49,3 +58,27 @@ def store(inventory: Inventory, found: Sequence[tuple[Json, Json]], moment: floa
 def note(inventory: Inventory, xname: str, fru: str, event: str, moment: float) -> None:
     entry = {"ID": xname, "FRUID": fru, "Timestamp": rfc3339(moment), "EventType": event}
     inventory.history[xname] = [*inventory.history.get(xname, ()), entry]
+
+
+@lru_cache(maxsize=1 << 8)
+def _kind_of_letters(letters: str) -> str:
+    return kind("".join(f"{letter}0" for letter in letters)) or kind("".join(f"{letter}1" for letter in letters))
+
+
+_DIGITS = str.maketrans("", "", "0123456789")
+
+
+def quick_kind(xname: str) -> str:
+    """Of an xname that is one: the letters tell."""
+    return _kind_of_letters(xname.translate(_DIGITS))
+
+
+def listed(records: Iterable[Json]) -> Reply:
+    """A list that may be long, written one by one."""
+    text, comma = bytearray(b"["), b""
+    for record in records:
+        text += comma
+        text += go_json(record).encode("utf-8", "replace")
+        comma = b","
+    text += b"]\n"
+    return Reply(200, bytes(text), JSON)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from canton.emulator.faces.smd.decoding import encode
 from canton.emulator.faces.smd.hardware_places import place_facts
 from canton.emulator.faces.smd.hardware_types import TYPES, fru_id, fru_key, place_key, stem
+from canton.emulator.faces.smd.redfish_paths import redfish_id
 from canton.emulator.machine.clock import rfc3339
 from canton.emulator.machine.dice import Dice
 from canton.emulator.machine.machine import Machine
@@ -26,6 +27,7 @@ _OUTLET = re.compile(r"CabinetPDUPowerConnector\.(\d+)\.(.+)")
 _SERIAL = re.compile(r"HC[0-9A-F]{8}")
 _SPACE = 1 << 32
 NOTHING = Fru("", "", "", "")
+OUTLET = "CabinetPDUPowerConnector"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,8 @@ class Numbering:
     def __init__(self, machine: Machine, dice: Dice) -> None:
         self._parts = [part for part in machine.parts() if part.type in TYPES and part.controller and _fru(part)]
         self._at = {part.xname: position for position, part in enumerate(self._parts)}
-        self._inside: dict[int, dict[str, Fru]] = {}
+        self._inside: dict[int, dict[str, tuple[int, Fru]]] = {}
+        self._prefixes: dict[tuple[str, int], str] = {}
         self._starts: list[int] = []
         total = 0
         for part in self._parts:
@@ -89,10 +92,8 @@ class Numbering:
             raise KeyError(xname)
         position = self._at[found[1]]
         part = self._parts[position]
-        fittings = self._fittings(part.model)
-        fru = fittings[found[2]]
-        number = self._starts[position] + 1 + list(fittings).index(found[2])
-        return Item(xname, fru.kind, part, fru, self._serial(number))
+        offset, fru = self._fittings(part.model)[found[2]]
+        return Item(xname, fru.kind, part, fru, self._serial(self._starts[position] + offset))
 
     def with_serial(self, serial: str) -> Item:
         """Raises ``KeyError`` when nothing has it."""
@@ -105,9 +106,27 @@ class Numbering:
         return self.item(part.xname + list(self._fittings(part.model))[offset - 1] if offset else part.xname)
 
     def fru_id(self, item: Item) -> str:
-        if item.kind == "CabinetPDUPowerConnector":
+        if item.kind == OUTLET:
             return f"{item.kind}.{item.ordinal}.{self.fru_id(self.item(item.part.parent))}"
-        return fru_id(item.kind, item.xname, item.fru.manufacturer, item.fru.part_number, item.serial)
+        return self._prefix(item.kind, item.fru) + item.serial
+
+    def fru_ids(self) -> Iterator[str]:
+        for position, part in enumerate(self._parts):
+            if part.type == OUTLET:
+                yield self.fru_id(self.item(part.xname))
+                continue
+            start = self._starts[position]
+            yield self._prefix(part.type, _fru(part) or NOTHING) + self._serial(start)
+            for offset, fru in self._fittings(part.model).values():
+                yield self._prefix(fru.kind, fru) + self._serial(start + offset)
+
+    def _prefix(self, kind: str, fru: Fru) -> str:
+        """Of the ids of all of its kind: what comes before the serial number."""
+        found = self._prefixes.get((kind, id(fru)))
+        if found is None:
+            found = fru_id(kind, "", fru.manufacturer, fru.part_number, "0")[:-1]
+            self._prefixes[kind, id(fru)] = found
+        return found
 
     def with_fru_id(self, name: str) -> Item:
         """Raises ``KeyError`` when nothing has it."""
@@ -126,23 +145,25 @@ class Numbering:
     def _serial(self, number: int) -> str:
         return f"HC{number * self._factor % _SPACE:08X}"
 
-    def _fittings(self, model: NodeModel | None) -> Mapping[str, Fru]:
-        """By the end of their names; one object for all nodes of a model."""
+    def _fittings(self, model: NodeModel | None) -> Mapping[str, tuple[int, Fru]]:
+        """By the end of their names, counted from 1; one object for all nodes of a model."""
         if model is None:
             return {}
         found = self._inside.get(id(model))
         if found is None:
-            found = self._inside[id(model)] = {
-                fitting.name.format(number): fitting.fru
+            endings = (
+                (fitting.name.format(number), fitting.fru)
                 for fitting in model.fittings
                 for number in range(fitting.count)
                 if fitting.fru.kind in TYPES
-            }
+            )
+            found = {ending: (offset, fru) for offset, (ending, fru) in enumerate(endings, start=1)}
+            self._inside[id(model)] = found
         return found
 
 
 def _fru(part: Part) -> Fru | None:
-    if part.type == "CabinetPDUPowerConnector":
+    if part.type == OUTLET:
         return NOTHING
     return part.model.board if part.model else part.fru
 
@@ -150,19 +171,30 @@ def _fru(part: Part) -> Fru | None:
 class HardwareSeeds(Mapping[str, Json]):
     def __init__(self, numbering: Numbering) -> None:
         self._numbering = numbering
+        self._places: dict[tuple[object, ...], Json] = {}
 
     def __getitem__(self, xname: str) -> Json:
         item = self._numbering.item(xname)
-        place, _ = TYPES[item.kind]
+        ordinal = item.ordinal
         return {
             "ID": xname,
             "Type": item.kind,
-            "Ordinal": item.ordinal,
+            "Ordinal": ordinal,
             "Status": "Populated",
             "HWInventoryByLocationType": f"HWInvByLoc{stem(item.kind)}",
-            place_key(item.kind): encode(place_facts(item.kind, item.ordinal, item.part, item.fru), place),
+            place_key(item.kind): self._place(item, ordinal),
             "PopulatedFRU": self._numbering.fru_id(item),
         }
+
+    def _place(self, item: Item, ordinal: int) -> Json:
+        """One object for all places that look alike."""
+        part = item.part
+        alike = (item.kind, ordinal, id(item.fru), id(part.model), part.hardware_class, redfish_id(part))
+        found = self._places.get(alike)
+        if found is None:
+            facts = place_facts(item.kind, ordinal, part, item.fru)
+            found = self._places[alike] = encode(facts, TYPES[item.kind][0])
+        return found
 
     def at(self, part: Part) -> Iterator[str]:
         """The part's place and those inside it."""
@@ -181,29 +213,36 @@ class HardwareSeeds(Mapping[str, Json]):
 class FruSeeds(Mapping[str, Json]):
     def __init__(self, numbering: Numbering) -> None:
         self._numbering = numbering
+        self._infos: dict[tuple[object, ...], Json] = {}
 
     def __getitem__(self, name: str) -> Json:
         item = self._numbering.with_fru_id(name)
-        facts = {
-            **item.fru.facts,
-            "Model": item.fru.model,
-            "Manufacturer": item.fru.manufacturer,
-            "PartNumber": item.fru.part_number,
-            "SerialNumber": item.serial,
-        }
-        if item.part.model and item.kind == "Node":
-            facts |= {"BiosVersion": item.part.model.firmware.get("BIOS", ""), "SystemType": "Physical"}
         return {
             "FRUID": name,
             "Type": item.kind,
             "Subtype": "",
             "HWInventoryByFRUType": f"HWInvByFRU{stem(item.kind)}",
-            fru_key(item.kind): encode(facts, TYPES[item.kind][1]),
+            fru_key(item.kind): self._info(item),
         }
 
+    def _info(self, item: Item) -> Json:
+        model = item.part.model if item.kind == "Node" else None
+        alike = (item.kind, id(item.fru), id(model))
+        if alike not in self._infos:
+            facts = {
+                **item.fru.facts,
+                "Model": item.fru.model,
+                "Manufacturer": item.fru.manufacturer,
+                "PartNumber": item.fru.part_number,
+            }
+            if model:
+                facts |= {"BiosVersion": model.firmware.get("BIOS", ""), "SystemType": "Physical"}
+            self._infos[alike] = encode(facts, TYPES[item.kind][1])
+        info = self._infos[alike]
+        return {**info, "SerialNumber": item.serial} if "SerialNumber" in info else info
+
     def __iter__(self) -> Iterator[str]:
-        for xname in self._numbering:
-            yield self._numbering.fru_id(self._numbering.item(xname))
+        return self._numbering.fru_ids()
 
     def __len__(self) -> int:
         return self._numbering.total

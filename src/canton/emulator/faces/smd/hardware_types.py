@@ -90,7 +90,8 @@ _MEMORY = struct(
         "RankCount": NUMBER,
         "SerialNumber": STRING,
     },
-    omitted="BaseModuleType BusWidthBits DataWidthBits ErrorCorrection Manufacturer MemoryType MemoryDeviceType PartNumber RankCount",
+    omitted="BaseModuleType BusWidthBits DataWidthBits ErrorCorrection Manufacturer MemoryType MemoryDeviceType"
+    " PartNumber RankCount",
 )
 _DRIVE_PLACE = struct("redfish.DriveLocationInfoRF", texts("Id Name Description"))
 _DRIVE = struct(

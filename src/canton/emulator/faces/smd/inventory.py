@@ -13,6 +13,23 @@ from canton.emulator.wire.call import Json
 from canton.emulator.world import World
 
 
+class Owners:
+    """Which Ethernet interfaces belong to which component: found once, until one of them changes."""
+
+    def __init__(self, interfaces: Shelf) -> None:
+        self._interfaces = interfaces
+        self._of: dict[str, list[str]] = {}
+
+    def of(self, xname: str) -> list[str]:
+        if not self._of:
+            for name, record in self._interfaces.items():
+                self._of.setdefault(record["ComponentID"], []).append(name)
+        return self._of.get(xname, [])
+
+    def forget(self) -> None:
+        self._of = {}
+
+
 @dataclass(frozen=True, slots=True)
 class Inventory:
     endpoints: Shelf
@@ -29,6 +46,7 @@ class Inventory:
     """By xname: what happened there, in order."""
     interfaces: Shelf
     """Ethernet interfaces by MAC without colons, as they stand on the wire."""
+    owners: Owners
     begun: float
     """When the machine was first discovered."""
     found: HardwareSeeds
@@ -48,6 +66,7 @@ def open_inventory(world: World) -> Inventory:
     begun = float(shelves.open("smd.begun").setdefault("moment", world.clock.now()))
     numbering = Numbering(machine, world.dice)
     found, found_frus = HardwareSeeds(numbering), FruSeeds(numbering)
+    interfaces = shelves.open("smd.ethernet_interfaces", interface_seeds.InterfaceSeeds(machine, begun))
     return Inventory(
         shelves.open("smd.redfish_endpoints", endpoint_seeds.RedfishSeeds(world, begun)),
         shelves.open("smd.component_endpoints", endpoint_seeds.ComponentSeeds(world)),
@@ -55,7 +74,8 @@ def open_inventory(world: World) -> Inventory:
         shelves.open("smd.hardware", found),
         shelves.open("smd.frus", found_frus),
         shelves.open("smd.hardware_history", HistorySeeds(numbering, begun)),
-        shelves.open("smd.ethernet_interfaces", interface_seeds.InterfaceSeeds(machine, begun)),
+        interfaces,
+        Owners(interfaces),
         begun,
         found,
         found_frus,

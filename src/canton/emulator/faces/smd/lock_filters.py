@@ -112,6 +112,21 @@ def is_rigid(body: Json) -> bool:
     return bool(body["ProcessingModel"] == RIGID)
 
 
+def sorted_out(xnames: Sequence[str], hindrance: Callable[[str], str], body: Json) -> tuple[list[str], list[Json]]:
+    """Those that nothing hinders, and the failures; a rigid request ends at the first."""
+    free: list[str] = []
+    failures: list[Json] = []
+    for xname in xnames:
+        reason = hindrance(xname)
+        if reason and is_rigid(body):
+            raise Refusal(SENTENCES[reason])
+        if reason:
+            failures.append(failure(xname, reason))
+        else:
+            free.append(xname)
+    return free, failures
+
+
 def failure(xname: str, reason: str) -> Json:
     return {"ID": xname, "Reason": reason}
 

@@ -20,6 +20,7 @@ from canton.emulator.faces.smd.lock_filters import (
     counted,
     failure,
     is_rigid,
+    sorted_out,
 )
 from canton.emulator.faces.smd.problems import answer, problem
 from canton.emulator.faces.smd.refusals import DatabaseError, Refusal, refused
@@ -83,14 +84,10 @@ class Locks:
 
     def set_lock(self, locked: bool) -> Done:
         def handle(_: Call, body: Json) -> Reply:
-            failures, free = [], []
-            for xname in chosen(self._hsm, body):
-                reason = self._hindrance(xname, locked)
-                if reason and is_rigid(body):
-                    raise Refusal(SENTENCES[reason])
-                (failures if reason else free).append(failure(xname, reason) if reason else xname)
+            xnames = chosen(self._hsm, body)
+            free, failures = sorted_out(xnames, lambda xname: self._hindrance(xname, locked), body)
             reserved = [xname for xname in free if self._book.find(xname)]
-            if reserved and is_rigid(body) or len(reserved) == len(free):
+            if (reserved and is_rigid(body)) or len(reserved) == len(free):
                 raise Refusal(SENTENCES["Reserved"])
             failures += [failure(xname, "Reserved") for xname in reserved]
             done = [xname for xname in free if xname not in reserved]
@@ -110,7 +107,7 @@ class Locks:
             done = chosen(self._hsm, body)
             if disabled:
                 for xname in done:
-                    self._book.drop(xname)
+                    self._book.forget(xname)
             self._put(done, "ReservationDisabled", disabled)
             return answer(counted(done, ()))
 
@@ -123,7 +120,7 @@ class Locks:
 
 def routes(hsm: Hsm) -> Sequence[Route]:
     book = Book(hsm.world)
-    hsm.removals.append(book.drop)
+    hsm.removals.append(book.forget)
     locks = Locks(hsm, book)
 
     def post(path: str, handler: Done) -> Route:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from canton.emulator.faces.smd import vocabulary, xnames
-from canton.emulator.faces.smd.decoding import ANY, INT, STRING, decode, maybe, slice_of, struct
+from canton.emulator.faces.smd.decoding import ANY, INT, STRING, decode, maybe, parse, slice_of, struct
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import answer, message, problem
 from canton.emulator.faces.smd.refusals import DatabaseError, answering, fits, refused
@@ -73,9 +73,8 @@ def _post(hsm: Hsm, call: Call) -> Reply:
 
 def _names_any(call: Call, fields: Mapping[str, object]) -> bool:
     """Whether the body is one NodeMap: it is as soon as it names one of its fields, with whatever value."""
-    body = call.json()
     known = {name.lower() for name in fields}
-    return isinstance(body, dict) and any(name.lower() in known for name in body)
+    return any(name.lower() in known for name, _ in parse(call.body) or ())
 
 
 def _put(hsm: Hsm, call: Call) -> Reply:

@@ -29,7 +29,9 @@ POSTED = struct(
 PATCH = struct(
     "sm.RedfishEndpointPatch", {name: kind if name in _SWITCHES else maybe(STRING) for name, kind in RAW_FIELDS.items()}
 )
-_NONE_SAID = dict.fromkeys(texts(" ".join(name for name in FIELDS if name not in _SWITCHES)), "") | dict.fromkeys(_SWITCHES)
+_NONE_SAID = dict.fromkeys(texts(" ".join(name for name in FIELDS if name not in _SWITCHES)), "") | dict.fromkeys(
+    _SWITCHES
+)
 _CONFLICT = "operation would conflict with an existing resource that has the same FQDN"
 _FILTERS = (
     ("id", "ID", verified, "Argument was not a valid xname ID"),
@@ -75,7 +77,11 @@ class RedfishEndpoints:
     def create(self, _: Call, body: Json) -> Reply:
         one = {name: body[name] for name in RAW_FIELDS}
         single = any(value is not None for value in one.values())
-        raws = [{name: _NONE_SAID[name] if one[name] is None else one[name] for name in one}] if single else body["RedfishEndpoints"]
+        raws = (
+            [{name: _NONE_SAID[name] if one[name] is None else one[name] for name in one}]
+            if single
+            else body["RedfishEndpoints"]
+        )
         new = []
         for place, raw in enumerate(raws or ()):
             try:

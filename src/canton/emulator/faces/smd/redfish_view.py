@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from canton.emulator.faces.smd.redfish_paths import ROOT, path, redfish_id, shape
+from canton.emulator.machine.controllers import CONTROLLERS
 from canton.emulator.machine.parts import Nic, Part
-from canton.emulator.machine.power import CONTROLLERS, RESETS
+from canton.emulator.machine.power import RESETS
 from canton.emulator.wire.call import Json
 from canton.emulator.world import World
 

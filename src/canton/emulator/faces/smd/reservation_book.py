@@ -39,11 +39,8 @@ class Book:
     def renew(self, xname: str, minutes: int) -> None:
         self._shelf[xname] = {**self._shelf[xname], "expires": self._world.clock.now() + minutes * _MINUTE}
 
-    def drop(self, xname: str) -> bool:
-        """Whether there was one."""
-        there = self.find(xname) is not None
+    def forget(self, xname: str) -> None:
         self._shelf.pop(xname, None)
-        return there
 
     def with_keys(self, kind: str, keys: Iterable[str]) -> list[str]:
         """Whose ``key`` or ``deputy`` key is among these: a key begins with the xname."""

@@ -20,6 +20,7 @@ from canton.emulator.faces.smd.lock_filters import (
     counted,
     failure,
     is_rigid,
+    sorted_out,
     with_duration,
 )
 from canton.emulator.faces.smd.problems import answer
@@ -40,12 +41,8 @@ class Reservations:
 
     def create(self, _: Call, body: Json) -> Reply:
         minutes = body["ReservationDuration"]
-        failures, free = [], []
-        for xname in chosen(self._hsm, body):
-            reason = self._hindrance(xname, minutes)
-            if reason and is_rigid(body):
-                raise Refusal(SENTENCES[reason])
-            (failures if reason else free).append(failure(xname, reason) if reason else xname)
+        xnames = chosen(self._hsm, body)
+        free, failures = sorted_out(xnames, lambda xname: self._hindrance(xname, minutes), body)
         taken = [xname for xname in free if self._book.find(xname)]
         if taken and is_rigid(body):
             raise Refusal(SENTENCES["Reserved"])
@@ -73,7 +70,7 @@ class Reservations:
         if len(reserved) != len(xnames) and is_rigid(body):
             raise Refusal(NOT_FOUND)
         for xname in reserved:
-            self._book.drop(xname)
+            self._book.forget(xname)
         return answer(counted(reserved, [failure(xname, "NotFound") for xname in xnames if xname not in reserved]))
 
     def release(self, _: Call, body: Json) -> Reply:
@@ -82,7 +79,7 @@ class Reservations:
             return _server_errors(body)
         reply = _by_keys(body, found)
         for xname in found:
-            self._book.drop(xname)
+            self._book.forget(xname)
         return reply
 
     def renew(self, _: Call, body: Json) -> Reply:

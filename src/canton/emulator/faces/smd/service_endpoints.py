@@ -36,11 +36,8 @@ class ServiceEndpoints:
             service = Wanted(services, alphanumeric)
         except BadValue:
             return problem(400, _BAD_TYPE)
-        found = [
-            record
-            for record in self._shelf.values()
-            if endpoint(record["RedfishEndpointID"]) and service(record["RedfishType"])
-        ]
+        keys = (key.split(" ") for key in self._shelf)
+        found = [self._shelf[f"{name} {xname}"] for name, xname in keys if service(name) and endpoint(xname)]
         return answer({"ServiceEndpoints": found})
 
     def read(self, call: Call) -> Reply:

@@ -146,7 +146,11 @@ IN_CLUSTER = frozenset({"hmnfd", "bss", "hbtd", "pcs", "capmc"})
 def _on_wire(number: int, record: Json) -> Json:
     kept = {name: record[name] for name in FIELDS if record[name] or name in ("Subscriber", "Url")}
     if record["Enabled"] is False:
-        kept = {"Subscriber": record["Subscriber"], "Enabled": False, **{k: v for k, v in kept.items() if k != "Subscriber"}}
+        kept = {
+            "Subscriber": record["Subscriber"],
+            "Enabled": False,
+            **{k: v for k, v in kept.items() if k != "Subscriber"},
+        }
     return {"ID": number, **kept}
 
 
@@ -192,7 +196,10 @@ def _wrong_triggers(body: Json, missing: str) -> str:
 
 def _add(record: Json, patch: Json) -> Json:
     added = {
-        name: [*(record[name] or ()), *dict.fromkeys(each for each in patch[name] or () if each not in (record[name] or ()))]
+        name: [
+            *(record[name] or ()),
+            *dict.fromkeys(each for each in patch[name] or () if each not in (record[name] or ())),
+        ]
         for name in LISTS
     }
     enabled = True if patch["Enabled"] and record["Enabled"] is False else record["Enabled"]

@@ -8,7 +8,17 @@ _BLANK = b" \t\r\n"
 _STRING = re.compile(rb'(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*')
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _LITERALS = {b"t": b"true", b"f": b"false", b"n": b"null"}
-_SHORT = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", "'": "\\'", "\\": "\\\\"}
+_SHORT = {
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+    "'": "\\'",
+    "\\": "\\\\",
+}
 DEEPEST = 10_000
 END = "unexpected end of JSON input"
 
