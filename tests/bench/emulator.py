@@ -55,17 +55,18 @@ def _measure(topology: str) -> Cost:
     began = time.monotonic()
     with emulate(topology, "--speed", "0") as machine:
         start = time.monotonic() - began
-        nodes = [part["xname"] for part in machine.tell("GET", "/parts?type=Node")["parts"] if part["power"] == "off"]
+        nodes = [part["xname"] for part in machine.tell("GET", "/parts?type=Node")["parts"] if part["class"] != "River"]
         listing = "/hsm/v2/State/Components?type=Node"
         direct = _least(machine, machine.services["smd"] + listing, {})
         token = {"Authorization": f"Bearer {machine.token()}"}
         gateway = _least(machine, f"{machine.url}/apis/smd{listing}", token)
+        _power(machine, nodes, "force-off")
         cpu = _cpu(machine.pid)
-        power_wall = _timed(lambda: _power_on(machine, nodes))
+        power_wall = _timed(lambda: _power(machine, nodes, "on"))
         boot_wall = power_wall + _timed(lambda: machine.step(BOOT_MINUTES * 60))
-        stages = machine.tell("GET", "/status")["stages"]
-        if stages.get("off") or stages.get("hung"):
-            raise RuntimeError(f"not all nodes of {topology} booted: {stages}")
+        beating = {part["xname"] for part in machine.tell("GET", "/parts?type=Node")["parts"] if part["beating"]}
+        if not beating.issuperset(nodes):
+            raise RuntimeError(f"of {len(nodes)} nodes of {topology} only {len(beating)} booted")
         power_cpu = _cpu(machine.pid) - cpu
         machine.speed(1)
         time.sleep(2)
@@ -73,8 +74,8 @@ def _measure(topology: str) -> Cost:
         return Cost(len(nodes), start, direct, gateway, power_wall, power_cpu, boot_wall, idle, _peak(machine.pid))
 
 
-def _power_on(machine: Emulator, nodes: list[str]) -> None:
-    wanted = {"operation": "on", "location": [{"xname": node} for node in nodes]}
+def _power(machine: Emulator, nodes: list[str], operation: str) -> None:
+    wanted = {"operation": operation, "location": [{"xname": node} for node in nodes]}
     pcs = machine.services["pcs"] + "/v1/transitions"
     made = machine.send("POST", pcs, json.dumps(wanted), {"Content-Type": "application/json"}).json()
     for _ in range(40):

@@ -135,14 +135,22 @@ def _fill_json(value: Json, kept: Mapping[str, str]) -> Json:
 
 
 def pick(answer: Answer, place: str) -> str | None:
-    """``body/Success/0/Key`` or ``header/bss-referral-token``; None when there is no such thing."""
+    """``body/Success/0/Key``, ``body/Success/ID=x0/Key``, ``header/location``; None when there is no such thing."""
     kind, *names = place.split("/")
     if kind == "header":
         return answer.headers.get(names[0].lower())
     try:
         value = answer.json()
         for name in names:
-            value = value[int(name) if isinstance(value, list) else name]
+            value = _item(value, name) if isinstance(value, list) else value[name]
     except (ValueError, LookupError, TypeError):
         return None
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def _item(items: list[Json], which: str) -> Json:
+    """By number, or the first that has this value in this field."""
+    name, given, wanted = which.partition("=")
+    if not given:
+        return items[int(which)]
+    return next((item for item in items if isinstance(item, dict) and item.get(name) == wanted), {})

@@ -22,7 +22,8 @@ A file ``sequences/<service>_<area>.py`` holds a list ``SEQUENCES``. It is found
         ),
     ]
 
-``keep`` names something of the reply (``body/…``, ``header/…``); ``<name>`` stands for it in later paths, headers and
+``keep`` names something of the reply (``body/Success/0/Key``, ``body/Success/ID=x0c0s0b0n0/Key`` where the order is
+open, ``header/location``); ``<name>`` stands for it in later paths, headers and
 bodies, on each side with that side's own value. ``wait(seconds)`` sleeps there and moves virtual time here. Steps in
 ``given=`` come first and are left in place from one sequence to the next with the same ``given``: for an inventory that
 BSS reads once. Every sequence starts with empty databases. A sequence addresses any of smd, bss and sls.

@@ -15,18 +15,18 @@ from differential.sides import Emulator, Oracles
 TIMES = float(os.environ.get("CANTON_DIFFERENTIAL_TIMES", "1"))
 """More than what fits into CI: ten times as many, and others each time, with CANTON_DIFFERENTIAL_TIMES=10."""
 
-# Chosen so that each service takes a minute or so.
+# Chosen so that each service takes a minute or a little more on two idle cores.
 EXAMPLES = {
-    "smd components": 200,
-    "smd groups": 150,
-    "smd locks": 150,
-    "smd interfaces": 100,
-    "smd endpoints": 100,
-    "smd maps": 100,
-    "smd hardware": 100,
-    "smd everything": 150,
-    "sls": 500,
-    "bss": 400,
+    "smd components": 300,
+    "smd groups": 200,
+    "smd locks": 300,
+    "smd interfaces": 150,
+    "smd endpoints": 200,
+    "smd maps": 150,
+    "smd hardware": 200,
+    "smd everything": 200,
+    "sls": 1200,
+    "bss": 900,
 }
 
 

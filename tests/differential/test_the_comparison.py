@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from differential.answers import Answer, Mask, see
 from differential.explained import Explained
 from differential.generators.sequences import AREAS, sequences
-from differential.play import Tally, Unexplained, perform, play
+from differential.play import Tally, Unexplained, perform, pick, play
 from differential.sequence import Sequence, Step, get, post, wait
 from differential.sides import Oracles
 
@@ -126,6 +126,13 @@ def test_values_of_replies_go_into_later_requests() -> None:
     sent = side.asked[1]
     assert (sent.path, sent.body) == (f"/b/{ONE}?t=here", {"keys": [ONE, "<nothing>"]})
     assert sent.headers == {"X-Key": ONE}
+
+
+def test_a_value_is_found_by_another_of_its_fields() -> None:
+    answer = says({"Success": [{"ID": "a", "Key": "1"}, {"ID": "b", "Key": "2"}]})
+    assert pick(answer, "body/Success/ID=b/Key") == "2"
+    assert pick(answer, "body/Success/ID=c/Key") is None
+    assert pick(answer, "body/Success/5/Key") is None
 
 
 def test_a_sequence_shows_as_it_is_written() -> None:

@@ -9,7 +9,7 @@ from differential.sequence import Step
 # (service and path of the request, places in the body)
 UNORDERED: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"smd:/hsm/v2/State/Components.*", ("body/Components",)),
-    (r"smd:/hsm/v2/locks/.*", ("body/Components", "body/(Success|success)/.*", "body/.*/ComponentIDs")),
+    (r"smd:/hsm/v2/locks/.*", ("body/(Components|NotFound|Success|Failure)", "body/Success/ComponentIDs")),
     (r"smd:/hsm/v2/(groups|partitions).*", ("body", "body.*/ids")),
     (r"smd:/hsm/v2/memberships.*", ("body", "body/(.*/)?groupLabels")),
     (r"smd:/hsm/v2/Inventory/.*", ("body", "body/[A-Za-z]+")),

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from differential.generators.smd_components import plain_nodes
 from differential.generators.values import (
+    NODES,
     ROLES,
     STATES,
     Steps,
@@ -23,19 +24,17 @@ from differential.generators.values import (
 BASE = "smd:/hsm/v2/locks"
 models = st.sampled_from(("rigid", "flexible", "Rigid", "", "loose"))
 durations = st.sampled_from((0, 1, 15, 16, -1, 60, "1"))
+# By node: SMD names those that it reserved in no order.
 KEEP = {
-    "rk": "body/Success/0/ReservationKey",
-    "dk": "body/Success/0/DeputyKey",
-    "rk2": "body/Success/1/ReservationKey",
-    "dk2": "body/Success/1/DeputyKey",
+    f"{short}{at}": f"body/Success/ID={node}/{name}"
+    for at, node in enumerate(NODES)
+    for short, name in (("rk", "ReservationKey"), ("dk", "DeputyKey"))
 }
-keys: Values = st.lists(
-    spoiled(
-        some({}, ID=st.one_of(nodes, xnames), Key=st.sampled_from(("<rk>", "<dk>", "<rk2>", "<dk2>", "x:rk:1", ""))),
-        often=8,
-    ),
-    max_size=3,
+right_keys = st.integers(0, len(NODES) - 1).flatmap(
+    lambda at: st.sampled_from(("rk", "dk")).map(lambda short: {"ID": NODES[at], "Key": f"<{short}{at}>"})
 )
+odd_keys = some({}, ID=st.one_of(nodes, xnames), Key=st.sampled_from((*(f"<{name}>" for name in KEEP), "x:rk:1", "")))
+keys: Values = st.lists(spoiled(st.one_of(right_keys, right_keys, odd_keys), often=8), max_size=3)
 selection = {
     "NID": st.lists(st.sampled_from(("0", "1", "x")), max_size=2),
     "Type": st.lists(st.sampled_from(("Node", "NodeBMC", "bad")), max_size=2),
@@ -59,9 +58,18 @@ filters = {
 
 
 def steps() -> Steps:
-    chosen = some(selection, ComponentIDs=node_lists)
-    reserve = some({**selection, "ReservationDuration": durations}, ComponentIDs=node_lists)
-    timed = some({"ProcessingModel": models, "ReservationDuration": durations}, ComponentIDs=node_lists)
+    plain = some(
+        {"ProcessingModel": st.sampled_from(("rigid", "flexible"))},
+        ComponentIDs=st.lists(nodes, min_size=1, max_size=3, unique=True),
+    )
+    chosen = st.one_of(plain, plain, some(selection, ComponentIDs=node_lists))
+    reserve = st.one_of(plain, some({**selection, "ReservationDuration": durations}, ComponentIDs=node_lists))
+    minutes = plain.map(lambda body: {**body, "ReservationDuration": 5})
+    timed = st.one_of(
+        minutes,
+        minutes,
+        some({"ProcessingModel": models, "ReservationDuration": durations}, ComponentIDs=node_lists),
+    )
     release = some({"ProcessingModel": models}, ReservationKeys=keys)
     renew = some({"ProcessingModel": models, "ReservationDuration": durations}, ReservationKeys=keys)
     switch = st.sampled_from(("lock", "unlock", "repair", "disable")).flatmap(

@@ -103,6 +103,10 @@ def test_a_bios_waits_for_the_node_to_start(fas: Service) -> None:
     fas.step(600.0)
     assert operation(fas, action)["state"] == "verifying"
     assert version(fas, "Node0.BIOS") == OLD_BIOS
+    fas.site.machine.power.reset(f"{BMC}n1", "ForceRestart", "test")
+    fas.site.machine.power.reset(BMC, "ForceRestart", "test")
+    fas.step(120.0)
+    assert version(fas, "Node0.BIOS") == OLD_BIOS
     fas.site.machine.power.reset(node, "ForceRestart", "test")
     fas.step(60.0)
     assert version(fas, "Node0.BIOS") == NEW_BIOS
@@ -290,3 +294,18 @@ def test_a_locked_device_fails_when_time_runs_out(fas: Service) -> None:
     assert fas.hsm("POST", "/locks/lock", {"ComponentIDs": [BMC]}).ok
     done = until_over(fas, act(fas, "BMC", timeLimit=60))
     assert (done["state"], done["stateHelper"]) == ("failed", "time expired; could not complete update")
+
+
+def test_an_image_with_absurd_times_does_not_stop_time(fas: Service) -> None:
+    image = next(
+        one for one in fas.get("/images")["images"] if one["firmwareVersion"] == NEW and one["target"] == "BMC"
+    )
+    for wait in (-(10**9), 10**18):
+        absurd = {"pollingSpeedSeconds": -5, "waitTimeBeforeManualRebootSeconds": wait, "needManualReboot": True}
+        assert fas.ask("PUT", f"/images/{image['imageID']}", {**image, **absurd}).status == 200
+        action = act(fas, "BMC", timeLimit=10**18)
+        fas.step(120.0)
+        assert operation(fas, action)["expirationTime"].startswith("9999-12-31")
+        fas.ask("DELETE", f"/actions/{action}/instance")
+        fas.step(10.0)
+        assert state(fas, action) in ("aborted", "completed")

@@ -47,7 +47,7 @@ def test_hsm_hears_of_start_warning_and_death_at_checks(hbtd: Service, spy: Spy)
     about = {"ID": "", "Message": "Heartbeat started", "Flag": ""}
     names = ["x1c0s0b0n0", "x1c0s0b0n1"]
     assert spy.bodies(BULK) == [{"ComponentIDs": names, "State": "Ready", "Flag": "OK", "ExtendedInfo": about}]
-    hbtd.step(20.0)
+    hbtd.step(15.0)
     told = [(body["State"], body["Flag"], body["ExtendedInfo"]["Message"]) for body in spy.bodies(BULK)[1:]]
     assert told == [
         ("Ready", "Warning", "Heartbeat stopped -- might be dead"),

@@ -128,6 +128,18 @@ def test_a_restart_in_post_begins_again(bare: Bare) -> None:
     assert bare.told("stage", RESTING)[:2] == ["post", "post"]
 
 
+def test_a_restart_in_post_takes_as_long_as_any(bare: Bare) -> None:
+    bare.order(RESTING, "On")
+    bare.step(60)
+    bare.order(RESTING, "ForceRestart")
+    bare.step(3.1)
+    assert bare.told("stage", RESTING) == ["post", "post"]
+    bare.step(56)
+    assert bare.boot.stage(RESTING) == "post"
+    bare.step(95)
+    assert bare.told("stage", RESTING)[:3] == ["post", "post", "pxe"]
+
+
 def test_a_power_cycle_goes_through_off(bare: Bare) -> None:
     bare.order(RUNNING, "PowerCycle")
     bare.step(LONG)

@@ -113,6 +113,13 @@ def test_nids_are_counted_as_hpe_does(name: str) -> None:
             assert place.nid > 100_000
 
 
+def test_controllers_have_the_macs_of_crays_algorithm() -> None:
+    macs = {nic.xname: nic.mac for nic in load("psi").nics}
+    assert macs["x1000c0b0"] == "02:03:e8:00:00:00"
+    assert macs["x1000c1r3b0"] == "02:03:e8:01:63:00"
+    assert macs["x1000c7s2b1"] == "02:03:e8:07:32:10"
+
+
 @every
 def test_every_address_lies_in_a_subnet_of_its_network(name: str) -> None:
     topology = load(name)

@@ -86,7 +86,8 @@ class Launching:
         self._due(entered, seconds, step)
 
     def _due(self, operation: Json, seconds: float, step: str) -> None:
-        moment, deadline = self._world.clock.now() + max(0.0, seconds), operation["deadline"]
+        """Nothing is looked at more often than once a second, whatever an image says."""
+        moment, deadline = self._world.clock.now() + max(SECOND, seconds), operation["deadline"]
         if deadline is not None and deadline < moment:
             moment = max(deadline, self._world.clock.now())
         self._world.agenda.at(moment, "fas.step", operation["operationID"], operation["turn"], step)

@@ -43,6 +43,20 @@ class Survey:
         return found, list(dict.fromkeys(errors))
 
 
+class Choice:
+    """Images, and which of them fit: the same ones for all devices of a kind."""
+
+    def __init__(self, images: dict[str, Json]) -> None:
+        self.all = images
+        self._known: dict[tuple[str, ...], dict[str, Json]] = {}
+
+    def fitting(self, operation: Json) -> dict[str, Json]:
+        kind = tuple(operation[name] for name in ("target", "targetName", "model", "manufacturer", "deviceType"))
+        if kind not in self._known:
+            self._known[kind] = {key: image for key, image in self.all.items() if _applies(image, operation)}
+        return self._known[kind]
+
+
 class Planning:
     def __init__(self, world: World, records: Records, images: Images, survey: Survey, firmware: Firmware) -> None:
         self._world = world
@@ -71,10 +85,10 @@ class Planning:
             return
         parameters = action["parameters"]
         found, errors = self._survey.look(parameters)
-        images = self._images.all()
+        images = Choice(self._images.all())
         operations = []
         for spot, device in found:
-            to = _explicit(spot, parameters, images)
+            to = _explicit(spot, parameters, images.all)
             if to is not None:
                 operation = self._operation(action, spot, device, to)
                 operations.append(self._decide(operation, spot, parameters["command"], images))
@@ -84,7 +98,7 @@ class Planning:
         action = self._records.actions.get(action_id)
         if action is None:
             return
-        images, operations = self._images.all(), []
+        images, operations = Choice(self._images.all()), []
         wanted = {**action["parameters"]["stateComponentFilter"], "xnames": [device["xname"] for device in devices]}
         for device in devices:
             for target in device["targets"] or ():
@@ -113,11 +127,11 @@ class Planning:
             error="" if discovered else f"{device.xname} discovery status: {device.discovered}",
         )
 
-    def _decide(self, operation: Json, spot: Spot, command: Json, images: dict[str, Json]) -> Json:
+    def _decide(self, operation: Json, spot: Spot, command: Json, images: Choice) -> Json:
         over = {"endTime": self._world.clock.now()}
         if operation["error"]:
             return after(OPERATION, operation, "fail", stateHelper="ERROR Found See Operation Details", **over)
-        fitting = {key: image for key, image in images.items() if _applies(image, operation)}
+        fitting = images.fitting(operation)
         same = [key for key, image in fitting.items() if image["firmwareVersion"] == self._firmware.version(spot)]
         from_image = same[-1] if same else NIL
         to_image = _chosen(fitting, command) if command["version"] != "explicit" else operation["toImageID"]

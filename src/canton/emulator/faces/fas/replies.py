@@ -13,6 +13,8 @@ from canton.emulator.wire.hms_base import PROBLEM, marshal
 from canton.emulator.wire.routes import Handler
 
 NIL = str(UUID(int=0))
+_EARLIEST, _LATEST = -62_135_596_800.0, 253_402_300_799.0
+"""The years 1 and 9999, beyond which nothing here can name a day."""
 _HEX = re.compile("[0-9a-fA-F]{32}")
 _DASHED = re.compile("[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 
@@ -74,6 +76,7 @@ def go_time(moment: float | None) -> str:
     """As Go's ``Time.String`` prints it; empty for none."""
     if moment is None:
         return ""
+    moment = min(max(moment, _EARLIEST), _LATEST)
     fraction = f"{moment % 1:.6f}"[2:].rstrip("0")
     whole = datetime.fromtimestamp(int(moment // 1), UTC).strftime("%Y-%m-%d %H:%M:%S")
     return f"{whole}{'.' + fraction if fraction else ''} +0000 UTC"

@@ -59,7 +59,7 @@ class NetworkTable:
 
     def put(self, network: Json) -> None:
         """Raises ``Unstorable``."""
-        row = self._row(network)
+        row = self.checked(network)
         self._shelf[network["Name"]] = row | {"at": self._versions.change()}
 
     def delete(self, name: str) -> None:
@@ -68,7 +68,7 @@ class NetworkTable:
 
     def replace(self, networks: list[Json]) -> None:
         """All at once, one change; raises ``Unstorable`` and then changes nothing."""
-        rows = {network["Name"]: self._row(network) for network in networks}
+        rows = {network["Name"]: self.checked(network) for network in networks}
         if len(rows) != len(networks):
             self.fail()
             raise Unstorable
@@ -81,7 +81,8 @@ class NetworkTable:
     def fail(self) -> None:
         self._versions.fail()
 
-    def _row(self, network: Json) -> Json:
+    def checked(self, network: Json) -> Json:
+        """The row that it would be; raises ``Unstorable``."""
         row = {field: network[field] for field in ("FullName", "Type", "ExtraProperties")}
         if "\0" in network["Name"]:
             raise Unstorable
@@ -105,6 +106,8 @@ class Networks:
         if wrong := invalid(network):
             return problem(call, 400, wrong)
         try:
+            # What is missing is found before what is there twice.
+            self._table.checked(network)
             if network["Name"] in self._table:
                 self._table.fail()
                 return problem(call, 409, "A network with that name already exists in the database")

@@ -11,7 +11,7 @@ from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import answer, message, problem
 from canton.emulator.faces.smd.vocabulary import TYPE, spelled
 from canton.emulator.faces.smd.xnames import verified
-from canton.emulator.wire.call import Call, Reply
+from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/Inventory/ComponentEndpoints"
@@ -39,7 +39,8 @@ class ComponentEndpoints:
         # Names and types are told by the key; records are made when they are read.
         (_, named), (_, typed) = tests[0], tests[3]
         xnames = (xname for xname in self._shelf if named(xname) and typed(quick_kind(xname)))
-        found = (self._shelf[xname] for xname in xnames)
+        endpoints: dict[str, Json] = {}
+        found = (self._joined(self._shelf[xname], endpoints) for xname in xnames)
         return answer({"ComponentEndpoints": [each for each in found if all(test(each[key]) for key, test in tests)]})
 
     def read(self, call: Call) -> Reply:
@@ -47,7 +48,19 @@ class ComponentEndpoints:
         if not xname:
             return problem(400, "Argument was not a valid xname ID")
         found = self._shelf.get(xname)
-        return answer(found) if found else problem(404, "no such xname.")
+        return answer(self._joined(found, {})) if found else problem(404, "no such xname.")
+
+    def _joined(self, record: Json, seen: dict[str, Json]) -> Json:
+        """With what the Redfish endpoint says now of itself."""
+        name = record["RedfishEndpointID"]
+        endpoint = seen.get(name)
+        if endpoint is None:
+            endpoint = seen[name] = self._hsm.inventory.endpoints[name]
+        fqdn = endpoint["FQDN"]
+        if record["RedfishEndpointFQDN"] == fqdn and record["Enabled"] == endpoint["Enabled"]:
+            return record
+        url = f"{fqdn}{record['OdataID']}"
+        return {**record, "Enabled": endpoint["Enabled"], "RedfishEndpointFQDN": fqdn, "RedfishURL": url}
 
     def delete(self, call: Call) -> Reply:
         text = call.args["xname"]

@@ -86,10 +86,10 @@ class Locks:
         def handle(_: Call, body: Json) -> Reply:
             xnames = chosen(self._hsm, body)
             free, failures = sorted_out(xnames, lambda xname: self._hindrance(xname, locked), body)
-            reserved = [xname for xname in free if self._book.find(xname)]
+            reserved = {xname for xname in free if self._book.find(xname)}
             if (reserved and is_rigid(body)) or len(reserved) == len(free):
                 raise Refusal(SENTENCES["Reserved"])
-            failures += [failure(xname, "Reserved") for xname in reserved]
+            failures += [failure(xname, "Reserved") for xname in free if xname in reserved]
             done = [xname for xname in free if xname not in reserved]
             self._put(done, "Locked", locked)
             return answer(counted(done, failures))

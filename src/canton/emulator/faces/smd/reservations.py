@@ -43,10 +43,10 @@ class Reservations:
         minutes = body["ReservationDuration"]
         xnames = chosen(self._hsm, body)
         free, failures = sorted_out(xnames, lambda xname: self._hindrance(xname, minutes), body)
-        taken = [xname for xname in free if self._book.find(xname)]
+        taken = {xname for xname in free if self._book.find(xname)}
         if taken and is_rigid(body):
             raise Refusal(SENTENCES["Reserved"])
-        failures += [failure(xname, "Reserved") for xname in taken]
+        failures += [failure(xname, "Reserved") for xname in free if xname in taken]
         made = [(xname, self._book.make(xname, minutes)) for xname in free if xname not in taken]
         success = [
             {"ID": xname, "DeputyKey": each["deputy"], "ReservationKey": each["key"], **ends(each)}
@@ -66,12 +66,13 @@ class Reservations:
     def remove(self, _: Call, body: Json) -> Reply:
         """Whoever has it."""
         xnames = chosen(self._hsm, body)
-        reserved = [xname for xname in xnames if self._book.find(xname)]
+        reserved = {xname for xname in xnames if self._book.find(xname)}
         if len(reserved) != len(xnames) and is_rigid(body):
             raise Refusal(NOT_FOUND)
         for xname in reserved:
             self._book.forget(xname)
-        return answer(counted(reserved, [failure(xname, "NotFound") for xname in xnames if xname not in reserved]))
+        done = [xname for xname in xnames if xname in reserved]
+        return answer(counted(done, [failure(xname, "NotFound") for xname in xnames if xname not in reserved]))
 
     def release(self, _: Call, body: Json) -> Reply:
         found = self._with_keys(body, NEEDS_DEPUTY)
@@ -86,8 +87,7 @@ class Reservations:
         found = self._with_keys(body, NEEDS_KEY)
         if found is None:
             return _server_errors(body)
-        endless = [xname for xname in found if (self._book.find(xname) or {}).get("expires") is None]
-        found = [xname for xname in found if xname not in endless]
+        found = [xname for xname in found if (self._book.find(xname) or {}).get("expires") is not None]
         reply = _by_keys(body, found)
         for xname in found:
             self._book.renew(xname, body["ReservationDuration"])
@@ -109,7 +109,8 @@ class Reservations:
             raise Refusal(NEEDS_DEPUTY)
         found = self._book.with_keys("deputy", keys)
         success = [self._told(xname) for xname in found]
-        missing = [each["ID"] for each in body["DeputyKeys"] if each["ID"] not in found]
+        known = set(found)
+        missing = [each["ID"] for each in body["DeputyKeys"] if each["ID"] not in known]
         failures = [failure(xname, "NotFound") for xname in missing] if len(found) != len(keys) else []
         return answer({"Success": success, "Failure": failures})
 
@@ -124,8 +125,9 @@ def _by_keys(body: Json, found: Sequence[str]) -> Reply:
         return answer(counted(found, ()))
     if is_rigid(body):
         raise Refusal(NOT_FOUND)
-    done = [xname for xname in named if xname in found]
-    return answer(counted(done, [failure(xname, "NotFound") for xname in named if xname not in found]))
+    known = set(found)
+    done = [xname for xname in named if xname in known]
+    return answer(counted(done, [failure(xname, "NotFound") for xname in named if xname not in known]))
 
 
 def _server_errors(body: Json) -> Reply:

@@ -1,0 +1,50 @@
+"""Puts things that are there into requests that are made up: without them nearly all would be refused."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+from conformance.names import Names
+
+OFTEN, HALF, SELDOM = 0.8, 0.5, 0.2
+
+
+def make_familiar(case: Any, names: Names, samples: Sequence[Any], dice: Random) -> None:
+    """Changes path, query and body, each with some probability."""
+    for name in case.path_parameters or {}:
+        known = names.get(f"/{name.lower()}") or names.get(name.lower())
+        if known and dice.random() < OFTEN:
+            case.path_parameters[name] = str(dice.choice(known))
+    case.query = _query(case.query or {}, names, dice)
+    if samples and dice.random() < HALF:
+        case.body = copy.deepcopy(dice.choice(samples))
+        case.media_type = case.media_type or "application/json"
+        if dice.random() < HALF:
+            return
+    if isinstance(case.body, dict | list):
+        case.body = _body(case.body, names, dice)
+
+
+def _query(query: Mapping[str, Any], names: Names, dice: Random) -> dict[str, Any]:
+    """Few filters at once, or nothing would be found."""
+    kept = dict(query)
+    while len(kept) > 1 and dice.random() < OFTEN:
+        del kept[dice.choice(list(kept))]
+    return {
+        name: str(dice.choice(names[name.lower()])) if name.lower() in names and dice.random() < HALF else value
+        for name, value in kept.items()
+    }
+
+
+def _body(value: Any, names: Names, dice: Random, name: str = "") -> Any:
+    if isinstance(value, dict):
+        return {key: _body(each, names, dice, key) for key, each in value.items()}
+    known = names.get(name.lower())
+    if isinstance(value, list):
+        if known and all(not isinstance(each, dict | list) for each in value) and dice.random() < OFTEN:
+            return dice.sample(list(known), min(len(known), dice.randint(1, 3)))
+        return [_body(each, names, dice, name) for each in value]
+    return dice.choice(known) if known and dice.random() < OFTEN else value

@@ -1,0 +1,95 @@
+"""What is put into a machine before it is examined, so that no collection is empty."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from canton.emulator.site import Site
+from canton.emulator.wire.call import JSON, Call
+
+NODE, OTHER, BMC = "x1000c0s0b0n0", "x1000c0s1b0n0", "x1000c0s0b0"
+NID_MAP = {"ID": "x1000c0s7b0n0", "NID": 4000, "Role": "Compute"}
+SUBSCRIPTION = {"Subscriber": "s@x3000c0s1b0n0", "States": ["On", "Off"], "Url": "http://127.0.0.1:9/scn"}
+IMAGE = {
+    "deviceType": "nodeBMC",
+    "manufacturer": "cray",
+    "models": ["WNC"],
+    "target": "BMC",
+    "tags": ["default"],
+    "firmwareVersion": "nc.9",
+    "semanticFirmwareVersion": "v9.1",
+    "s3URL": "s3://fw/x",
+}
+ACTION = {
+    "stateComponentFilter": {"xnames": [BMC]},
+    "targetFilter": {"targets": ["BMC"]},
+    "command": {"overrideDryrun": True, "description": "new firmware"},
+}
+
+
+def furnish(site: Site, service: str) -> dict[str, list[str]]:
+    """What the service called the things that it made; ``/id`` is a name for paths only."""
+    names: dict[str, list[str]] = {}
+    for name, made in _ROOMS.get(service, _nothing)(site):
+        names.setdefault(name.lower(), []).append(made)
+    return names
+
+
+Made = Iterator[tuple[str, str]]
+
+
+def _put(site: Site, service: str, request: str, body: Any) -> Any:
+    method, path = request.split(" ")
+    reply = site.ask(service, Call(method, path, (), {"content-type": JSON}, json.dumps(body).encode()))
+    if not reply.ok:
+        raise RuntimeError(f"{service} {request}: {reply.status} {reply.body!r}")
+    return json.loads(reply.body) if reply.body else None
+
+
+def _nothing(_: Site) -> Made:
+    yield from ()
+
+
+def _smd(site: Site) -> Made:
+    _put(site, "smd", "POST /hsm/v2/partitions", {"name": "p1", "members": {"ids": [NODE, OTHER]}})
+    _put(site, "smd", "POST /hsm/v2/Defaults/NodeMaps", {"NodeMaps": [NID_MAP]})
+    _put(site, "smd", "POST /hsm/v2/sysinfo/powermaps", [{"id": NODE, "poweredBy": ["x3000m0p0v1"]}])
+    yield "/id", str(_put(site, "smd", "POST /hsm/v2/Subscriptions/SCN", SUBSCRIPTION)["ID"])
+    yield "/id", "0"
+    reservations = {"ComponentIDs": [OTHER], "ReservationDuration": 15, "ProcessingModel": "flexible"}
+    made = _put(site, "smd", "POST /hsm/v2/locks/service/reservations", reservations)["Success"][0]
+    yield "DeputyKey", made["DeputyKey"]
+    yield "ReservationKey", made["ReservationKey"]
+    fru = _put(site, "smd", "GET /hsm/v2/Inventory/HardwareByFRU", None)[0]["FRUID"]
+    yield "fruid", fru
+
+
+def _bss(site: Site) -> Made:
+    boot = {"kernel": "s3://boot-images/k", "initrd": "s3://boot-images/i", "params": "quiet", "hosts": [NODE]}
+    _put(site, "bss", "PUT /boot/v1/bootparameters", boot)
+    yield from ()
+
+
+def _pcs(site: Site) -> Made:
+    order = {"operation": "soft-off", "location": [{"xname": NODE}]}
+    yield "transitionID", _put(site, "pcs", "POST /v1/transitions", order)["transitionID"]
+    yield "taskID", _put(site, "pcs", "POST /v1/power-cap/snapshot", {"xnames": [NODE]})["taskID"]
+    site.step(60.0)
+
+
+def _fas(site: Site) -> Made:
+    yield "imageID", _put(site, "fas", "POST /images", IMAGE)["imageID"]
+    _put(site, "fas", "POST /snapshots", {"name": "before"})
+    site.step(10.0)
+    action = _put(site, "fas", "POST /actions", ACTION)["actionID"]
+    yield "actionID", action
+    site.step(900.0)
+    yield "loaderRunID", _put(site, "fas", "POST /loader/nexus", None)["loaderRunID"]
+    details = _put(site, "fas", f"GET /actions/{action}/operations", None)["operationDetails"]
+    for kind in details.values():
+        yield from (("operationID", each["operationID"]) for each in kind["operationKeys"])
+
+
+_ROOMS: dict[str, Callable[[Site], Made]] = {"smd": _smd, "bss": _bss, "pcs": _pcs, "fas": _fas}
