@@ -78,6 +78,7 @@ def _power(machine: Emulator, nodes: list[str], operation: str) -> None:
     wanted = {"operation": operation, "location": [{"xname": node} for node in nodes]}
     pcs = machine.services["pcs"] + "/v1/transitions"
     made = machine.send("POST", pcs, json.dumps(wanted), {"Content-Type": "application/json"}).json()
+    told: dict[str, Any] = {}
     for _ in range(40):
         machine.step(15)
         told = machine.send("GET", f"{pcs}/{made['transitionID']}").json()

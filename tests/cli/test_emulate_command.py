@@ -37,7 +37,7 @@ def emulated(machine: Emulator, *arguments: str) -> subprocess.CompletedProcess[
 
 
 def test_people_are_told_where_it_is_and_what_to_try(tmp_path: Path) -> None:
-    command = [CANTON, "emulate", "tiny", "--port", "0"]
+    command = [str(CANTON), "emulate", "tiny", "--port", "0"]
     environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
         try:
@@ -70,7 +70,7 @@ def _until(stream: IO[str] | None, last: str) -> Iterator[str]:
 
 
 def test_programs_get_one_line(tmp_path: Path) -> None:
-    command = [CANTON, "emulate", "tiny", "--port", "0", "--json", "--plain"]
+    command = [str(CANTON), "emulate", "tiny", "--port", "0", "--json", "--plain"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
         assert run.stdout
         told = json.loads(run.stdout.readline())

@@ -49,11 +49,12 @@ class Operation:
 
 
 class _Loader(yaml.CSafeLoader):
-    """YAML 1.2's idea of a boolean: HPE writes ``on`` and ``off`` in enums, and means the words."""
+    """YAML 1.2: HPE writes ``on`` and ``off`` in enums, and times in examples, and means the words."""
 
 
+_NOT_OF_1_2 = frozenset({"tag:yaml.org,2002:bool", "tag:yaml.org,2002:timestamp"})
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:bool"]
+    first: [(tag, pattern) for tag, pattern in resolvers if tag not in _NOT_OF_1_2]
     for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
 _Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^(?:true|True|false|False)$"), list("tTfF"))

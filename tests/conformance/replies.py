@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -12,13 +13,19 @@ import requests
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from schemathesis import GenerationMode
 from schemathesis.checks import content_type_conformance, response_schema_conformance, status_code_conformance
 from schemathesis.core.failures import Failure, FailureGroup
 from schemathesis.core.result import Err
 
 from canton.emulator.site import Site
-from canton.emulator.wire.call import Call
+from canton.emulator.wire.call import Call, Reply
 from conformance.contracts import Contract, description
+from conformance.familiar import make_familiar
+from conformance.furniture import furnish
+from conformance.names import names_of
+from conformance.samples import SAMPLES
+from conformance.violations import what
 
 BASE = "http://service"
 CHECKS = [status_code_conformance, content_type_conformance, response_schema_conformance]
@@ -39,53 +46,84 @@ class Finding:
 
 @dataclass(slots=True)
 class Findings:
-    asked: int = 0
-    statuses: Counter[int] = field(default_factory=Counter)
+    statuses: dict[str, Counter[int]] = field(default_factory=dict)
+    """By operation."""
     found: dict[Finding, str] = field(default_factory=dict)
     """With one request that shows it."""
+    server_errors: dict[Finding, str] = field(default_factory=dict)
+
+    @property
+    def asked(self) -> int:
+        return sum(each.total() for each in self.statuses.values())
+
+    @property
+    def done(self) -> int:
+        return sum(count for each in self.statuses.values() for status, count in each.items() if status < 300)
 
 
-def examine(
-    contract: Contract, open_site: Callable[[], Site], names: dict[str, Sequence[str]], examples: int
-) -> Findings:
-    """``names`` are things that are there, by the parameter that takes them: without them all would be 404."""
+def examine(contract: Contract, open_site: Callable[[], Site], examples: int) -> Findings:
+    """Each operation has a machine to itself, so that what one does never hides what another would say."""
     findings = Findings()
     schema = schemathesis.openapi.from_dict(description(contract))
-    site = open_site()
     for result in schema.get_all_operations():
         if isinstance(result, Err):
             raise result.err()
-        _examine_operation(contract, result.ok(), site, names, findings, examples)
+        _Examination(contract, result.ok(), open_site(), findings).run(examples)
     return findings
 
 
-def _examine_operation(
-    contract: Contract, operation: Any, site: Site, names: dict[str, Sequence[str]], findings: Findings, examples: int
-) -> None:
-    @settings(
-        max_examples=examples,
-        derandomize=True,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(case=operation.as_strategy(), chosen=st.data())
-    def one(case: Any, chosen: st.DataObject) -> None:
-        for name, known in names.items():
-            if name in (case.path_parameters or {}) and chosen.draw(st.booleans()):
-                case.path_parameters[name] = chosen.draw(st.sampled_from(list(known)))
-        findings.asked += 1
-        for finding, shown in _put(contract, case, site, findings):
-            findings.found.setdefault(finding, shown)
+class _Examination:
+    """Of one operation."""
 
-    one()
+    def __init__(self, contract: Contract, operation: Any, site: Site, findings: Findings) -> None:
+        self._contract = contract
+        self._operation = operation
+        self._site = site
+        self._findings = findings
+        self._label = f"{operation.method.upper()} {operation.path}"
+        self._statuses = findings.statuses.setdefault(self._label, Counter())
+        self._names = {**names_of(site, contract.service), **furnish(site, contract.service)}
+        self._samples = SAMPLES.get(contract.service, {}).get(self._label, ())
+
+    def run(self, examples: int) -> None:
+        takes_something = bool(self._operation.body or self._operation.path_parameters or self._operation.query)
+
+        @settings(
+            max_examples=examples if takes_something else 2,
+            derandomize=True,
+            deadline=None,
+            database=None,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(case=self._cases(negative=takes_something), seed=st.integers(0, 2**32 - 1))
+        def one(case: Any, seed: int) -> None:
+            make_familiar(case, self._names, self._samples, Random(seed))
+            self._put(case)
+
+        one()
+
+    def _cases(self, *, negative: bool) -> st.SearchStrategy[Any]:
+        positive: st.SearchStrategy[Any] = self._operation.as_strategy()
+        if not negative:
+            return positive
+        return st.one_of(positive, positive, self._operation.as_strategy(generation_mode=GenerationMode.NEGATIVE))
+
+    def _put(self, case: Any) -> None:
+        request = requests.Request(**_without_extras(case.as_transport_kwargs(base_url=BASE))).prepare()
+        reply = self._site.ask(self._contract.service, _call(self._contract, request))
+        self._statuses[reply.status] += 1
+        shown = f"{request.method} {request.url} {request.body!r} → {reply.status} {reply.body[:300]!r}"
+        for failure in _failures(case, request, reply):
+            self._findings.found.setdefault(self._finding(reply, failure), shown)
+        if reply.status >= 500:
+            self._findings.server_errors.setdefault(self._finding(reply, reply.body.decode(errors="replace")), shown)
+
+    def _finding(self, reply: Reply, told: str) -> Finding:
+        return Finding(self._contract.service, self._label, reply.status, told)
 
 
-def _put(contract: Contract, case: Any, site: Site, findings: Findings) -> Iterator[tuple[Finding, str]]:
-    request = requests.Request(**_without_extras(case.as_transport_kwargs(base_url=BASE))).prepare()
-    reply = site.ask(contract.service, _call(contract, request))
-    findings.statuses[reply.status] += 1
+def _failures(case: Any, request: requests.PreparedRequest, reply: Reply) -> Iterator[str]:
     headers = {name.lower(): [value] for name, value in reply.headers}
     if reply.media:
         headers["content-type"] = [reply.media]
@@ -93,16 +131,7 @@ def _put(contract: Contract, case: Any, site: Site, findings: Findings) -> Itera
     try:
         case.validate_response(response, checks=CHECKS)
     except FailureGroup as group:
-        operation = f"{case.method.upper()} {case.path}"
-        shown = f"{request.method} {request.url} {request.body!r} → {reply.status} {reply.body[:300]!r}"
-        for failure in group.exceptions:
-            if isinstance(failure, Failure):
-                yield Finding(contract.service, operation, reply.status, _what(failure)), shown
-
-
-def _what(failure: Failure) -> str:
-    first = str(failure.message).split("\n", 1)[0]
-    return f"{failure.title}: {first}"
+        yield from (what(failure) for failure in group.exceptions if isinstance(failure, Failure))
 
 
 def _without_extras(kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -1,9 +1,8 @@
-"""Where the real services do what HPE's files do not say: the emulator follows the services.
-
-Each row is a pattern over ``<service> <operation> → <status>: <what>`` and the reason. A row that nothing matches any
-more fails the suite.
-"""
+"""Where the real services do what HPE's files do not say: the emulator follows the services."""
 
 from __future__ import annotations
 
-KNOWN: dict[str, str] = {}
+from collections.abc import Mapping
+
+KNOWN: Mapping[str, Mapping[str, str]] = {}
+SERVER_ERRORS: Mapping[str, Mapping[str, str]] = {}

@@ -8,7 +8,15 @@ PARAMETERS = "bss:/boot/v1/bootparameters"
 SCRIPT = "bss:/boot/v1/bootscript"
 PARAMS = (
     *("", "quiet", " quiet ", "xname=a nid=b", "ds=x", "initrd=old quiet", "quiet initrd=old", "noinitrdhere", "a  b"),
-    *("root=live:http://127.0.0.1/r", "nid=1 xname=x0 ds=nocloud bss_referral_token=t", "${X}", "é", "a\nb"),
+    *(
+        "root=live:http://127.0.0.1/r",
+        "root=live:s3://b/r metal.server=s3://b/m",
+        "root=live:s3://b q=s3://b/r",
+        "nid=1 xname=x0 ds=nocloud bss_referral_token=t",
+        "${X}",
+        "é",
+        "a\nb",
+    ),
 )
 META = {"a": {"b": [1, {"c": 2}]}, "local-hostname": "h", "n": None, "s": "text"}
 USER = {
@@ -121,12 +129,22 @@ SEQUENCES = [
         get(f"{SCRIPT}?mac=m&arch=a&ts=7"),
     ),
     Sequence(
-        "images in S3, for which the real one has no credentials here",
+        "images in S3",
         put(PARAMETERS, {"hosts": ["Unknown-a"], "kernel": "s3://boot-images/1/kernel"}),
         get(f"{SCRIPT}?mac=m&arch=a&ts=7"),
         *(
             step
-            for kernel in ("s3://b/%zz", "s3x://b/k", "/s3://b/k")
+            for kernel in (
+                "s3://b/%zz",
+                "s3x://b/k",
+                "/s3://b/k",
+                "s3://b",
+                "s3:",
+                "s3:///b/a c",
+                "S3://b/K?x=1",
+                "s3:b/k",
+                "s3:/b/k",
+            )
             for step in (
                 put(PARAMETERS, {"hosts": ["Unknown-a"], "kernel": kernel}),
                 get(f"{SCRIPT}?mac=m&arch=a&ts=7"),

@@ -309,3 +309,22 @@ def test_an_image_with_absurd_times_does_not_stop_time(fas: Service) -> None:
         fas.ask("DELETE", f"/actions/{action}/instance")
         fas.step(10.0)
         assert state(fas, action) in ("aborted", "completed")
+
+
+def test_a_gigabyte_is_restarted_by_fas(tmp_path: Path) -> None:
+    fas = Service(open_site(tmp_path / "state", "alps-mini"), "fas", "")
+    image = next(one for one in fas.get("/images")["images"] if one["manufacturer"] == "gigabyte")
+    bmc = next(
+        part.controller for part in fas.site.machine.parts("Node") if part.model and part.model.name == "Gigabyte"
+    )
+    assert image["needManualReboot"] is True
+    before = version(fas, "BMC", bmc)
+    action = act(fas, "BMC", bmc)
+    fas.step(300.0)
+    assert version(fas, "BMC", bmc) == before
+    fas.step(400.0)
+    assert operation(fas, action)["stateHelper"] == "reboot command issued"
+    done = until_over(fas, action)
+    assert done["stateHelper"].startswith("Firmware Update Information Returned Completed 100%")
+    assert version(fas, "BMC", bmc) != before
+    fas.site.kept.close()

@@ -84,12 +84,12 @@ def test_what_was_unsubscribed_is_heard_no_more(hsm: Hsm, heard: list[tuple[str,
 def test_services_of_the_cluster_are_told_directly(
     hsm: Hsm, heard: list[tuple[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    hsm.make(A)
+    subscribe(hsm, url="http://cray-hmnfd/hmi/v1/scn", States=["On"])
     asked: list[tuple[Any, ...]] = []
     monkeypatch.setattr(type(hsm.site.world.mesh), "ask", lambda _, *args: asked.append(args))
-    subscribe(hsm, url="http://cray-hmnfd/hmi/v1/scn", States=["On"])
-    hsm.make(A)
     hsm.done("PATCH", f"{COMPONENTS}/{A}/StateData", {"State": "On"})
-    assert ("hmnfd", "POST", "/hmi/v1/scn", {"Components": [A], "Flag": "OK", "State": "On"}) in asked
+    assert asked == [("hmnfd", "POST", "/hmi/v1/scn", {"Components": [A], "Flag": "OK", "State": "On"})]
     assert heard == []
 
 

@@ -55,6 +55,23 @@ class Devices:
             found.setdefault(part.controller, []).append(part)
         return found
 
+    def one_of_each_kind(self) -> Iterator[str]:
+        """Controllers, one for all that have the same below them."""
+        seen: set[tuple[object, ...]] = set()
+        for part in self._machine.parts(*TYPES):
+            below = self._by_controller.get(part.xname, [])
+            names = (each.xname.removeprefix(part.xname) if each.type == "Node" else "" for each in below)
+            kind = (
+                part.type,
+                part.hardware_class,
+                id(part.fru),
+                *(id(each.model or each.fru) for each in below),
+                *names,
+            )
+            if kind not in seen:
+                seen.add(kind)
+                yield part.xname
+
     def spots(self, bmc: str) -> Iterator[Spot]:
         """Nothing for what is no controller."""
         part = self._machine.part(bmc)

@@ -27,7 +27,7 @@ _NEEDED_WITHOUT_ID = {
 class Images:
     def __init__(self, world: World, devices: Devices) -> None:
         self._world = world
-        self._library = library.images(world.machine, devices, world.dice)
+        self._library = library.images(devices, world.dice)
         seed = {
             world.dice.uuid("image", number): {**image, "createTime": LOADED}
             for number, image in enumerate(self._library)

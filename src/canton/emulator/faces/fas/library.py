@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from canton.emulator.faces.fas.devices import GIGABYTE, TYPES, Devices, Spot
+from canton.emulator.faces.fas.devices import GIGABYTE, Devices, Spot
 from canton.emulator.machine.dice import Dice
-from canton.emulator.machine.machine import Machine
 from canton.emulator.wire.call import Json
 
 _NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+)+|[0-9]+")
@@ -19,11 +18,11 @@ _REBOOT = {
 """What HPE's images for Gigabyte say."""
 
 
-def images(machine: Machine, devices: Devices, dice: Dice) -> list[Json]:
+def images(devices: Devices, dice: Dice) -> list[Json]:
     """As their bodies stand in a POST of images."""
     found: dict[tuple[str, ...], Json] = {}
-    for part in machine.parts(*TYPES):
-        for spot in devices.spots(part.xname):
+    for controller in devices.one_of_each_kind():
+        for spot in devices.spots(controller):
             versions = [spot.version] + ([_next(spot.version)] if spot.node or spot.restarts else [])
             for version in versions:
                 key = (spot.device_type, spot.manufacturer, spot.model, spot.name, version)

@@ -1,0 +1,27 @@
+"""What is wrong with a reply, in words that do not change with the values that were made up."""
+
+from __future__ import annotations
+
+from schemathesis.core.failures import Failure
+from schemathesis.openapi.checks import JsonSchemaError
+
+
+def what(failure: Failure) -> str:
+    if not isinstance(failure, JsonSchemaError):
+        return f"{failure.title}: {str(failure.message).split(chr(10), 1)[0]}".removesuffix(":")
+    place = "/".join("*" if isinstance(step, int) else str(step) for step in failure.instance_path)
+    keyword = str(failure.schema_path[-1]) if failure.schema_path else ""
+    return f"{failure.title} at /{place}: {_broken(failure, keyword)}"
+
+
+def _broken(failure: JsonSchemaError, keyword: str) -> str:
+    """The value only where it is one of few."""
+    match keyword:
+        case "enum":
+            return f"{failure.instance!r} is not in the enum"
+        case "type":
+            return f"{type(failure.instance).__name__} is of the wrong type"
+        case "required":
+            return str(failure.message).split("\n", 1)[0]
+        case _:
+            return keyword
