@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
@@ -20,12 +19,22 @@ def make_familiar(case: Any, names: Names, samples: Sequence[Any], dice: Random)
             case.path_parameters[name] = str(dice.choice(known))
     case.query = _query(case.query or {}, names, dice)
     if samples and dice.random() < HALF:
-        case.body = copy.deepcopy(dice.choice(samples))
+        case.body = _filled(dice.choice(samples), case.path_parameters or {})
         case.media_type = case.media_type or "application/json"
         if dice.random() < HALF:
             return
     if isinstance(case.body, dict | list):
         case.body = _body(case.body, names, dice)
+
+
+def _filled(value: Any, path: Mapping[str, Any]) -> Any:
+    if isinstance(value, dict):
+        return {key: _filled(each, path) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_filled(each, path) for each in value]
+    if isinstance(value, str) and value[:1] == "{":
+        return path.get(value[1:-1], value)
+    return value
 
 
 def _query(query: Mapping[str, Any], names: Names, dice: Random) -> dict[str, Any]:

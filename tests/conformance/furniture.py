@@ -9,9 +9,25 @@ from typing import Any
 from canton.emulator.site import Site
 from canton.emulator.wire.call import JSON, Call
 
-NODE, OTHER, BMC = "x1000c0s0b0n0", "x1000c0s1b0n0", "x1000c0s0b0"
+NODE, OTHER, LOCKED, BMC = "x1000c0s0b0n0", "x1000c0s1b0n0", "x1000c0s1b0n1", "x1000c0s0b0"
 NID_MAP = {"ID": "x1000c0s7b0n0", "NID": 4000, "Role": "Compute"}
 SUBSCRIPTION = {"Subscriber": "s@x3000c0s1b0n0", "States": ["On", "Off"], "Url": "http://127.0.0.1:9/scn"}
+HARDWARE = {
+    "ID": NODE,
+    "Type": "Node",
+    "Ordinal": 0,
+    "Status": "Populated",
+    "HWInventoryByLocationType": "HWInvByLocNode",
+    "NodeLocationInfo": {"Id": "Node0", "Name": "Node 0", "Description": "", "HostName": ""},
+    "PopulatedFRU": {
+        "FRUID": "Node.HPE.1.2",
+        "Type": "Node",
+        "Subtype": "",
+        "HWInventoryByFRUType": "HWInvByFRUNode",
+        "NodeFRUInfo": {"Manufacturer": "HPE", "Model": "M", "PartNumber": "1", "SerialNumber": "2"},
+    },
+}
+"""A new node in the place of the old, whose FRU then lies in no place."""
 IMAGE = {
     "deviceType": "nodeBMC",
     "manufacturer": "cray",
@@ -30,7 +46,7 @@ ACTION = {
 
 
 def furnish(site: Site, service: str) -> dict[str, list[str]]:
-    """What the service called the things that it made; ``/id`` is a name for paths only."""
+    """What the service called the things that it made."""
     names: dict[str, list[str]] = {}
     for name, made in _ROOMS.get(service, _nothing)(site):
         names.setdefault(name.lower(), []).append(made)
@@ -62,8 +78,10 @@ def _smd(site: Site) -> Made:
     made = _put(site, "smd", "POST /hsm/v2/locks/service/reservations", reservations)["Success"][0]
     yield "DeputyKey", made["DeputyKey"]
     yield "ReservationKey", made["ReservationKey"]
-    fru = _put(site, "smd", "GET /hsm/v2/Inventory/HardwareByFRU", None)[0]["FRUID"]
-    yield "fruid", fru
+    _put(site, "smd", "POST /hsm/v2/locks/lock", {"ComponentIDs": [LOCKED], "ProcessingModel": "rigid"})
+    yield "fruid", _put(site, "smd", f"GET /hsm/v2/Inventory/Hardware/{LOCKED}", None)["PopulatedFRU"]["FRUID"]
+    yield "fruid", _put(site, "smd", f"GET /hsm/v2/Inventory/Hardware/{NODE}", None)["PopulatedFRU"]["FRUID"]
+    _put(site, "smd", "POST /hsm/v2/Inventory/Hardware", {"Hardware": [HARDWARE]})
 
 
 def _bss(site: Site) -> Made:
@@ -87,6 +105,7 @@ def _fas(site: Site) -> Made:
     yield "actionID", action
     site.step(900.0)
     yield "loaderRunID", _put(site, "fas", "POST /loader/nexus", None)["loaderRunID"]
+    site.step(600.0)
     details = _put(site, "fas", f"GET /actions/{action}/operations", None)["operationDetails"]
     for kind in details.values():
         yield from (("operationID", each["operationID"]) for each in kind["operationKeys"])

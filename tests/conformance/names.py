@@ -6,13 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from canton.emulator.site import Site
+from conformance.furniture import NID_MAP, NODE, OTHER
 
 Names = Mapping[str, Sequence[Any]]
 
 
-def names_of(site: Site, service: str) -> Names:
-    """Letter case does not count."""
-    return {**_everywhere(site), **_of_one(site).get(service, {})}
+def names_of(site: Site, service: str, path: str = "") -> Names:
+    """Letter case does not count. ``peer`` is where requests come from, ``/id`` a name for paths only."""
+    places = _at_paths(site).get(service, {})
+    narrower = {name: known for place, names in places.items() if path.startswith(place) for name, known in names.items()}
+    return {**_everywhere(site), **_of_one(site).get(service, {}), **narrower}
 
 
 def _everywhere(site: Site) -> Names:
@@ -33,6 +36,7 @@ def _everywhere(site: Site) -> Names:
         "ethinterfaceid": [mac.replace(":", "") for mac in macs],
         "group_label": [owner.label for owner in machine.topology.owners],
         "group": [owner.label for owner in machine.topology.owners],
+        "peer": [nic.address for nic in machine.topology.nics if nic.network == "NMN" and nic.address],
         "network": [network.name for network in machine.topology.networks],
     }
 
@@ -51,5 +55,33 @@ def _of_one(site: Site) -> dict[str, Names]:
         "sls": {"name": networks, "networks": ["HSN", "NMN"]},
         "bss": {"name": [part.xname for part in site.machine.parts("Node")] + aliases},
         "scsd": {"xname": controllers},
-        "fas": {"snapshotname": ["before"], "name": ["before", "after"]},
+        "fas": {
+            "snapshotname": ["before"],
+            "name": ["before", "after"],
+            "confirm": ["yes"],
+            "timelimit": [1000],
+            "overridedryrun": [True, False],
+        },
+    }
+
+
+def _at_paths(site: Site) -> dict[str, dict[str, Names]]:
+    """Where only some of the things of a kind have what is asked for."""
+    controllers = [part.xname for part in site.machine.parts("NodeBMC", "ChassisBMC", "RouterBMC")]
+    nodes = [part.xname for part in site.machine.parts("Node")]
+    card = next((nic for nic in site.machine.topology.nics if nic.address), None)
+    one_card = {"ethinterfaceid": [card.mac.replace(":", "")], "ipaddress": [card.address]} if card else {}
+    return {
+        "smd": {
+            "/Defaults/NodeMaps/": {"xname": [NID_MAP["ID"]]},
+            "/sysinfo/powermaps/": {"xname": [NODE]},
+            "/Inventory/RedfishEndpoints/": {"xname": controllers},
+            "/Inventory/ServiceEndpoints/": {"xname": controllers},
+            "/Inventory/EthernetInterfaces/{ethInterfaceID}/IPAddresses": one_card,
+            "/groups/{group_label}/members/": {"xname_id": [NODE], "group_label": ["blue"]},
+            "/partitions/{partition_name}/members/": {"xname_id": [NODE, OTHER]},
+            "/State/Components/{xname}/": {"xname": nodes},
+        },
+        "hbtd": {"/": {"xname": nodes}},
+        "scsd": {"/bmc/bios/": {"xname": nodes, "bios_field": ["tpmstate"]}},
     }

@@ -82,7 +82,7 @@ class _Examination:
         self._findings = findings
         self._label = f"{operation.method.upper()} {operation.path}"
         self._statuses = findings.statuses.setdefault(self._label, Counter())
-        self._names = {**names_of(site, contract.service), **furnish(site, contract.service)}
+        self._names = {**names_of(site, contract.service, operation.path), **furnish(site, contract.service)}
         self._samples = SAMPLES.get(contract.service, {}).get(self._label, ())
 
     def run(self, examples: int) -> None:
@@ -98,8 +98,9 @@ class _Examination:
         )
         @given(case=self._cases(negative=takes_something), seed=st.integers(0, 2**32 - 1))
         def one(case: Any, seed: int) -> None:
-            make_familiar(case, self._names, self._samples, Random(seed))
-            self._put(case)
+            dice = Random(seed)
+            make_familiar(case, self._names, self._samples, dice)
+            self._put(case, dice.choice(["127.0.0.1", *self._names["peer"]]))
 
         one()
 
@@ -109,9 +110,9 @@ class _Examination:
             return positive
         return st.one_of(positive, positive, self._operation.as_strategy(generation_mode=GenerationMode.NEGATIVE))
 
-    def _put(self, case: Any) -> None:
+    def _put(self, case: Any, peer: str) -> None:
         request = requests.Request(**_without_extras(case.as_transport_kwargs(base_url=BASE))).prepare()
-        reply = self._site.ask(self._contract.service, _call(self._contract, request))
+        reply = self._site.ask(self._contract.service, _call(self._contract, request, peer))
         self._statuses[reply.status] += 1
         shown = f"{request.method} {request.url} {request.body!r} → {reply.status} {reply.body[:300]!r}"
         for failure in _failures(case, request, reply):
@@ -139,7 +140,7 @@ def _without_extras(kwargs: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in kwargs.items() if name in allowed}
 
 
-def _call(contract: Contract, request: requests.PreparedRequest) -> Call:
+def _call(contract: Contract, request: requests.PreparedRequest, peer: str) -> Call:
     place = urlsplit(request.url or "")
     body = request.body or b""
     if isinstance(body, str):
@@ -154,6 +155,6 @@ def _call(contract: Contract, request: requests.PreparedRequest) -> Call:
         tuple(parse_qsl(place.query, keep_blank_values=True)),
         {name.lower(): str(value) for name, value in request.headers.items()},
         body,
-        "127.0.0.1",
+        peer,
         BASE,
     )

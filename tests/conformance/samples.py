@@ -5,28 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conformance.furniture import ACTION, BMC, IMAGE, NID_MAP, NODE, OTHER, SUBSCRIPTION
+from conformance.furniture import ACTION, BMC, HARDWARE, IMAGE, LOCKED, NID_MAP, NODE, OTHER, SUBSCRIPTION
 
 _RESERVE = {"ComponentIDs": [NODE], "ProcessingModel": "flexible", "ReservationDuration": 5}
 _KEYS = [{"ID": OTHER, "Key": "x1000c0s1b0n0:rk:00000000-0000-0000-0000-000000000000"}]
 _BOOT = {"hosts": [NODE], "kernel": "s3://boot-images/k", "initrd": "s3://boot-images/i", "params": "console=ttyS0"}
 _POWER = {"xnames": [NODE], "reason": "a test", "recursive": False, "force": False}
 _CAP = {"components": [{"xname": NODE, "controls": [{"name": "Node Power Limit", "value": 500}]}]}
-_HARDWARE = {
-    "ID": NODE,
-    "Type": "Node",
-    "Ordinal": 0,
-    "Status": "Populated",
-    "HWInventoryByLocationType": "HWInvByLocNode",
-    "NodeLocationInfo": {"Id": "Node0", "Name": "Node 0", "Description": "", "HostName": ""},
-    "PopulatedFRU": {
-        "FRUID": "Node.HPE.1.2",
-        "Type": "Node",
-        "Subtype": "",
-        "HWInventoryByFRUType": "HWInvByFRUNode",
-        "NodeFRUInfo": {"Manufacturer": "HPE", "Model": "M", "PartNumber": "1", "SerialNumber": "2"},
-    },
-}
 _ETHERNET = {
     "Description": "a card",
     "MACAddress": "a4:bf:01:00:00:01",
@@ -37,12 +22,13 @@ _REDFISH = {"ID": "x1000c0s5b0", "Enabled": True, "RediscoverOnUpdate": False, "
 _CERTS = {"Domain": "Cabinet", "DomainIDs": ["x1000"]}
 _NTP = {"NTPServerInfo": {"NTPServers": ["time-hmn"], "Port": 123, "ProtocolEnabled": True}}
 
+# ``{xname}`` stands for what the path has.
 Samples = Mapping[str, Sequence[Any]]
 
 SAMPLES: dict[str, Samples] = {
     "smd": {
         "POST /State/Components": [{"Components": [{"ID": NODE, "State": "On"}], "Force": True}],
-        "PUT /State/Components/{xname}": [{"Component": {"ID": NODE, "State": "Ready", "Role": "Compute"}}],
+        "PUT /State/Components/{xname}": [{"Component": {"ID": "{xname}", "State": "Ready", "Role": "Compute"}}],
         "PATCH /State/Components/BulkStateData": [{"ComponentIDs": [NODE], "State": "Ready", "Flag": "OK"}],
         "PATCH /State/Components/{xname}/StateData": [{"State": "Standby", "Force": True}],
         "PATCH /State/Components/BulkFlagOnly": [{"ComponentIDs": [NODE], "Flag": "Warning"}],
@@ -65,13 +51,14 @@ SAMPLES: dict[str, Samples] = {
         "POST /locks/status": [{"ComponentIDs": [NODE, OTHER]}],
         **{
             f"POST /locks/{verb}": [{"ComponentIDs": [NODE], "ProcessingModel": "rigid"}]
-            for verb in ("lock", "unlock", "repair", "disable")
+            for verb in ("lock", "repair", "disable")
         },
+        "POST /locks/unlock": [{"ComponentIDs": [LOCKED], "ProcessingModel": "flexible"}],
         "POST /Defaults/NodeMaps": [{"NodeMaps": [NID_MAP]}],
         "PUT /Defaults/NodeMaps/{xname}": [{"NID": 4001, "Role": "Service"}],
-        "POST /Inventory/Hardware": [{"Hardware": [_HARDWARE]}],
+        "POST /Inventory/Hardware": [{"Hardware": [HARDWARE]}],
         "POST /Inventory/RedfishEndpoints": [{"RedfishEndpoints": [_REDFISH]}, _REDFISH],
-        "PUT /Inventory/RedfishEndpoints/{xname}": [{"ID": BMC, "Enabled": False}],
+        "PUT /Inventory/RedfishEndpoints/{xname}": [{"ID": "{xname}", "Enabled": False}],
         "PATCH /Inventory/RedfishEndpoints/{xname}": [{"Enabled": False}],
         "POST /Inventory/EthernetInterfaces": [_ETHERNET],
         "PATCH /Inventory/EthernetInterfaces/{ethInterfaceID}": [{"Description": "another", "ComponentID": OTHER}],
@@ -89,7 +76,7 @@ SAMPLES: dict[str, Samples] = {
         "PATCH /partitions/{partition_name}": [{"tags": ["t"]}],
         "POST /partitions/{partition_name}/members": [{"id": "x3000c0s1b0n0"}],
         "POST /sysinfo/powermaps": [[{"id": NODE, "poweredBy": ["x3000m0p0v1"]}]],
-        "PUT /sysinfo/powermaps/{xname}": [{"id": NODE, "poweredBy": ["x3000m0p0v2"]}],
+        "PUT /sysinfo/powermaps/{xname}": [{"id": "{xname}", "poweredBy": ["x3000m0p0v2"]}],
     },
     "sls": {
         "POST /hardware": [
@@ -97,6 +84,7 @@ SAMPLES: dict[str, Samples] = {
         ],
         "PUT /hardware/{xname}": [{"Class": "Mountain", "ExtraProperties": {"NID": 9, "Role": "Compute"}}],
         "POST /networks": [{"Name": "NEW", "FullName": "a new one", "Type": "ethernet", "IPRanges": ["10.9.0.0/16"]}],
+        "POST /loadstate": [{"sls_dump": b'{"Hardware": {}, "Networks": {}}'}],
         "PUT /networks/{network}": [{"Name": "NMN", "FullName": "n", "Type": "ethernet", "IPRanges": ["10.9.0.0/16"]}],
     },
     "bss": {

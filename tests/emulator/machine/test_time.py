@@ -61,21 +61,10 @@ def test_at_most_so_many_at_once() -> None:
     assert [args for _, args in done] == [0, 1, 2, 3, 4]
 
 
-def test_what_is_cancelled_is_not_done() -> None:
-    agenda, _, done = make()
-    number = agenda.after(5, "note")
-    agenda.cancel(number)
-    agenda.cancel(number)
-    assert agenda.next_moment() is None
-    assert agenda.run(START + 10, 10) == 0
-    assert done == []
-
-
 def test_it_survives() -> None:
     shelves = Shelves()
     agenda, _, _ = make(shelves)
     agenda.after(20, "note", {"a": [1]})
-    agenda.cancel(agenda.after(15, "note"))
     agenda.after(10, "note", "x")
     again, _, done = make(Shelves(shelves.take_changes()))
     assert again.next_moment() == 1010.0

@@ -30,25 +30,21 @@ class Agenda:
             raise ValueError(f"{kind} is answered already")
         self._actions[kind] = action
 
-    def at(self, moment: float, kind: str, *args: Any) -> int:
-        """Put on; a moment that is past is as soon as possible. The number is for ``cancel``."""
+    def at(self, moment: float, kind: str, *args: Any) -> None:
+        """Put on; a moment that is past is as soon as possible.
+
+        Nothing is ever taken off: what an entry was for may be over when its time comes, and its action looks.
+        """
         if kind not in self._actions:
             raise ValueError(f"nobody answers {kind}")
         number, self._next = self._next, self._next + 1
         self._shelf[str(number)] = [moment, kind, list(args)]
         heapq.heappush(self._heap, (moment, number))
-        return number
 
-    def after(self, seconds: float, kind: str, *args: Any) -> int:
-        return self.at(self._clock.now() + seconds, kind, *args)
-
-    def cancel(self, number: int) -> None:
-        """What was done or cancelled already stays so."""
-        self._shelf.pop(str(number), None)
+    def after(self, seconds: float, kind: str, *args: Any) -> None:
+        self.at(self._clock.now() + seconds, kind, *args)
 
     def next_moment(self) -> float | None:
-        while self._heap and str(self._heap[0][1]) not in self._shelf:
-            heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else None
 
     def run(self, until: float, most: int) -> int:

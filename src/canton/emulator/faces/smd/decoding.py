@@ -110,15 +110,16 @@ def encode(value: Json, kind: Kind) -> Json:
         return {
             name: encode(said.get(name, each.zero), each)
             for name, each in kind.fields.items()
-            if not (name in kind.omitted and _nothing(said.get(name)))
+            if not (name in kind.omitted and _nothing(said.get(name), each))
         }
     if isinstance(kind, Slice) and value is not None:
         return [encode(each, kind.of) for each in value]
     return 0 if kind is NUMBER and value is None else value
 
 
-def _nothing(value: Json) -> bool:
-    return value is None or value is False or value == ""
+def _nothing(value: Json, kind: Kind) -> bool:
+    """A pointer to false or to an empty text is something."""
+    return value is None or (not isinstance(kind, Maybe) and (value is False or value == ""))
 
 
 def with_body(kind: Kind, handler: Callable[[Call, Json], Reply]) -> Handler:

@@ -71,6 +71,8 @@ def described(raw: Json) -> Json:
         "Enabled": raw["Enabled"] is not False,
         "IPAddress": _address(raw["IPAddress"], hostname if is_address else ""),
         "TemplateID": "",
+        # As in CSM: it goes to Vault, HSM does not keep it.
+        "Password": "",
     }
     for name in ("UseSSDP", "MACRequired", "RediscoverOnUpdate"):
         record[name] = bool(raw[name])

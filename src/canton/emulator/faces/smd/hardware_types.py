@@ -141,7 +141,7 @@ _OUTLET = struct(
         "RatedCurrentAmps": NUMBER,
         "VoltageType": STRING,
     },
-    omitted="NominalVoltage EnergySensor FrequencySensor PhaseWiringType RatedCurrentAmps VoltageType",
+    omitted="NominalVoltage EnergySensor FrequencySensor PhaseWiringType PowerEnabled RatedCurrentAmps VoltageType",
 )
 _SUPPLY_PLACE = struct("redfish.PowerSupplyLocationInfoRF", texts("Name FirmwareVersion"))
 _SUPPLY = struct(

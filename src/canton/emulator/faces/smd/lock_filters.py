@@ -100,9 +100,11 @@ def with_duration(handler: Done) -> Done:
     return handle
 
 
-def chosen(hsm: Hsm, body: Json) -> list[str]:
+def chosen(hsm: Hsm, body: Json, *, joined: bool = True) -> list[str]:
     """The components that are meant; raises ``Refusal`` when there is none."""
     found = filters.select(hsm, {NAMES[name]: body[name] for name in NAMES})
+    if not joined and (body["Group"] or body["Partition"]):
+        raise DatabaseError
     if not found:
         raise Refusal(NOT_FOUND)
     return found

@@ -41,7 +41,8 @@ class Reservations:
 
     def create(self, _: Call, body: Json) -> Reply:
         minutes = body["ReservationDuration"]
-        xnames = chosen(self._hsm, body)
+        # SMD locks the rows that it reads for this, which PostgreSQL refuses where members are joined to them.
+        xnames = chosen(self._hsm, body, joined=False)
         free, failures = sorted_out(xnames, lambda xname: self._hindrance(xname, minutes), body)
         taken = {xname for xname in free if self._book.find(xname)}
         if taken and is_rigid(body):
