@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -46,6 +46,8 @@ class Operation:
     path: str
     """At the service."""
     summary: str
+    asked: str
+    """The path with those of its parameters filled in that take one of few words."""
 
 
 class _Loader(yaml.CSafeLoader):
@@ -76,4 +78,16 @@ def operations(contract: Contract) -> Iterator[Operation]:
         for method in METHODS:
             if method in item:
                 summary = " ".join(str(item[method].get("summary", "")).split())
-                yield Operation(contract.service, method.upper(), contract.prefix + path, summary)
+                asked = _filled(path, item[method].get("parameters", ()), description(contract))
+                yield Operation(
+                    contract.service, method.upper(), contract.prefix + path, summary, contract.prefix + asked
+                )
+
+
+def _filled(path: str, parameters: Iterable[Mapping[str, Any]], whole: Mapping[str, Any]) -> str:
+    for parameter in parameters:
+        named = parameter.get("schema", {}).get("$ref", "").rpartition("/")[2]
+        words = whole.get("components", {}).get("schemas", {}).get(named, parameter).get("enum")
+        if parameter.get("in") == "path" and words:
+            path = path.replace(f"{{{parameter['name']}}}", words[0])
+    return path

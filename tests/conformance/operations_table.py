@@ -43,7 +43,7 @@ def rows() -> Iterator[Row]:
 
 
 def _row(operation: Operation, router: Router | None) -> Row:
-    methods = router.find(operation.path)[0] if router else {}
+    methods = router.find(operation.asked)[0] if router else {}
     found = methods.get(operation.method)
     if found is None:
         return Row(operation, MISSING)

@@ -180,6 +180,12 @@ def test_the_side_channel_of_keycloak_is_no_path_of_the_gateway(door: Door) -> N
         assert found.status == 404 if isinstance(found, Reply) else door.site.ask(*found).status == 404
 
 
+@pytest.mark.parametrize("claimed", [None, "10.100.0.10", "10.100.0.10, 10.100.0.11"])
+def test_nobody_poses_as_another_address(gate: Gateway, claimed: str | None) -> None:
+    _, call = _ask(gate, "/meta-data", {} if claimed is None else {"x-forwarded-for": claimed})
+    assert call.headers["x-forwarded-for"].split(",")[-1] == "192.0.2.1"
+
+
 def test_replies_are_envoys(door: Door) -> None:
     reply = Reply(200, b"x", "text/plain", (("Server", "nginx"), ("etag", "1")))
     shown = door.gateway.decorate(reply, 0.0127)

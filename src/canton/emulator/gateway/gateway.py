@@ -22,6 +22,7 @@ NO_ROUTE = Reply(404, headers=(SERVER,))
 REFUSED = Reply(403, b"Unauthorized Request", "text/plain", (("x-ext-auth-allow", "no"), SERVER))
 UNDECIDED = Reply(503, headers=(SERVER,))
 
+FORWARDED = "x-forwarded-for"
 _DECORATED = "x-envoy-decorator-operation"
 _UNRESERVED = re.compile(r"%(2[dDeE]|3[0-9]|[46][1-9a-fA-F]|[57][0-9aA]|5[fF]|7[eE])")
 
@@ -53,6 +54,7 @@ class Gateway:
             path=unquote(inner + path[len(outer) :]),
             query=call.query or tuple(parse_qsl(query, keep_blank_values=True)),
             base=call.base + outer,
+            headers={**call.headers, FORWARDED: _forwarded(call)},
         )
 
     def _find(self, path: str) -> tuple[str, str, Face] | None:
@@ -109,3 +111,9 @@ def _without_dots(path: str) -> str:
     if segments[-1] in (".", ".."):
         kept.append("")
     return "/" + "/".join(kept)
+
+
+def _forwarded(call: Call) -> str:
+    """Envoy adds the caller's own address at the end, where services look: nobody can pose as another node."""
+    before = call.headers.get(FORWARDED, "")
+    return f"{before},{call.peer}" if before else call.peer

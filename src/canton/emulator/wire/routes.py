@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from canton.emulator.wire.call import Call, Reply, text_reply
 
@@ -36,9 +36,13 @@ def reason_unsupported(handler: Handler) -> str:
     return str(getattr(handler, _UNSUPPORTED, ""))
 
 
+NO_SNIFF = (("X-Content-Type-Options", "nosniff"),)
+"""What Go's ``http.Error`` sends beside its text."""
+
+
 def go_not_found(_: Call) -> Reply:
     """What Go's own server says."""
-    return text_reply("404 page not found\n", 404)
+    return replace(text_reply("404 page not found\n", 404), headers=NO_SNIFF)
 
 
 def go_wrong_method(_: Call, allowed: Sequence[str]) -> Reply:  # noqa: ARG001 (the shape of every such function)
