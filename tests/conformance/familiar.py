@@ -17,6 +17,8 @@ def make_familiar(case: Any, names: Names, samples: Sequence[Any], dice: Random)
         known = names.get(f"/{name.lower()}") or names.get(name.lower())
         if known and dice.random() < OFTEN:
             case.path_parameters[name] = str(dice.choice(known))
+        elif dice.random() < HALF:
+            case.path_parameters[name] = "no such thing!"
     case.query = _query(case.query or {}, names, dice)
     if samples and dice.random() < HALF:
         case.body = _filled(dice.choice(samples), case.path_parameters or {})

@@ -89,7 +89,7 @@ class _Examination:
 
     def run(self, examples: int) -> None:
         self._run(self._operation.as_strategy(), examples if self._takes_something() else 1)
-        if self._takes_something():
+        if self._operation.body or self._operation.query:
             with suppress(Unsatisfiable):  # where anything goes
                 self._run(self._operation.as_strategy(generation_mode=GenerationMode.NEGATIVE), max(1, examples // 5))
 
@@ -160,4 +160,5 @@ def _call(contract: Contract, request: requests.PreparedRequest, peer: str) -> C
         body,
         peer,
         BASE,
+        target=f"{place.path}?{place.query}",
     )

@@ -65,6 +65,7 @@ SAMPLES: dict[str, Samples] = {
         "POST /Inventory/EthernetInterfaces/{ethInterfaceID}/IPAddresses": [
             {"IPAddress": "10.9.9.9", "Network": "NMN"}
         ],
+        "PATCH /Inventory/EthernetInterfaces/{ethInterfaceID}/IPAddresses/{ipAddress}": [{"Network": "HMN"}],
         "POST /Inventory/Discover": [{"xnames": [BMC], "force": True}],
         "POST /Subscriptions/SCN": [SUBSCRIPTION | {"Subscriber": "t@x3000c0s1b0n0"}],
         "PUT /Subscriptions/SCN/{id}": [SUBSCRIPTION],

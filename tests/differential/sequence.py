@@ -22,12 +22,12 @@ A file ``sequences/<service>_<area>.py`` holds a list ``SEQUENCES``. It is found
         ),
     ]
 
-``keep`` names something of the reply (``body/Success/0/Key``, ``body/Success/ID=x0c0s0b0n0/Key`` where the order is
-open, ``header/location``); ``<name>`` stands for it in later paths, headers and
-bodies, on each side with that side's own value. ``wait(seconds)`` sleeps there and moves virtual time here. Steps in
-``given=`` come first and are left in place from one sequence to the next with the same ``given``: for an inventory that
-BSS reads once. Every sequence starts with empty databases. A sequence addresses any of smd, bss and sls.
-The real services must contact nobody: addresses in bodies are loopback ones, and discovery is off.
+``keep`` names something of the reply: ``body/Success/0/Key``, ``header/location``, or, where the order is open,
+``body/Success/ID=x0c0s0b0n0/Key``. ``<name>`` stands for it in later paths, headers and bodies, on each side with that
+side's own value. ``wait(seconds)`` sleeps there and moves virtual time here. A sequence starts with empty databases;
+steps in ``given=`` come first and are left in place for the next sequence with the same ``given``: an inventory that
+BSS reads once. A sequence asks any of smd, bss and sls, which must contact nobody: addresses in bodies are loopback
+ones, and discovery is off. To see all differences of a file or of random sequences: ``python -m differential.survey``.
 """
 
 from __future__ import annotations

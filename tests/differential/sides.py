@@ -176,6 +176,7 @@ def call(step: Step) -> Call:
         body or b"",
         "127.0.0.1",
         f"http://cray-{step.service}",
+        target=step.path,
     )
 
 

@@ -39,7 +39,7 @@ def begin(kept: StateFile, wanted: Wanted) -> Start:
     else:
         _agree(kept, source, seed, wanted)
         topology = _topology(source)
-    return Start(topology, seed, 1.0 if wanted.speed is None else wanted.speed, wanted.moment)
+    return Start(topology, seed, wanted.speed, wanted.moment)
 
 
 def _source(name: str) -> dict[str, Any]:
@@ -68,3 +68,5 @@ def _agree(kept: StateFile, source: dict[str, Any], seed: int, wanted: Wanted) -
         )
     if wanted.seed is not None and wanted.seed != seed:
         raise InvalidMachine(f"{kept.path} was begun with the seed {seed}, not {wanted.seed}; leave --seed away")
+    if wanted.moment is not None:
+        raise InvalidMachine(f"time has begun in {kept.path} already; leave --begin away")

@@ -24,7 +24,11 @@ class Outbox:
         self._waiting: asyncio.Queue[tuple[str, bytes]] = asyncio.Queue(MOST)
 
     def post(self, url: str, body: Json) -> None:
-        host = urlsplit(url).hostname or ""
+        try:
+            host = urlsplit(url).hostname or ""
+        except ValueError as error:
+            log.warning("no notice to %s: %s", url, error)
+            return
         if not is_loopback(host):
             log.warning("no notice to %s: the emulator talks to loopback only", url)
             return

@@ -7,11 +7,11 @@ import contextlib
 import logging
 import shutil
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
-from canton.domain.errors import InvalidMachine
+from canton.domain.errors import InvalidMachine, NotFound, Unavailable
 from canton.emulator.beginning import Wanted, begin
 from canton.emulator.gateway.gateway import Gateway
 from canton.emulator.machine.state_file import StateFile
@@ -19,6 +19,7 @@ from canton.emulator.site import Site
 from canton.emulator.trouble import Answered
 from canton.emulator.wire.asgi import Cut
 from canton.emulator.wire.call import Call, Reply
+from canton.emulator.world import Post
 
 log = logging.getLogger("canton.emulator")
 KEEP_EVERY = 1.0
@@ -29,26 +30,33 @@ SHORTEST_SLEEP = 0.002
 class Running:
     """Everything here happens on one event loop, one thing at a time: nothing else touches the machine."""
 
-    def __init__(self, open_site: Callable[[], Site]) -> None:
-        self._open_site = open_site
+    def __init__(self, kept: StateFile, wanted: Wanted, post: Post) -> None:
+        self._post = post
         self._wake = asyncio.Event()
-        self.site = open_site()
-        self.gateway = Gateway(self.site.world, self.site.faces.values())
+        self._stepping = asyncio.Lock()
+        self._enter(Site(begin(kept, wanted), kept, post))
+
+    def _enter(self, site: Site) -> None:
+        site.agenda.excuse = _excuse
+        self.site = site
+        self.gateway = Gateway(site.world, site.faces.values())
 
     def load(self, path: Path) -> None:
         """Go on from a saved state; when it cannot be read, everything stays as it was."""
+        kept = self.site.kept
         with TemporaryDirectory() as folder:
-            # A copy: opening a file as a state makes it one.
-            saved = StateFile(Path(shutil.copyfile(path, Path(folder) / "saved")))
+            saved = StateFile(_copy(path, Path(folder) / "saved", kept.path))
             try:
                 if saved.about("topology") is None:
                     raise InvalidMachine(f"{path} holds no machine; `canton emulate save FILE` writes one")
-                begin(saved, Wanted())
-                self.site.kept.become(saved)
+                # Opened once for nothing: what cannot be opened is found out before anything is lost.
+                Site(begin(saved, Wanted()), saved)
+                kept.become(saved)
+            except (sqlite3.Error, LookupError, ValueError, TypeError, AttributeError) as error:
+                raise InvalidMachine(f"{path} cannot be read as a state: {error!r}; name another file") from error
             finally:
                 saved.close()
-        self.site = self._open_site()
-        self.gateway = Gateway(self.site.world, self.site.faces.values())
+        self._enter(Site(begin(kept, Wanted()), kept, self._post))
         self.stir()
 
     def stir(self) -> None:
@@ -78,12 +86,14 @@ class Running:
         return answered.reply
 
     async def step(self, seconds: float) -> None:
-        """Move time on, with turns for requests on the way."""
-        goal = self.site.clock.reach() + seconds
-        there = False
-        while not there:
-            there = self.site.go_towards(goal)
-            await asyncio.sleep(0)
+        """Move time on, with turns for requests on the way; one step after another. A load on the way ends it."""
+        async with self._stepping:
+            site = self.site
+            goal = site.clock.reach() + seconds
+            there = False
+            while self.site is site and not there:
+                there = site.go_towards(goal)
+                await asyncio.sleep(0)
         self.stir()
 
     async def tick_forever(self) -> None:
@@ -102,6 +112,22 @@ class Running:
             await asyncio.sleep(KEEP_EVERY)
             try:
                 self.site.keep()
-            except sqlite3.OperationalError as error:
+            except Unavailable as error:
                 # A full disk: what was not written is written next time, or the operator ends it.
-                log.error("the state cannot be written: %s", error)  # noqa: TRY400 (one line is enough)
+                log.error("%s", error)  # noqa: TRY400 (one line is enough)
+
+
+def _copy(path: Path, where: Path, own: Path) -> Path:
+    """Opening a file as a state makes it one, and another emulator may hold it."""
+    try:
+        if not path.is_file():
+            raise NotFound(f"no file {path}")
+        if path.samefile(own):
+            raise InvalidMachine(f"{path} is the state that it runs with; name another file")
+        return Path(shutil.copyfile(path, where))
+    except (OSError, shutil.SpecialFileError, ValueError) as error:
+        raise InvalidMachine(f"{path} cannot be read: {error}; name another file") from error
+
+
+def _excuse(kind: str, args: list[Any]) -> None:
+    log.exception("a mistake of the emulator: %s %s did not come to its end", kind, args)

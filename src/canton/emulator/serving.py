@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from canton.emulator.beginning import Wanted, begin
+from canton.emulator.beginning import Wanted
 from canton.emulator.faces.keycloak.users import Client, User, clients, users
 from canton.emulator.machine.state_file import StateFile
 from canton.emulator.outbox import Outbox
@@ -57,18 +57,18 @@ class Ready:
 
 async def serve(asked: Serve, announce: Callable[[Ready], None]) -> None:
     """Until SIGTERM or SIGINT; the last change is written down before the end."""
+    over = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, over.set)
     kept = StateFile(asked.state)
     outbox = Outbox()
-    running = Running(lambda: Site(begin(kept, asked.wanted), kept, outbox.post))
+    running = Running(kept, asked.wanted, outbox.post)
     running.site.keep()
     ca, listeners = _listeners(asked, running)
     servers = Servers(list(listeners.values()))
     # What is built by now stays: looking through all of it again and again costs more than the work.
     gc.collect()
     gc.freeze()
-    over = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, over.set)
     await servers.start()
     loops = [asyncio.create_task(loop()) for loop in (running.tick_forever, running.keep_forever, outbox.send_forever)]
     announce(_ready(running.site, ca, {name: listener.url for name, listener in listeners.items()}))
@@ -88,11 +88,12 @@ def _listeners(asked: Serve, running: Running) -> tuple[Path | None, dict[str, L
     """The gateway as ``url``, the side channel as ``truth``, and services by their names."""
     shown: Certificate | None = None
     ca: Path | None = None
+    bound = bind(asked.host, asked.port)
     if not asked.plain:
         issued = issue(asked.state.with_name(f"{asked.state.name}.tls"), extra_names=(asked.host,))
         ca, shown = issued.ca, Certificate(issued.certificate, issued.key)
     listeners = {
-        "url": Listener(bind(asked.host, asked.port), App(running.answer_at_gateway, BODY), shown),
+        "url": Listener(bound, App(running.answer_at_gateway, BODY), shown),
         "truth": Listener(bind(LOOPBACK, 0), App(Truth(running).answer, TRUTH_BODY)),
     }
     if asked.services:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
-import sqlite3
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from canton.domain.errors import Unavailable
 from canton.emulator import faces
 from canton.emulator.machine.agenda import Agenda
 from canton.emulator.machine.clock import Clock
@@ -30,17 +30,19 @@ from canton.emulator.world import World
 
 AT_ONCE = 500
 """So many things that are due are done before requests get a turn."""
+REAL_TIME = 1.0
 RESTART = 30.0
 """Virtual seconds that a service is away when it restarts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """How a machine begins, where no state says so already."""
+    """How a machine begins; what its state says of time goes before."""
 
     topology: Topology
     seed: int = 1
-    speed: float = 1.0
+    speed: float | None = None
+    """As before, or real time, when not said."""
     moment: float | None = None
     """Where virtual time begins; now, when not said."""
 
@@ -78,9 +80,9 @@ class Site:
         self.agenda.answer("service.back", self._service_back)
 
     def _open_clock(self, start: Start) -> Clock:
-        known = self._clock_shelf.get("now")
-        begin = known["moment"] if known else (time.time() if start.moment is None else start.moment)
-        return Clock(begin, known["speed"] if known else start.speed, time.monotonic)
+        known = self._clock_shelf.get("now", {"moment": start.moment, "speed": REAL_TIME})
+        begin = time.time() if known["moment"] is None else known["moment"]
+        return Clock(begin, known["speed"] if start.speed is None else start.speed, time.monotonic)
 
     def answer(self, service: str, call: Call) -> Answered:
         """One request to one service, with the faults of the wire."""
@@ -123,12 +125,12 @@ class Site:
         return False
 
     def keep(self) -> None:
-        """Write down what changed since the last time."""
+        """Write down what changed since the last time; raises ``Unavailable``, and tries again the next time."""
         self._clock_shelf["now"] = {"moment": self.clock.reach(), "speed": self.clock.speed}
         rows, entries = self.shelves.take_changes(), self.log.take_unwritten()
         try:
             self.kept.write(rows, entries)
-        except sqlite3.Error:
+        except Unavailable:
             self.shelves.put_back(rows)
             self.log.put_back(entries)
             raise
@@ -143,14 +145,19 @@ class Site:
             self.agenda.after(float(fault.facts.get("seconds", RESTART)), "service.back", fault.id)
         return fault
 
-    def _service_back(self, fault_id: str) -> None:
-        fault = next((fault for fault in self.faults if fault.id == fault_id), None)
-        if fault is None:
+    def clear_fault(self, fault_id: str) -> None:
+        """A service that was away comes back, and knows nothing of what it had in mind."""
+        fault = self.faults.clear(fault_id)
+        if fault.kind != "service-restart":
             return
-        self.faults.clear(fault_id)
+        targets = {name.strip() for name in fault.targets.split(",")}
         for name, face in self.faces.items():
-            if face.restarted and (fault.targets == EVERYTHING or name in fault.targets.split(",")):
+            if face.restarted and (EVERYTHING in targets or name in targets):
                 face.restarted()
+
+    def _service_back(self, fault_id: str) -> None:
+        if any(fault.id == fault_id for fault in self.faults):
+            self.clear_fault(fault_id)
 
     def _boot_script(self, node: str) -> str | None:
         nic = next((nic for nic in self.machine.nics(node) if nic.network == "NMN"), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,9 +23,11 @@ from canton.emulator.beginning import DEFAULT, Wanted
 from canton.emulator.machine.clock import FASTEST
 from canton.emulator.serving import LOOPBACK, Ready, Serve, serve
 
+EARLIEST, LATEST = 1971, 2999
+
 
 @click.command(
-    epilog="\b\nExamples:\n  canton emulate psi\n  canton emulate alps --speed 100\n"
+    epilog="\b\nExamples:\n  canton emulate psi\n  canton emulate start alps --speed 100\n"
     "  canton emulate dumpstate.json --state machine.state\n  canton emulate tiny --port 0 --json --services"
 )
 @click.argument("topology", required=False)
@@ -51,6 +54,8 @@ def start(topology: str | None, begin: str | None, state: Path | None, as_json: 
     """
     logging.basicConfig(format="canton: %(message)s", stream=sys.stderr, level=logging.WARNING)
     seed, speed = given.pop("seed"), given.pop("speed")
+    if speed is not None and math.isnan(speed):  # type: ignore[arg-type]
+        raise InvalidMachine("--speed takes a number, not nan")
     if topology is None and state is None:
         topology = DEFAULT
     with _home(state) as kept, whereabouts.registered() as note:
@@ -58,7 +63,7 @@ def start(topology: str | None, begin: str | None, state: Path | None, as_json: 
         asked = Serve(kept, wanted, **given)  # type: ignore[arg-type]
 
         def announce(ready: Ready) -> None:
-            note.write_text(json.dumps({"machine": ready.machine, "truth": ready.truth}))
+            note(ready.machine, ready.truth)
             click.echo(as_line(ready) if as_json else as_text(ready))
 
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -81,6 +86,8 @@ def _moment(text: str | None) -> float | None:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
         raise InvalidMachine(f"--begin takes a time such as 2026-01-31T12:00:00Z, not {text!r}") from error
+    if not EARLIEST <= moment.year <= LATEST:
+        raise InvalidMachine(f"time begins in the years {EARLIEST} to {LATEST}, not {moment.year}")
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,15 +16,32 @@ ENVIRONMENT = "CANTON_EMULATOR"
 
 
 @contextmanager
-def registered() -> Iterator[Path]:
-    """A file to be filled in once it is ready; gone with the process."""
+def registered() -> Iterator[Callable[[str, str], None]]:
+    """To be called with machine and side channel once it is ready; the note is gone with the process."""
     folder = _folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not _is_ours(folder):
+        raise Invalid(f"{folder} belongs to somebody else; name a folder of your own with XDG_RUNTIME_DIR")
     file = folder / f"{os.getpid()}.json"
+
+    def write(machine: str, truth: str) -> None:
+        unfinished = file.with_suffix(".part")
+        unfinished.write_text(json.dumps({"machine": machine, "truth": truth}))
+        unfinished.replace(file)
+
     try:
-        yield file
+        yield write
     finally:
         file.unlink(missing_ok=True)
+
+
+def _is_ours(folder: Path) -> bool:
+    """Beside it in /tmp everybody may plant folders, and links to ours."""
+    try:
+        found = folder.lstat()
+    except FileNotFoundError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
 
 
 def find(given: str | None) -> str:
@@ -53,14 +71,14 @@ def _folder() -> Path:
 
 def _running() -> Iterator[tuple[str, str]]:
     folder = _folder()
-    if not folder.is_dir() or folder.stat().st_uid != os.getuid():
+    if not _is_ours(folder):
         return
     for file in sorted(folder.glob("*.json")):
         if Path("/proc", file.stem).exists() or not Path("/proc").exists():
             try:
                 told = json.loads(file.read_text())
                 yield told["machine"], told["truth"]
-            except (OSError, ValueError, KeyError):
+            except (OSError, ValueError, LookupError, TypeError):
                 continue
         else:
             file.unlink(missing_ok=True)

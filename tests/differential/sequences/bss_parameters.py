@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from differential.sequence import Sequence, ask, delete, get, patch, post, put
+from differential.sequence import Json, Sequence, ask, delete, get, patch, post, put
 
 PARAMETERS = "bss:/boot/v1/bootparameters"
 X0, X1 = "x0c0s0b0n0", "x0c0s1b0n0"
@@ -54,7 +54,7 @@ BODIES = (
 )
 # No null in a list: BSS may or may not die of it when it compares, as the order of its maps will have it.
 CLOUD = {"meta-data": {"a": 1, "deep": {"x": 1, "y": None}, "l": [1, {"n": None}]}, "user-data": {"runcmd": ["true"]}}
-PATCHES = (
+PATCHES: tuple[Json, ...] = (
     {"meta-data": {"a": None, "b": {"c": None, "d": [1, {"e": None}]}}},
     {"meta-data": {"deep": {"x": None, "z": {"q": None}}}},
     {"meta-data": {"deep": 5, "l": {"k": None}}},

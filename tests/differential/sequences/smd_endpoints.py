@@ -49,10 +49,9 @@ PATCHES: tuple[tuple[str, Any], ...] = (
         (BMC, body)
         for body in ({}, {"User": "me"}, {"User": "me"}, {"Type": "foo"}, {"Hostname": "zz"}, {"FQDN": "zz"})
     ),
-    *(
-        (BMC, body)
-        for body in ({"IPAddress": "zz"}, {"IPAddress": "127.0.0.9"}, {"Enabled": None}, {"Enabled": "x"}, [])
-    ),
+    *((BMC, {"IPAddress": text}) for text in ("zz", "127.0.0.9")),
+    *((BMC, {"Enabled": value}) for value in (None, "x")),
+    (BMC, []),
     *(("X0C0S0B0", {"ID": "x9c0b0", "Enabled": False}), ("foo", {}), ("x9c0b0", {})),
     *(("x0c0s5b0", {"IPAddress": "127.0.0.8"}), ("x0c0s6b0", {"FQDN": "x1c0b0", "Hostname": "x1c0b0"})),
 )

@@ -63,6 +63,21 @@ SUBSCRIPTIONS: tuple[Any, ...] = (
     {**ME, "Subscriber": "c@x", "States": ["off"], "Enabled": False, "Roles": []},
 )
 
+ADDRESSES: tuple[Any, ...] = (
+    *({}, {"IPAddress": "1.1.1.1"}, {"IPAddress": "1.1.1.1"}, {"IPAddress": "1.1.1.2", "Network": "n"}),
+    3,
+)
+FEEDS: tuple[Any, ...] = (
+    *([], {}, [{}], [{**FEED, "id": "foo"}], [FEED, {**FEED, "poweredBy": ["z"]}], [FEED], [{"id": 3}]),
+)
+FEED_CHANGES: tuple[Any, ...] = ({}, {"poweredBy": ["x0"]}, FEED, {"poweredBy": ["z"]}, [])
+
+TRIGGERS: tuple[Any, ...] = (
+    *({}, {"Op": "foo"}, {"Op": "Add"}, {"Op": "Add", "States": ["x"]}, []),
+    *({"Op": "Add", "States": ["Halt", "ready", "Ready", "Ready"]}, {"Op": "add", "Enabled": True}),
+    *({"Op": "remove", "States": ["Halt", "ready"], "Enabled": True}, {"Op": "replace", "States": ["Off"]}),
+)
+
 SEQUENCES = [
     Sequence(
         "Ethernet interfaces",
@@ -80,17 +95,7 @@ SEQUENCES = [
     Sequence(
         "addresses of Ethernet interfaces",
         post(INTERFACES, {"MACAddress": MAC}),
-        *(
-            post(f"{where}/IPAddresses", body)
-            for body in (
-                {},
-                {"IPAddress": "1.1.1.1"},
-                {"IPAddress": "1.1.1.1"},
-                {"IPAddress": "1.1.1.2", "Network": "n"},
-                3,
-            )
-            for where in (ONE, NOBODY)
-        ),
+        *(post(f"{where}/IPAddresses", body) for body in ADDRESSES for where in (ONE, NOBODY)),
         *(
             patch(f"{where}/IPAddresses/{address}", {"Network": network})
             for where in (ONE, NOBODY)
@@ -103,21 +108,10 @@ SEQUENCES = [
     ),
     Sequence(
         "power maps",
-        *(
-            post(MAPS, body)
-            for body in (
-                [],
-                {},
-                [{}],
-                [{**FEED, "id": "foo"}],
-                [FEED, {**FEED, "poweredBy": ["z"]}],
-                [FEED],
-                [{"id": 3}],
-            )
-        ),
+        *(post(MAPS, body) for body in FEEDS),
         get(MAPS),
         *(get(f"{MAPS}/{name}") for name in ("X0C0S1b0n0", "x0", "foo")),
-        *(put(f"{MAPS}/x0c0s2b0n0", body) for body in ({}, {"poweredBy": ["x0"]}, {**FEED}, {"poweredBy": ["z"]}, [])),
+        *(put(f"{MAPS}/x0c0s2b0n0", body) for body in FEED_CHANGES),
         put(f"{MAPS}/foo", {"poweredBy": ["x0"]}),
         get(MAPS),
         *(delete(f"{MAPS}{name}") for name in ("/x0c0s1b0n0", "/x0", "/foo", "", "")),
@@ -128,15 +122,7 @@ SEQUENCES = [
         *(post(SCN, body) for body in SUBSCRIPTIONS),
         get(SCN),
         *(get(f"{SCN}/{number}") for number in ("1", "9", "0", "x", "-1", "99999999999", "9" * 25)),
-        *(
-            step
-            for body in (
-                *({}, {"Op": "foo"}, {"Op": "Add"}, {"Op": "Add", "States": ["x"]}, []),
-                *({"Op": "Add", "States": ["Halt", "ready", "Ready", "Ready"]}, {"Op": "add", "Enabled": True}),
-                *({"Op": "remove", "States": ["Halt", "ready"], "Enabled": True}, {"Op": "replace", "States": ["Off"]}),
-            )
-            for step in (patch(f"{SCN}/1", body), patch(f"{SCN}/9", body), get(SCN))
-        ),
+        *(step for body in TRIGGERS for step in (patch(f"{SCN}/1", body), patch(f"{SCN}/9", body), get(SCN))),
         *(put(f"{SCN}/{number}", {**ME, "States": ["off"]}) for number in ("1", "9", "x", "99999999999")),
         put(f"{SCN}/1", {}),
         put(f"{SCN}/1", {**ME, "Subscriber": "b@x", "States": ["off"]}),

@@ -49,6 +49,8 @@ FILTERS: tuple[Any, ...] = (
     *({"Locked": ["x"]}, {"SoftwareStatus": ["a\0"]}, some(0, ReservationDuration=16), {"componentids": NODES[:1]}),
 )
 
+BAD_DEPUTIES: tuple[Any, ...] = ({}, deputies((3, "")), {"DeputyKeys": [{"ID": "foo"}]}, [])
+
 SEQUENCES = [
     Sequence(
         "locks by every filter",
@@ -121,7 +123,7 @@ SEQUENCES = [
         post(f"{SERVICE}/check", deputies((3, "<dk3>"))),
         post(f"{SERVICE}/check", deputies((3, "<dk3>"), (4, "y"))),
         post(f"{SERVICE}/check", deputies((5, "<dk3>"))),
-        *(post(f"{SERVICE}/check", body) for body in ({}, deputies((3, "")), {"DeputyKeys": [{"ID": "foo"}]}, [])),
+        *(post(f"{SERVICE}/check", body) for body in BAD_DEPUTIES),
         *(post(f"{SERVICE}/renew", body) for body in ({}, {"ReservationDuration": 1}, {"ReservationDuration": 16})),
         post(f"{SERVICE}/renew", keys((3, "<rk3>"), (4, "<rk4>"), ReservationDuration=2)),
         post(f"{SERVICE}/renew", keys((3, "<rk3>"), (3, "<rk3>"), ReservationDuration=2)),

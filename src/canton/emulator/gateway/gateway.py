@@ -105,7 +105,7 @@ def _without_dots(path: str) -> str:
     segments = path.split("/")[1:]
     for segment in segments:
         if segment == "..":
-            kept = kept[:-1]
+            del kept[-1:]
         elif segment != ".":
             kept.append(segment)
     if segments[-1] in (".", ".."):

@@ -13,6 +13,7 @@ from canton.emulator.machine.clock import Clock
 from canton.emulator.machine.shelves import Shelves
 
 Action = Callable[..., None]
+Excuse = Callable[[str, list[Any]], None]
 
 
 class Agenda:
@@ -20,6 +21,8 @@ class Agenda:
         self._clock = clock
         self._shelf = shelves.open("agenda")
         self._actions: dict[str, Action] = {}
+        self.excuse: Excuse | None = None
+        """Called in the handler of an exception that an action raised, which is then over; without it, it goes on."""
         self._heap = [(value[0], int(key)) for key, value in self._shelf.items()]
         heapq.heapify(self._heap)
         self._next = max((number for _, number in self._heap), default=0) + 1
@@ -53,10 +56,17 @@ class Agenda:
         while done < most and (moment := self.next_moment()) is not None and moment <= until:
             _, number = heapq.heappop(self._heap)
             _, kind, args = self._shelf.pop(str(number))
-            self._clock.hold(moment)
-            try:
-                self._actions[kind](*args)
-            finally:
-                self._clock.hold(None)
+            self._do(moment, kind, args)
             done += 1
         return done
+
+    def _do(self, moment: float, kind: str, args: list[Any]) -> None:
+        self._clock.hold(moment)
+        try:
+            self._actions[kind](*args)
+        except Exception:
+            if self.excuse is None:
+                raise
+            self.excuse(kind, args)
+        finally:
+            self._clock.hold(None)

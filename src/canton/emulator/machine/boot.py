@@ -25,7 +25,8 @@ OFF, POST, PXE, KERNEL, SYSTEMD, UP, STOPPING, HUNG = (
 _NEXT = {POST: PXE, PXE: KERNEL, KERNEL: SYSTEMD, SYSTEMD: UP}
 _SPANS = {POST: timings.POST, PXE: timings.PXE, KERNEL: timings.KERNEL, SYSTEMD: timings.SYSTEMD}
 # iPXE's command: options before the address, and after the parameters what to do when it fails.
-_KERNEL = re.compile(r"^kernel\s+(?:--name\s+\S+\s+)?(\S+) *(.*?)(?: *\|\| *goto .*)?$", re.MULTILINE)
+_KERNEL = re.compile(r"^kernel\s+(?:--name\s+\S+\s+)?(\S+) *(.*)$", re.MULTILINE)
+_OR_ELSE = re.compile(r"\|\| *goto ")
 
 BootScript = Callable[[str], str | None]
 """The iPXE script that the node's firmware is given, or None when nobody answers."""
@@ -107,5 +108,6 @@ class Boot:
         found = _KERNEL.search(self.boot_script(node) or "")
         if found is None:
             return False
-        self._shelf[node] = {**self._shelf[node], "kernel": found[1], "parameters": found[2]}
+        parameters = _OR_ELSE.split(found[2], 1)[0].rstrip(" ")
+        self._shelf[node] = {**self._shelf[node], "kernel": found[1], "parameters": parameters}
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -31,6 +32,14 @@ KINDS = {
 WIRE = frozenset({"lost-response", "doubled-response", "server-error", "latency", "token-expiry", "service-restart"})
 """Their targets are services, by name; all others' are xnames."""
 EVERYTHING = "*"
+LONGEST = 366 * 86400.0
+_NUMBERS = {
+    "latency": ("seconds", 0.0, LONGEST),
+    "service-restart": ("seconds", 0.0, LONGEST),
+    "server-error": ("status", 500, 504),
+    "token-expiry": ("before", 0.0, 1e12),
+}
+"""A fact that is a number, and its least and most."""
 _STAGES = ("post", "pxe", "kernel", "systemd")
 _PLUGS = frozenset({XnameType.HSN_CONNECTOR_PORT, XnameType.NODE_HSN_NIC})
 
@@ -55,6 +64,7 @@ class Faults:
     def __init__(self, shelves: Shelves, dice: Dice, log: TruthLog) -> None:
         self._shelf = shelves.open("faults")
         self._rolls = shelves.open("faults.rolls")
+        self._numbers = shelves.open("faults.numbers")
         self._dice = dice
         self._log = log
         self._faults: dict[str, Fault] = {key: Fault(**value) for key, value in self._shelf.items()}
@@ -71,15 +81,24 @@ class Faults:
         return fault
 
     def new_id(self) -> str:
-        numbers = [int(key[1:]) for key in self._faults if key[1:].isdigit()]
-        return f"f{max(numbers, default=0) + 1}"
+        """Never one of before: somebody may still mean the other by it."""
+        number = int(self._numbers.get("last", 0)) + 1
+        while f"f{number}" in self._faults:
+            number += 1
+        self._numbers["last"] = number
+        return f"f{number}"
 
-    def clear(self, fault_id: str) -> None:
+    def clear(self, fault_id: str) -> Fault:
         if fault_id not in self._faults:
             raise NotFound(f"no fault {fault_id}; `canton emulate fault list` shows them")
-        fault = self._faults.pop(fault_id)
-        del self._shelf[fault_id], self._targets[fault_id]
+        fault = self._forget(fault_id)
         self._log.add("fault-cleared", fault.targets, "side channel", fault=asdict(fault))
+        return fault
+
+    def _forget(self, fault_id: str) -> Fault:
+        del self._shelf[fault_id], self._targets[fault_id]
+        self._rolls.pop(fault_id, None)
+        return self._faults.pop(fault_id)
 
     def strikes(self, kind: str, *targets: str, when: Callable[[Fault], bool] = lambda _: True) -> Fault | None:
         """The fault that hits any of these names now, if one does; one use of it is gone."""
@@ -112,7 +131,7 @@ class Faults:
         if fault.remaining is None:
             return
         if fault.remaining <= 1:
-            del self._faults[fault.id], self._shelf[fault.id], self._targets[fault.id]
+            self._forget(fault.id)
             self._log.add("fault-used-up", fault.targets, "last use", fault=asdict(fault))
         else:
             self._keep(Fault(**{**asdict(fault), "remaining": fault.remaining - 1}))
@@ -133,6 +152,19 @@ def _check(fault: Fault) -> None:
         raise InvalidMachine(f"a boot hangs at stage={' or '.join(_STAGES)}, not {fault.facts['stage']!r}")
     if fault.kind == "wrong-cabling":
         _check_ports(fault)
+    if fault.kind == "service-restart" and (fault.remaining is not None or fault.probability < 1):
+        raise InvalidMachine(
+            "a service restarts at once and for seconds=; it has no probability and no number of times"
+        )
+    if fault.kind in _NUMBERS:
+        _check_number(fault, *_NUMBERS[fault.kind])
+
+
+def _check_number(fault: Fault, name: str, least: float, most: float) -> None:
+    value = fault.facts.get(name, least)
+    fits = isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
+    if not fits or math.isnan(value):
+        raise InvalidMachine(f"{fault.kind} takes {name}= from {least:g} to {most:g}, not {value!r}")
 
 
 def _check_ports(fault: Fault) -> None:

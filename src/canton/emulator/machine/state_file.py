@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from canton.domain.errors import InvalidMachine
+from canton.domain.errors import InvalidMachine, Unavailable
 from canton.emulator.machine.shelves import Row
 
 FORMAT = 1
+LOCK_WAIT = 1.0
+"""Seconds: one that is being ended lets go of its file soon."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS kept (
@@ -32,18 +35,32 @@ class StateFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        _make_private(path)
+        self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=LOCK_WAIT)
         try:
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.execute("PRAGMA synchronous = NORMAL")
-            self._connection.executescript(_SCHEMA)
-            found = self.about("format")
-        except sqlite3.DatabaseError as error:
+            self._open()
+        except sqlite3.OperationalError as error:
+            self._connection.close()
+            raise InvalidMachine(f"{path} cannot be used: {error}; does another emulator have it?") from error
+        except (sqlite3.DatabaseError, ValueError) as error:
             self._connection.close()
             raise InvalidMachine(f"{path} is not a state of the emulator: {error}; name another file") from error
-        if found not in (None, FORMAT):
+        except InvalidMachine:
             self._connection.close()
-            raise InvalidMachine(f"{path} has format {found}, this emulator reads {FORMAT}; name another file")
+            raise
+
+    def _open(self) -> None:
+        # Held until it is closed: two emulators would write into each other's machine.
+        self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        tables = {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        found = self.about("format") if "about" in tables else None
+        if tables and found is None:
+            raise InvalidMachine(f"{self.path} is not a state of the emulator; name another file")
+        if found not in (None, FORMAT):
+            raise InvalidMachine(f"{self.path} has format {found}, this emulator reads {FORMAT}; name another file")
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.execute("PRAGMA synchronous = NORMAL")
+        self._connection.executescript(_SCHEMA)
         self.set_about("format", FORMAT)
 
     def about(self, name: str) -> Any:
@@ -57,13 +74,16 @@ class StateFile:
         yield from self._connection.execute("SELECT shelf, key, value FROM kept ORDER BY number")
 
     def write(self, rows: Sequence[Row], entries: Sequence[Entry]) -> None:
-        """All or nothing."""
-        with self._connection:
-            self._connection.execute("BEGIN")
-            # A key that went and came again is in both, and is to come last.
-            self._connection.executemany(_DROP, [row[:2] for row in rows if row[2] is None])
-            self._connection.executemany(_KEEP, [row for row in rows if row[2] is not None])
-            self._connection.executemany("INSERT INTO log VALUES (?, ?)", entries)
+        """All or nothing; raises ``Unavailable``, with a full disk for example."""
+        try:
+            with self._connection:
+                self._connection.execute("BEGIN")
+                # A key that went and came again is in both, and is to come last.
+                self._connection.executemany(_DROP, [row[:2] for row in rows if row[2] is None])
+                self._connection.executemany(_KEEP, [row for row in rows if row[2] is not None])
+                self._connection.executemany("INSERT INTO log VALUES (?, ?)", entries)
+        except (sqlite3.Error, ValueError) as error:
+            raise Unavailable(f"the state {self.path} cannot be written: {error}; is the disk full?") from error
 
     def entries(self, after: int, limit: int) -> list[Entry]:
         return self._connection.execute(
@@ -75,13 +95,23 @@ class StateFile:
 
     def copy_to(self, path: Path) -> None:
         """A whole copy; it is at ``path`` when it is whole, and takes the place of what was there."""
-        unfinished = path.with_name(f".{path.name}.unfinished")
-        unfinished.unlink(missing_ok=True)
         try:
+            if path.exists():
+                self._check_replaceable(path)
+            unfinished = path.with_name(f".{path.name}.unfinished")
+            unfinished.unlink(missing_ok=True)
+            _make_private(unfinished)
             self._connection.execute("VACUUM INTO ?", (str(unfinished),))
             unfinished.replace(path)
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, ValueError) as error:
             raise InvalidMachine(f"the state cannot be saved as {path}: {error}; name another file") from error
+
+    def _check_replaceable(self, path: Path) -> None:
+        """Anything on this machine can ask for a copy: it costs nobody a file that is something else."""
+        if path.samefile(self.path):
+            raise InvalidMachine(f"{path} is the state itself; name another file")
+        if not path.is_file() or (path.stat().st_size and not _is_state(path)):
+            raise InvalidMachine(f"{path} is there, and is no saved state; name another file")
 
     def become(self, other: StateFile) -> None:
         """Hold what the other holds, and nothing else; all or nothing."""
@@ -97,3 +127,23 @@ class StateFile:
 
     def close(self) -> None:
         self._connection.close()
+
+
+def _make_private(path: Path) -> None:
+    """It holds passwords and keys. What SQLite puts beside it gets the same mode."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise InvalidMachine(f"{path} cannot be made: {error.strerror}; name another file") from error
+
+
+def _is_state(path: Path) -> bool:
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+    try:
+        return connection.execute("SELECT 1 FROM about WHERE name = 'format'").fetchone() is not None
+    except sqlite3.Error:
+        return False
+    finally:
+        connection.close()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from canton.emulator.wire.call import Call, Reply, text_reply
 
@@ -16,23 +16,64 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _ABORT = "canton.emulator.abort"
+HEAD_LIMIT = 1 << 20
+"""As Go's DefaultMaxHeaderBytes."""
+_HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+_PARSED = 65_535
+"""The longest target that httptools reads."""
 _BODILESS = frozenset({204, 304})
 TOO_LARGE = text_reply("Payload Too Large", 413, "text/plain")
 
 
 class Cut(Exception):
-    """The caller gets no answer: the connection is closed."""
+    """The caller gets no answer: the connection is closed, or it is gone already."""
 
 
 Answer = Callable[[Call], Awaitable[Reply]]
 
 
 class Connection(HttpToolsProtocol):
-    """One connection, which a fault may cut."""
+    """One connection, which a fault may cut. Uvicorn itself reads headers without an end, refuses long queries, and
+    hangs up on who stops sending after a request.
+    """
+
+    _head: int | None = None
+    """How much of a head that has not ended has come."""
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self._head = 0
         self.scope["extensions"] = {_ABORT: {"cut": self.transport.abort}}
+
+    def on_headers_complete(self) -> None:
+        self._head = None
+        query = b""
+        if len(self.url) > _PARSED:
+            # A query may name ten thousand nodes.
+            self.url, _, query = self.url.partition(b"?")
+        super().on_headers_complete()
+        if query:
+            self.scope["query_string"] = query.partition(b"#")[0]
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Java asks every server for HTTP/2, and takes no answer for an answer."""
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._head is None or self.transport.is_closing():
+            return
+        self._head += len(data)
+        if self._head > HEAD_LIMIT:
+            self.transport.write(_HEAD_TOO_LARGE)
+            self.transport.close()
+
+    def eof_received(self) -> bool | None:  # type: ignore[override]
+        """Whoever has said all still hears the answer; TLS knows no half-closed connection."""
+        cycle: RequestResponseCycle | None = self.cycle
+        if self.scheme != "http" or cycle is None or cycle.response_complete or cycle.more_body:
+            return None
+        cycle.keep_alive = False
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +86,10 @@ class App:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             raise RuntimeError(f"no {scope['type']} here")
-        body = await _read(receive, self.body_limit)
+        try:
+            body = await _read(receive, self.body_limit)
+        except Cut:
+            return
         if body is None:
             await _send(send, TOO_LARGE, head=False)
             return
@@ -70,7 +114,7 @@ def _call(scope: Scope, body: bytes) -> Call:
     return Call(
         scope["method"],
         scope["path"],
-        tuple(parse_qsl(query, keep_blank_values=True, errors="surrogateescape")),
+        tuple(parse_qsl(query, keep_blank_values=True, errors="replace")),
         headers,
         body,
         client[0] if client else "",
@@ -80,10 +124,12 @@ def _call(scope: Scope, body: bytes) -> Call:
 
 
 async def _read(receive: Receive, limit: int) -> bytes | None:
-    """The body, or None when it is too large: the rest is not read."""
+    """The body, or None when it is too large: the rest is not read. Half a request is none: raises ``Cut``."""
     chunks, size = [], 0
     while True:
         message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Cut
         chunk = message.get("body", b"")
         size += len(chunk)
         if size > limit:

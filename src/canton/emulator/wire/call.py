@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 Json = Any  # what ``json`` reads: the wire has no better type
 
 JSON = "application/json"
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +70,16 @@ class Reply:
 def json_reply(value: Json, status: int = 200, media: str = JSON, headers: Sequence[tuple[str, str]] = ()) -> Reply:
     """As Go's encoder writes it: compact, a newline at the end."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-    return Reply(status, text.encode("utf-8", "surrogatepass") + b"\n", media, headers)
+    return Reply(status, utf8(text) + b"\n", media, headers)
 
 
 def text_reply(text: str, status: int = 200, media: str = "text/plain; charset=utf-8") -> Reply:
-    return Reply(status, text.encode(), media)
+    return Reply(status, utf8(text), media)
+
+
+def utf8(text: str) -> bytes:
+    """As Go writes text: half a pair of surrogates, which JSON can name and UTF-8 cannot, is U+FFFD."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return _SURROGATES.sub("\ufffd", text).encode()

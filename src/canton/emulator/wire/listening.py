@@ -41,16 +41,19 @@ class Listener:
 
 
 def bind(host: str, port: int) -> socket.socket:
+    if not host:
+        raise Unavailable("cannot listen on no address; 0.0.0.0 is every one")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((host, port))
         bound.listen(1024)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         bound.close()
+        reason = error.strerror if isinstance(error, OSError) else str(error)
         raise Unavailable(
-            f"cannot listen on {host} port {port}: {error.strerror}; stop what uses it, or take --port 0 for a free one"
+            f"cannot listen on {host} port {port}: {reason}; stop what uses it, or take --port 0 for a free one"
         ) from error
     return bound
 

@@ -6,35 +6,35 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from canton.emulator.wire.call import Json
-from canton.emulator.wire.go_struct import Anything, Flag, Many, Maybe, Record, Table, Text, Whole
+from canton.emulator.wire.go_kinds import ANY, BOOL, INT32, STRING, STRINGS, empty, maybe, slice_of, struct, table_of
 
 _KEYS = ("pub_key_dsa", "pub_key_rsa", "pub_key_ecdsa", "pub_key_ed25519", "instance_id", "hostname", "fqdn")
-PHONE_HOME = Record("bssTypes.PhoneHome", {key: Text() for key in _KEYS})
-_CLOUD_DATA = Table(Anything(), "bssTypes.CloudDataType")
-CLOUD_INIT = Record(
+PHONE_HOME = struct("bssTypes.PhoneHome", dict.fromkeys(_KEYS, STRING))
+_CLOUD_DATA = table_of(ANY, "bssTypes.CloudDataType")
+CLOUD_INIT = struct(
     "bssTypes.CloudInit", {"meta-data": _CLOUD_DATA, "user-data": _CLOUD_DATA, "phone-home": PHONE_HOME}
 )
-BOOT_PARAMS = Record(
+BOOT_PARAMS = struct(
     "bssTypes.BootParams",
     {
-        "hosts": Many(Text()),
-        "macs": Many(Text()),
-        "nids": Many(Whole(32)),
-        "params": Text(),
-        "kernel": Text(),
-        "initrd": Text(),
+        "hosts": STRINGS,
+        "macs": STRINGS,
+        "nids": slice_of(INT32),
+        "params": STRING,
+        "kernel": STRING,
+        "initrd": STRING,
         "cloud-init": CLOUD_INIT,
     },
 )
-STATE_CHANGE = Record(
+STATE_CHANGE = struct(
     "main.Scn",
     {
-        "Components": Many(Text()),
-        "Enabled": Maybe(Flag()),
-        **dict.fromkeys(("Role", "SubRole", "SoftwareStatus", "State"), Text()),
+        "Components": STRINGS,
+        "Enabled": maybe(BOOL),
+        **dict.fromkeys(("Role", "SubRole", "SoftwareStatus", "State"), STRING),
     },
 )
-NO_CLOUD_INIT = CLOUD_INIT.zero
+NO_CLOUD_INIT = empty(CLOUD_INIT)
 
 
 @dataclass(frozen=True, slots=True)

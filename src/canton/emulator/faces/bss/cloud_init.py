@@ -10,7 +10,7 @@ from canton.emulator.faces.bss.inventory import Inventory
 from canton.emulator.faces.bss.merging import looked_up, merged
 from canton.emulator.faces.bss.user_data import cloud_config
 from canton.emulator.wire.call import Call, Json, Reply
-from canton.emulator.wire.go_struct import decode
+from canton.emulator.wire.go_json import Undecodable, decode_first
 from canton.emulator.world import World
 
 GLOBAL = "Global"
@@ -59,8 +59,9 @@ class CloudInit:
         return Reply(200, cloud_config(told).encode("utf-8", "replace"), "text/yaml")
 
     def phone_home(self, call: Call) -> Reply:
-        told, mistake = decode(call.body, PHONE_HOME)
-        if mistake:
+        try:
+            told = decode_first(call.body, PHONE_HOME)
+        except Undecodable:
             return problem(400, "Bad Request")
         xname = self._inventory.name_at(_source(call))
         if xname is None:

@@ -7,7 +7,7 @@ from canton.emulator.faces.bss.bodies import BOOT_PARAMS, shown, shown_image
 from canton.emulator.faces.bss.boot_store import BootStore, NotStored
 from canton.emulator.faces.bss.inventory import Inventory
 from canton.emulator.wire.call import Call, Json, Reply
-from canton.emulator.wire.go_struct import decode, unmarshal
+from canton.emulator.wire.go_json import Undecodable, decode, decode_first
 
 _TOKEN = "BSS-Referral-Token"  # noqa: S105 (the name of a header)
 _NAMES = {"hosts": "Hosts", "macs": "MACs", "nids": "NIDs", "kernel": "kernel", "initrd": "initrd"}
@@ -32,10 +32,13 @@ class Parameters:
         queried = bool(macs or names or nids)
         if not call.body and not queried:
             return encoded(self.everything() or None)
-        asked, mistake = unmarshal(call.body, BOOT_PARAMS)
-        if mistake and not queried:
-            body = call.body.decode("utf-8", "replace")
-            return problem(400, f"Failed to interpret request body '{body}': {mistake}")
+        try:
+            asked = decode(call.body, BOOT_PARAMS)
+        except Undecodable as mistake:
+            if not queried:
+                body = call.body.decode("utf-8", "replace")
+                return problem(400, f"Failed to interpret request body '{body}': {mistake}")
+            asked = mistake.value
         asked["macs"] = [*(asked["macs"] or ()), *(macs.split(",") if macs else ())]
         asked["hosts"] = [*(asked["hosts"] or ()), *(names.split(",") if names else ())]
         asked["nids"] = list(asked["nids"] or ())
@@ -82,8 +85,9 @@ class Parameters:
         return told
 
     def post(self, call: Call) -> Reply:
-        asked, mistake = decode(call.body, BOOT_PARAMS)
-        if mistake:
+        try:
+            asked = decode_first(call.body, BOOT_PARAMS)
+        except Undecodable as mistake:
             return problem(400, f"Bad Request: {mistake}")
         exists, token = self._store.store_new(asked)
         if exists:
@@ -91,14 +95,16 @@ class Parameters:
         return _stored(201, token)
 
     def put(self, call: Call) -> Reply:
-        asked, mistake = decode(call.body, BOOT_PARAMS)
-        if mistake:
+        try:
+            asked = decode_first(call.body, BOOT_PARAMS)
+        except Undecodable as mistake:
             return problem(400, f"Bad Request: {mistake}")
         return _stored(200, self._store.store(asked))
 
     def patch(self, call: Call) -> Reply:
-        asked, mistake = decode(call.body, BOOT_PARAMS)
-        if mistake:
+        try:
+            asked = decode_first(call.body, BOOT_PARAMS)
+        except Undecodable as mistake:
             return problem(400, f"Bad Request: {mistake}")
         try:
             self._store.update(asked)
@@ -107,8 +113,9 @@ class Parameters:
         return _stored(200, "")
 
     def delete(self, call: Call) -> Reply:
-        asked, mistake = decode(call.body, BOOT_PARAMS)
-        if mistake:
+        try:
+            asked = decode_first(call.body, BOOT_PARAMS)
+        except Undecodable as mistake:
             return problem(400, f"Bad Request: {mistake}")
         complaint = self._store.remove(asked)
         return problem(400, complaint) if complaint else _stored(200, "")

@@ -7,7 +7,7 @@ from canton.emulator.faces.bss.bodies import STATE_CHANGE
 from canton.emulator.faces.bss.inventory import Inventory
 from canton.emulator.faces.bss.parameters import Parameters
 from canton.emulator.wire.call import Call, Json, Reply
-from canton.emulator.wire.go_struct import unmarshal
+from canton.emulator.wire.go_json import Undecodable, decode
 from canton.emulator.world import World
 
 VERSION = "1.37.0"
@@ -57,8 +57,9 @@ class Service:
         return encoded({"Components": self._inventory.known.components, "Params": params or None})
 
     def state_changed(self, call: Call) -> Reply:
-        _, mistake = unmarshal(call.body, STATE_CHANGE)
-        if mistake:
+        try:
+            decode(call.body, STATE_CHANGE)
+        except Undecodable:
             return Reply(400)
         self._inventory.changed()
         return Reply(200)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from canton.emulator.faces.capmc.answers import INVALID, NothingSaid, Refusal, go_list, read
+from canton.emulator.faces.capmc.answers import INVALID, Refusal, go_list
 from canton.emulator.faces.capmc.hsm import Hsm
 from canton.emulator.machine.caps import CONTROL
 from canton.emulator.machine.machine import Machine
 from canton.emulator.machine.parts import NodeModel
 from canton.emulator.machine.power import Unreachable
 from canton.emulator.wire.call import Call, Json, Reply, json_reply
-from canton.emulator.wire.go_json import INT, STRING, Undecodable, maybe, slice_of, struct
+from canton.emulator.wire.go_json import NothingSaid, Undecodable, decode_first
+from canton.emulator.wire.go_kinds import INT, STRING, maybe, slice_of, struct
 
 _NIDS = struct("capmc.NidlistRequest", {"nids": slice_of(INT)})
 _CONTROL = struct("capmc.PowerCapControl", {"name": STRING, "val": maybe(INT)})
@@ -95,9 +96,7 @@ class PowerCap:
 
     def capabilities(self, call: Call) -> Reply:
         try:
-            nids = read(call.body, _NIDS)["nids"] or []
-        except NothingSaid:
-            raise Refusal(400, "Bad Request: JSON: EOF") from None
+            nids = decode_first(call.body, _NIDS)["nids"] or []
         except Undecodable as error:
             raise Refusal(400, f"Bad Request: JSON: {error}") from error
         nids = list(dict.fromkeys(nids))
@@ -127,7 +126,7 @@ class PowerCap:
 
 def _read(body: bytes, kind: Any) -> Json:
     try:
-        return read(body, kind)
+        return decode_first(body, kind)
     except NothingSaid:
         raise Refusal(400, "no request") from None
     except Undecodable as error:

@@ -7,10 +7,11 @@ from typing import Any
 
 from canton.domain.errors import InvalidXname
 from canton.domain.xname import parse
-from canton.emulator.faces.capmc.answers import INVALID, BadIds, NothingSaid, Refusal, go_list, read
+from canton.emulator.faces.capmc.answers import INVALID, BadIds, Refusal, go_list
 from canton.emulator.faces.capmc.hsm import Hsm
 from canton.emulator.wire.call import Call, Json, Reply, json_reply
-from canton.emulator.wire.go_json import BOOL, STRING, STRINGS, Undecodable, struct
+from canton.emulator.wire.go_json import Undecodable, decode_first
+from canton.emulator.wire.go_kinds import BOOL, STRING, STRINGS, struct
 from canton.emulator.wire.routes import Handler
 from canton.emulator.world import World
 
@@ -181,9 +182,7 @@ class XnameControl:
 
 def _asked(body: bytes) -> Json:
     try:
-        asked = read(body, _REQUEST)
-    except NothingSaid:
-        raise Refusal(400, "Bad Request: EOF") from None
+        asked = decode_first(body, _REQUEST)
     except Undecodable as error:
         raise Refusal(400, f"Bad Request: {error}") from error
     if asked["recursive"] and asked["prereq"]:

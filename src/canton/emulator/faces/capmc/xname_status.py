@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from canton.emulator.faces.capmc.answers import BadIds, NothingSaid, Refusal, go_list, read
+from canton.emulator.faces.capmc.answers import BadIds, Refusal, go_list
 from canton.emulator.faces.capmc.hsm import Hsm
 from canton.emulator.faces.capmc.xname_control import POWERED, split
 from canton.emulator.wire.call import Call, Json, Reply, json_reply
-from canton.emulator.wire.go_json import STRING, STRINGS, Undecodable, struct
+from canton.emulator.wire.go_json import NothingSaid, Undecodable, decode_first
+from canton.emulator.wire.go_kinds import STRING, STRINGS, struct
 from canton.emulator.wire.mesh import Mesh
 
 _REQUEST = struct("capmc.XnameStatusRequest", {"filter": STRING, "source": STRING, "xnames": STRINGS})
@@ -105,7 +106,7 @@ class XnameStatus:
 
 def _asked(body: bytes) -> Json:
     try:
-        return read(body, _REQUEST)
+        return decode_first(body, _REQUEST)
     except NothingSaid:
         raise Refusal(400, "no request") from None
     except Undecodable as error:

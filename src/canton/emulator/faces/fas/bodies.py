@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from canton.emulator.faces.fas.replies import NIL, Failed, filled, parse_uuid
 from canton.emulator.wire.call import Json
-from canton.emulator.wire.go_json import BOOL, INT, STRING, STRINGS, Kind, Undecodable, decode, maybe, struct
+from canton.emulator.wire.go_json import Undecodable, decode
+from canton.emulator.wire.go_kinds import BOOL, INT, STRING, STRINGS, Kind, maybe, struct
 
 COMPONENTS = struct(
     "storage.StateComponentFilter", dict.fromkeys(("partitions", "groups", "xnames", "deviceTypes"), STRINGS)

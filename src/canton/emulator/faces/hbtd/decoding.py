@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from canton.emulator.wire.call import Json
-from canton.emulator.wire.go_json import STRING, Struct, Undecodable, parse, plain, struct
+from canton.emulator.wire.go_json import Undecodable, decode
+from canton.emulator.wire.go_kinds import ANYTHING_BY_NAME, STRING, Struct, struct
 
 
 def strings(name: str, fields: Iterable[str]) -> Struct:
@@ -15,9 +16,9 @@ def strings(name: str, fields: Iterable[str]) -> Struct:
 def wrong_field(body: bytes, fields: Iterable[str]) -> str | None:
     """The first field that is no string: empty when it is written in other letters, None when it is no object."""
     try:
-        found: Json = plain(parse(body))
+        found: Json = decode(body, ANYTHING_BY_NAME)
     except Undecodable:
         return None
-    if not isinstance(found, dict):
+    if found is None:
         return None
     return next((name for name in fields if found.get(name) is not None and not isinstance(found[name], str)), "")

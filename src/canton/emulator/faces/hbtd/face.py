@@ -8,7 +8,8 @@ from canton.emulator.faces.hbtd.beats import Beats
 from canton.emulator.faces.hbtd.decoding import strings, wrong_field
 from canton.emulator.faces.hbtd.params import Params, parse_uint
 from canton.emulator.wire.call import Call, Json, Reply
-from canton.emulator.wire.go_json import STRINGS, Struct, Undecodable, decode, struct
+from canton.emulator.wire.go_json import Undecodable, decode
+from canton.emulator.wire.go_kinds import STRINGS, Struct, struct
 from canton.emulator.wire.hms_base import SNIFFED, hms_type, marshal, marshalled, normalised, problem
 from canton.emulator.wire.routes import Face, Route
 from canton.emulator.world import World

@@ -10,7 +10,8 @@ from canton.emulator.faces.hmnfd.subscription import subscriber_of, xname_of
 from canton.emulator.machine.clock import rfc3339
 from canton.emulator.machine.shelves import Shelf
 from canton.emulator.wire.call import Call, Json, Reply
-from canton.emulator.wire.go_json import BOOL, STRING, STRINGS, Undecodable, decode, maybe, struct
+from canton.emulator.wire.go_json import Undecodable, decode
+from canton.emulator.wire.go_kinds import BOOL, STRING, STRINGS, maybe, struct
 from canton.emulator.wire.hms_base import problem
 from canton.emulator.world import World
 

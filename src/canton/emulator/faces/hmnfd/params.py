@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from canton.emulator.machine.shelves import Shelves
 from canton.emulator.wire.call import Call, Json, Reply
-from canton.emulator.wire.go_json import INT, STRING, Undecodable, decode, maybe, parse, plain, struct
+from canton.emulator.wire.go_json import Undecodable, decode
+from canton.emulator.wire.go_kinds import ANYTHING_BY_NAME, INT, STRING, maybe, struct
 from canton.emulator.wire.hms_base import SNIFFED, marshalled, problem
 
 DEFAULTS: dict[str, int | str] = {
@@ -71,13 +72,7 @@ def lowered(body: bytes) -> bytes:
 
 def as_map(body: bytes) -> dict[str, Json]:
     """The body in small letters, as a Go map; raises ``Undecodable``."""
-    found = plain(parse(lowered(body)))
-    if found is None:
-        return {}
-    if not isinstance(found, dict):
-        word = {bool: "bool", str: "string", list: "array"}.get(type(found), "number")
-        raise Undecodable(f"json: cannot unmarshal {word} into Go value of type map[string]interface {{}}")
-    return found
+    return decode(lowered(body), ANYTHING_BY_NAME) or {}
 
 
 def _type_complaint(body: bytes) -> str:

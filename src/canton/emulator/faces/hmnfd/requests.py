@@ -5,7 +5,8 @@ from __future__ import annotations
 from canton.emulator.faces.hmnfd.params import as_map, lowered
 from canton.emulator.faces.hmnfd.subscription import BODY
 from canton.emulator.wire.call import Json, Reply
-from canton.emulator.wire.go_json import Struct, Undecodable, decode
+from canton.emulator.wire.go_json import Undecodable, decode
+from canton.emulator.wire.go_kinds import Struct
 from canton.emulator.wire.hms_base import problem
 
 _TRIGGERS = ("States", "SoftwareStatus", "Roles", "SubRoles")

@@ -6,7 +6,7 @@ Its value says where to and about whom. State changes are matched against the te
 from __future__ import annotations
 
 from canton.emulator.wire.call import Json
-from canton.emulator.wire.go_json import BOOL, STRING, STRINGS, maybe, struct
+from canton.emulator.wire.go_kinds import BOOL, STRING, STRINGS, maybe, struct
 
 BODY = struct(
     "main.ScnSubscribe",

@@ -8,7 +8,8 @@ from canton.emulator.faces.hmnfd import requests
 from canton.emulator.faces.hmnfd.requests import invalid
 from canton.emulator.faces.hmnfd.subscription import agent_of, make_key, read_key, subscriber_of, xname_of
 from canton.emulator.wire.call import Call, Json, Reply
-from canton.emulator.wire.go_json import STRING, Undecodable, decode, struct
+from canton.emulator.wire.go_json import Undecodable, decode
+from canton.emulator.wire.go_kinds import STRING, struct
 from canton.emulator.wire.hms_base import hms_type, marshalled, problem, verified
 from canton.emulator.wire.routes import Route
 

@@ -15,6 +15,7 @@ from canton.emulator.wire.routes import Handler, Route
 
 SPIRE = {"iss": "http://spire.local/shasta/vshastaio", "aud": ["system-compute"]}
 HOUR = 3600
+LONGEST = 10**10
 
 
 class Side:
@@ -46,7 +47,7 @@ class Side:
     def _set(self, call: Call) -> Reply:
         """``{"access_token_lifespan": 300}``: seconds."""
         asked = _object(call)
-        if not all(name in SETTINGS and type(value) is int and value > 0 for name, value in asked.items()):
+        if not all(name in SETTINGS and type(value) is int and 0 < value < LONGEST for name, value in asked.items()):
             return json_reply({"detail": f"settings are {', '.join(SETTINGS)}, in whole seconds above 0"}, 400)
         for name, value in asked.items():
             self._realm.settings[name] = value

@@ -8,7 +8,7 @@ from canton.emulator.faces.pcs.cap_tasks import PATCH, SNAPSHOT, CapTasks
 from canton.emulator.faces.pcs.problems import Refusal, read_uuid, written
 from canton.emulator.faces.pcs.reading import read
 from canton.emulator.wire.call import Call, Json, Reply
-from canton.emulator.wire.go_json import INT, STRING, STRINGS, slice_of, struct
+from canton.emulator.wire.go_kinds import INT, STRING, STRINGS, slice_of, struct
 from canton.emulator.wire.routes import Route
 
 _SNAPSHOT = struct("model.PowerCapSnapshotParameter", {"xnames": STRINGS})

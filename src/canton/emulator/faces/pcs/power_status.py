@@ -10,7 +10,7 @@ from canton.emulator.faces.pcs.problems import Refusal, written
 from canton.emulator.faces.pcs.reading import read
 from canton.emulator.machine.machine import Machine
 from canton.emulator.wire.call import Call, Reply
-from canton.emulator.wire.go_json import STRING, STRINGS, struct
+from canton.emulator.wire.go_kinds import STRING, STRINGS, struct
 from canton.emulator.wire.routes import Route
 
 _PARAMETER = struct(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from canton.emulator.faces.pcs.problems import Refusal
 from canton.emulator.wire.call import Json
-from canton.emulator.wire.go_json import Kind, Undecodable, decode
+from canton.emulator.wire.go_json import Undecodable, decode
+from canton.emulator.wire.go_kinds import Kind
 
 
 def read(body: bytes, kind: Kind) -> Json:

@@ -11,7 +11,7 @@ from canton.emulator.faces.pcs.reading import read
 from canton.emulator.faces.pcs.records import Records
 from canton.emulator.faces.pcs.worker import Worker
 from canton.emulator.wire.call import Call, Reply
-from canton.emulator.wire.go_json import INT, STRING, maybe, slice_of, struct
+from canton.emulator.wire.go_kinds import INT, STRING, maybe, slice_of, struct
 from canton.emulator.wire.routes import Route
 
 _LOCATION = struct("model.LocationParameter", {"xname": STRING, "deputyKey": STRING})

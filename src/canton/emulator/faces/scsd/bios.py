@@ -6,7 +6,8 @@ from canton.emulator.faces.scsd.problems import Failed, answering
 from canton.emulator.faces.scsd.redfish import CHASSIS, CRAY, GIGABYTE, HPE, INTEL, Redfish, bad_return
 from canton.emulator.machine.means import Event
 from canton.emulator.wire.call import Call, Reply
-from canton.emulator.wire.go_json import STRING, Undecodable, decode, struct
+from canton.emulator.wire.go_json import Undecodable, decode
+from canton.emulator.wire.go_kinds import STRING, struct
 from canton.emulator.wire.hms_base import hms_type, marshalled, normalised
 from canton.emulator.wire.routes import Route
 from canton.emulator.world import World

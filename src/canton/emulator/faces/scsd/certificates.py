@@ -11,7 +11,8 @@ from canton.emulator.faces.scsd.redfish import CHASSIS, CRAY, HPE, Redfish
 from canton.emulator.faces.scsd.targets import HsmTrouble, verify
 from canton.emulator.machine.dice import Dice
 from canton.emulator.wire.call import Call, Json, Reply
-from canton.emulator.wire.go_json import BOOL, STRING, STRINGS, Kind, Undecodable, decode, struct
+from canton.emulator.wire.go_json import Undecodable, decode
+from canton.emulator.wire.go_kinds import BOOL, STRING, STRINGS, Kind, struct
 from canton.emulator.wire.hms_base import marshalled, normalised, verified
 from canton.emulator.wire.routes import Route
 from canton.emulator.world import World

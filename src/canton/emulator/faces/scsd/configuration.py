@@ -11,7 +11,8 @@ from canton.emulator.faces.scsd.redfish import CRAY, Redfish
 from canton.emulator.faces.scsd.targets import HsmTrouble, NoTargets, Target, find_mountain, verify
 from canton.emulator.machine.machine import Machine
 from canton.emulator.wire.call import Call, Json, Reply
-from canton.emulator.wire.go_json import BOOL, STRINGS, Undecodable, decode, struct
+from canton.emulator.wire.go_json import Undecodable, decode
+from canton.emulator.wire.go_kinds import BOOL, STRINGS, struct
 from canton.emulator.wire.hms_base import marshalled, normalised
 from canton.emulator.wire.routes import Route
 from canton.emulator.world import World

@@ -10,7 +10,8 @@ from canton.emulator.faces.scsd.problems import Failed, answering
 from canton.emulator.faces.scsd.redfish import ROOT, Redfish, bad_return, without_port
 from canton.emulator.faces.scsd.targets import NO_VALID, HsmTrouble, Target, ask_hsm, verify
 from canton.emulator.wire.call import Call, Json, Reply
-from canton.emulator.wire.go_json import BOOL, STRING, STRINGS, Kind, Undecodable, decode, slice_of, struct
+from canton.emulator.wire.go_json import Undecodable, decode
+from canton.emulator.wire.go_kinds import BOOL, STRING, STRINGS, Kind, slice_of, struct
 from canton.emulator.wire.hms_base import CONTROLLERS, hms_type, marshalled, normalised, verified
 from canton.emulator.wire.routes import Route
 from canton.emulator.world import World

@@ -7,7 +7,7 @@ from collections.abc import Iterable, MutableMapping, Sequence
 from canton.emulator.faces.scsd.redfish import without_port
 from canton.emulator.faces.scsd.targets import NoTargets, Target
 from canton.emulator.wire.call import Json
-from canton.emulator.wire.go_json import BOOL, INT, STRING, STRINGS, maybe, struct
+from canton.emulator.wire.go_kinds import BOOL, INT, STRING, STRINGS, maybe, struct
 
 _NTP = struct("main.NTPData", {"NTPServers": STRINGS, "ProtocolEnabled": BOOL, "Port": INT})
 _SYSLOG = struct(

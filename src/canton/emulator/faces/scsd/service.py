@@ -5,7 +5,8 @@ from __future__ import annotations
 from canton.emulator.faces.scsd.problems import Failed, answering
 from canton.emulator.machine.shelves import Shelves
 from canton.emulator.wire.call import Call, Json, Reply
-from canton.emulator.wire.go_json import BOOL, INT, STRING, Undecodable, decode, maybe, struct
+from canton.emulator.wire.go_json import Undecodable, decode
+from canton.emulator.wire.go_kinds import BOOL, INT, STRING, maybe, struct
 from canton.emulator.wire.hms_base import marshalled
 from canton.emulator.wire.routes import Route
 

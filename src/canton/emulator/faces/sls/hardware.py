@@ -15,11 +15,12 @@ from canton.emulator.faces.sls.names import (
     parent,
 )
 from canton.emulator.wire.call import Call, Reply
-from canton.emulator.wire.go_struct import Anything, Record, Text, unmarshal
+from canton.emulator.wire.go_json import Undecodable, decode
+from canton.emulator.wire.go_kinds import ANY, STRING, struct
 from canton.emulator.wire.hms_base import normalised
 
-_POST = Record("main.postHardwareRequest", {"Xname": Text(), "Class": Text(), "ExtraProperties": Anything()})
-_PUT = Record("main.putHardwareRequest", {"Class": Text(), "ExtraProperties": Anything()})
+_POST = struct("main.postHardwareRequest", {"Xname": STRING, "Class": STRING, "ExtraProperties": ANY})
+_PUT = struct("main.putHardwareRequest", {"Class": STRING, "ExtraProperties": ANY})
 _NO_FIELD = (
     "ExtraProperties search did not include the field name. The ExtraProperties query should be of the form: "
     "extra_properties.{fieldname}={value}"
@@ -39,8 +40,9 @@ class Hardware:
         return body([self._table.shown(xname) for xname in self._table] or None)
 
     def post(self, call: Call) -> Reply:
-        asked, mistake = unmarshal(call.body, _POST)
-        if mistake:
+        try:
+            asked = decode(call.body, _POST)
+        except Undecodable:
             return refusal(400, "error decoding JSON")
         xname, hardware_class = asked["Xname"], asked["Class"]
         if refused := _refuse_name(xname) or _refuse_class(hardware_class):
@@ -66,8 +68,9 @@ class Hardware:
         xname = normalised(call.args["xname"])
         if hms_type(xname) is None:
             return refusal(400, "invalid xname")
-        asked, mistake = unmarshal(call.body, _PUT)
-        if mistake:
+        try:
+            asked = decode(call.body, _PUT)
+        except Undecodable:
             return refusal(400, "unable to unmarshal JSON payload")
         hardware_class, properties = asked["Class"], asked["ExtraProperties"]
         if not hardware_class:

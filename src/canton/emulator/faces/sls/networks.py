@@ -10,19 +10,20 @@ from canton.emulator.faces.sls.answers import body, problem, times
 from canton.emulator.faces.sls.jsonb import has_nul, matches, texts
 from canton.emulator.faces.sls.versions import Versions
 from canton.emulator.wire.call import Call, Json, Reply
-from canton.emulator.wire.go_struct import Anything, Many, Record, Text, Whole, unmarshal
+from canton.emulator.wire.go_json import Undecodable, decode
+from canton.emulator.wire.go_kinds import ANY, INT64, STRING, STRINGS, struct
 from canton.emulator.world import World
 
-NETWORK = Record(
+NETWORK = struct(
     "sls_common.Network",
     {
-        "Name": Text(),
-        "FullName": Text(),
-        "IPRanges": Many(Text()),
-        "Type": Text(),
-        "LastUpdated": Whole(),
-        "LastUpdatedTime": Text(),
-        "ExtraProperties": Anything(),
+        "Name": STRING,
+        "FullName": STRING,
+        "IPRanges": STRINGS,
+        "Type": STRING,
+        "LastUpdated": INT64,
+        "LastUpdatedTime": STRING,
+        "ExtraProperties": ANY,
     },
 )
 _ALWAYS = ("Name", "FullName", "IPRanges", "Type")
@@ -100,8 +101,9 @@ class Networks:
         return body([self._table.shown(name) for name in self._table.names()] or None)
 
     def post(self, call: Call) -> Reply:
-        network, mistake = unmarshal(call.body, NETWORK)
-        if mistake:
+        try:
+            network = decode(call.body, NETWORK)
+        except Undecodable:
             return problem(call, 400, "Failed to unmarshal body")
         if wrong := invalid(network):
             return problem(call, 400, wrong)
@@ -125,8 +127,9 @@ class Networks:
         return body(self._table.shown(name))
 
     def put(self, call: Call) -> Reply:
-        network, mistake = unmarshal(call.body, NETWORK)
-        if mistake:
+        try:
+            network = decode(call.body, NETWORK)
+        except Undecodable:
             return problem(call, 400, "Failed to unmarshal body")
         network["Name"] = call.args["network"]
         if wrong := invalid(network):
@@ -202,4 +205,9 @@ def invalid(network: Json) -> str:
 
 def _echoed(network: Json) -> Json:
     """As it was sent, also what will not be kept."""
-    return {field: value for field, value in network.items() if field in _ALWAYS or value not in (0, "", None)}
+    # An interface is left out when it is nil, whatever else it holds.
+    return {
+        field: value
+        for field, value in network.items()
+        if field in _ALWAYS or (value is not None if field == "ExtraProperties" else value not in (0, ""))
+    }

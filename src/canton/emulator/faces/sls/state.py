@@ -10,25 +10,26 @@ from canton.emulator.faces.sls.hardware_table import HardwareTable, Refused
 from canton.emulator.faces.sls.names import CLASSES, COMPTYPES, NOT_HARDWARE, hms_type
 from canton.emulator.faces.sls.networks import NETWORK, NetworkTable, Unstorable, invalid
 from canton.emulator.wire.call import Call, Json, Reply
-from canton.emulator.wire.go_struct import Anything, Many, Record, Table, Text, Whole, unmarshal
+from canton.emulator.wire.go_json import Undecodable, decode
+from canton.emulator.wire.go_kinds import ANY, INT64, STRING, STRINGS, struct, table_of
 from canton.emulator.wire.hms_base import normalised
 
-_HARDWARE = Record(
+_HARDWARE = struct(
     "sls_common.GenericHardware",
     {
-        "Parent": Text(),
-        "Children": Many(Text()),
-        "Xname": Text(),
-        "Type": Text(),
-        "Class": Text(),
-        "TypeString": Text(),
-        "LastUpdated": Whole(),
-        "LastUpdatedTime": Text(),
-        "ExtraProperties": Anything(),
-        "VaultData": Anything(),
+        "Parent": STRING,
+        "Children": STRINGS,
+        "Xname": STRING,
+        "Type": STRING,
+        "Class": STRING,
+        "TypeString": STRING,
+        "LastUpdated": INT64,
+        "LastUpdatedTime": STRING,
+        "ExtraProperties": ANY,
+        "VaultData": ANY,
     },
 )
-_STATE = Record("sls_common.SLSState", {"Hardware": Table(_HARDWARE), "Networks": Table(NETWORK)})
+_STATE = struct("sls_common.SLSState", {"Hardware": table_of(_HARDWARE), "Networks": table_of(NETWORK)})
 
 
 class State:
@@ -50,8 +51,9 @@ class State:
         dump = uploaded(call, "sls_dump")
         if dump is None:
             return problem(call, 400, "Unable to parse SLS dump form file")
-        state, mistake = unmarshal(dump, _STATE)
-        if mistake:
+        try:
+            state = decode(dump, _STATE)
+        except Undecodable:
             return problem(call, 400, "Unable to unmarshal config file")
         hardware = list((state["Hardware"] or {}).values())
         networks = list((state["Networks"] or {}).values())

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from canton.emulator.faces.smd import state_changes
-from canton.emulator.faces.smd.decoding import ANY, BOOL, INT64, STRING, STRINGS, decode, maybe, struct
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import nothing, problem
 from canton.emulator.faces.smd.refusals import DatabaseError, Refusal, answering
 from canton.emulator.faces.smd.xnames import verified
 from canton.emulator.wire.call import Call, Json, Reply
+from canton.emulator.wire.go_json import decode
+from canton.emulator.wire.go_kinds import BOOL, INT64, RAW, STRING, STRINGS, maybe, struct
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/State/Components"
@@ -32,7 +33,7 @@ _FIELDS = {
     "Partition": STRINGS,
     "UpdateType": STRING,
     "Force": BOOL,
-    "ExtendedInfo": ANY,
+    "ExtendedInfo": RAW,
 }
 MANY = struct("main.CompUpdate", _FIELDS)
 ONE = struct("main.compPatchIn", {"ID": STRING, **_FIELDS}, dict.fromkeys(_FIELDS, "CompUpdate"))

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from functools import partial
 
 from canton.emulator.faces.smd import filters
-from canton.emulator.faces.smd.decoding import ANY, NUMBER, STRING, STRINGS, decode, slice_of, struct
 from canton.emulator.faces.smd.filters import Arguments
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.listing import FIELDS_IN_BODY, listed, only_in_body, only_in_query, unreadable
@@ -15,6 +14,8 @@ from canton.emulator.faces.smd.problems import nothing, problem, written
 from canton.emulator.faces.smd.refusals import DatabaseError, Refusal, answering, refused
 from canton.emulator.faces.smd.xnames import normal
 from canton.emulator.wire.call import Call, Json, Reply
+from canton.emulator.wire.go_json import decode
+from canton.emulator.wire.go_kinds import NUMBER, RAW, STRING, STRINGS, slice_of, struct
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/State/Components"
@@ -110,7 +111,7 @@ NID_OF_EACH = struct(
     "main.componentArrayIn",
     {
         "Components": slice_of(struct("base.Component", {"ID": STRING, "NID": NUMBER})),
-        "ExtendedInfo": ANY,
+        "ExtendedInfo": RAW,
     },
 )
 

@@ -9,13 +9,14 @@ from functools import partial
 from canton.emulator.faces.smd import filters, vocabulary
 from canton.emulator.faces.smd.component_queries import whole
 from canton.emulator.faces.smd.component_table import Record
-from canton.emulator.faces.smd.decoding import BOOL, NUMBER, STRING, decode, maybe, slice_of, struct
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.listing import listed, only_in_query, unreadable
 from canton.emulator.faces.smd.problems import message, nothing, problem, written
 from canton.emulator.faces.smd.refusals import DatabaseError, Refusal, answering, fits, refused
 from canton.emulator.faces.smd.xnames import NODES, kind, normal, verified
 from canton.emulator.wire.call import Call, Json, Reply
+from canton.emulator.wire.go_json import decode
+from canton.emulator.wire.go_kinds import BOOL, NUMBER, STRING, maybe, slice_of, struct
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/State/Components"

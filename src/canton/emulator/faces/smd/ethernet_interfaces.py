@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from canton.emulator.faces.smd.decoding import STRING, maybe, slice_of, struct, with_body
 from canton.emulator.faces.smd.forms import values
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import answer, created, message, problem
+from canton.emulator.faces.smd.refusals import with_body
 from canton.emulator.faces.smd.stored import LONGEST_XNAME, BadTime, storable, time_of
 from canton.emulator.faces.smd.vocabulary import TYPE, spelled
 from canton.emulator.faces.smd.xnames import kind, verified
 from canton.emulator.machine.clock import rfc3339
 from canton.emulator.machine.shelves import Shelf
 from canton.emulator.wire.call import Call, Json, Reply
+from canton.emulator.wire.go_kinds import STRING, maybe, slice_of, struct
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/Inventory/EthernetInterfaces"

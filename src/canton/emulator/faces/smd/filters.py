@@ -8,10 +8,10 @@ from functools import partial
 
 from canton.emulator.faces.smd import forms, vocabulary, xnames
 from canton.emulator.faces.smd.component_table import Record
-from canton.emulator.faces.smd.decoding import STRINGS, struct
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.refusals import DatabaseError, Refusal
 from canton.emulator.wire.call import Call
+from canton.emulator.wire.go_kinds import STRINGS, struct
 
 Arguments = Mapping[str, Sequence[str] | None]
 """Parameter → its values; None when it was not given."""

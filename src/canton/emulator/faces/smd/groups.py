@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from canton.emulator.faces.smd import forms, members
-from canton.emulator.faces.smd.decoding import STRING, STRINGS, decode, struct
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.listing import unreadable
 from canton.emulator.faces.smd.members import Conflict, is_field, lowered
@@ -14,6 +13,8 @@ from canton.emulator.faces.smd.problems import all_created, answer, message, pro
 from canton.emulator.faces.smd.refusals import Answered, DatabaseError, Refusal, answering, fits
 from canton.emulator.faces.smd.xnames import normal, verified
 from canton.emulator.wire.call import Call, Json, Reply
+from canton.emulator.wire.go_json import decode
+from canton.emulator.wire.go_kinds import STRING, STRINGS, struct
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/groups"

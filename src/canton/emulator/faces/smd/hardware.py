@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from canton.emulator.faces.smd import hardware_history, hardware_query
-from canton.emulator.faces.smd.decoding import encode, with_body
 from canton.emulator.faces.smd.forms import values
 from canton.emulator.faces.smd.hardware_records import listed, on_wire, quick_kind, store
 from canton.emulator.faces.smd.hardware_types import (
@@ -22,10 +21,12 @@ from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.inventory import Inventory
 from canton.emulator.faces.smd.partition_members import in_partitions, partition_names
 from canton.emulator.faces.smd.problems import answer, message, problem
+from canton.emulator.faces.smd.refusals import with_body
 from canton.emulator.faces.smd.stored import LONGEST_XNAME, storable
 from canton.emulator.faces.smd.vocabulary import TYPE, spelled
 from canton.emulator.faces.smd.xnames import kind, normal, verified
 from canton.emulator.wire.call import Call, Json, Reply
+from canton.emulator.wire.go_kinds import encode
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/Inventory/Hardware"

@@ -11,7 +11,6 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from canton.emulator.faces.smd.decoding import encode
 from canton.emulator.faces.smd.hardware_places import place_facts
 from canton.emulator.faces.smd.hardware_types import TYPES, fru_id, fru_key, place_key, stem
 from canton.emulator.faces.smd.redfish_paths import redfish_id
@@ -20,6 +19,7 @@ from canton.emulator.machine.dice import Dice
 from canton.emulator.machine.machine import Machine
 from canton.emulator.machine.parts import Fru, NodeModel, Part
 from canton.emulator.wire.call import Json
+from canton.emulator.wire.go_kinds import encode
 
 _INSIDE = re.compile(r"(.*n\d+)([a-z].*)")
 _ORDINAL = re.compile(r"\d+$")

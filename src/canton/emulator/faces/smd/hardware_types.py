@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 
-from canton.emulator.faces.smd.decoding import (
+from canton.emulator.wire.go_kinds import (
     ANY,
     BOOL,
     INT,
     NUMBER,
+    RAW,
     STRING,
     Kind,
-    Slice,
     Struct,
     maybe,
     slice_of,
@@ -27,33 +27,31 @@ def _numbers(names: str) -> dict[str, Kind]:
     return dict.fromkeys(names.split(), NUMBER)
 
 
-_CHASSIS_PLACE = struct("redfish.ChassisLocationInfoRF", texts("Id Name Description HostName"))
-_CHASSIS = struct(
-    "redfish.ChassisFRUInfoRF", texts("AssetTag ChassisType Model Manufacturer PartNumber SerialNumber SKU")
-)
+_CHASSIS_PLACE = struct("rf.ChassisLocationInfoRF", texts("Id Name Description HostName"))
+_CHASSIS = struct("rf.ChassisFRUInfoRF", texts("AssetTag ChassisType Model Manufacturer PartNumber SerialNumber SKU"))
 _SYSTEM_PLACE = struct(
-    "redfish.SystemLocationInfoRF",
+    "rf.SystemLocationInfoRF",
     {
         **texts("Id Name Description HostName"),
-        "ProcessorSummary": struct("redfish.ComputerSystemProcessorSummary", {"Count": NUMBER, "Model": STRING}),
-        "MemorySummary": struct("redfish.ComputerSystemMemorySummary", {"TotalSystemMemoryGiB": NUMBER}),
+        "ProcessorSummary": struct("rf.ComputerSystemProcessorSummary", {"Count": NUMBER, "Model": STRING}),
+        "MemorySummary": struct("rf.ComputerSystemMemorySummary", {"TotalSystemMemoryGiB": NUMBER}),
     },
 )
 _SYSTEM = struct(
-    "redfish.SystemFRUInfoRF",
+    "rf.SystemFRUInfoRF",
     texts("AssetTag BiosVersion Model Manufacturer PartNumber SerialNumber SKU SystemType UUID"),
 )
-_PROCESSOR_PLACE = struct("redfish.ProcessorLocationInfoRF", texts("Id Name Description Socket"))
+_PROCESSOR_PLACE = struct("rf.ProcessorLocationInfoRF", texts("Id Name Description Socket"))
 _PROCESSOR_ID = struct(
-    "redfish.ProcessorIdRF",
+    "rf.ProcessorIdRF",
     texts("EffectiveFamily EffectiveModel IdentificationRegisters MicrocodeInfo Step VendorID"),
 )
 _PROCESSOR_OEM = struct(
-    "redfish.ProcessorOEM",
+    "rf.ProcessorOEM",
     {
         "GBTProcessorOemProperty": maybe(
             struct(
-                "redfish.GBTProcessorOem",
+                "rf.GBTProcessorOem",
                 {"Processor Serial Number": STRING},
             )
         )
@@ -61,7 +59,7 @@ _PROCESSOR_OEM = struct(
     omitted="GBTProcessorOemProperty",
 )
 _PROCESSOR = struct(
-    "redfish.ProcessorFRUInfoRF",
+    "rf.ProcessorFRUInfoRF",
     {
         **texts("InstructionSet Manufacturer"),
         "MaxSpeedMHz": NUMBER,
@@ -73,14 +71,14 @@ _PROCESSOR = struct(
     },
 )
 _MEMORY_PLACE = struct(
-    "redfish.MemoryLocationInfoRF",
+    "rf.MemoryLocationInfoRF",
     {
         **texts("Id Name Description"),
-        "MemoryLocation": struct("redfish.MemoryLocationRF", _numbers("Socket MemoryController Channel Slot")),
+        "MemoryLocation": struct("rf.MemoryLocationRF", _numbers("Socket MemoryController Channel Slot")),
     },
 )
 _MEMORY = struct(
-    "redfish.MemoryFRUInfoRF",
+    "rf.MemoryFRUInfoRF",
     {
         "BaseModuleType": STRING,
         **_numbers("BusWidthBits CapacityMiB DataWidthBits"),
@@ -93,9 +91,9 @@ _MEMORY = struct(
     omitted="BaseModuleType BusWidthBits DataWidthBits ErrorCorrection Manufacturer MemoryType MemoryDeviceType"
     " PartNumber RankCount",
 )
-_DRIVE_PLACE = struct("redfish.DriveLocationInfoRF", texts("Id Name Description"))
+_DRIVE_PLACE = struct("rf.DriveLocationInfoRF", texts("Id Name Description"))
 _DRIVE = struct(
-    "redfish.DriveFRUInfoRF",
+    "rf.DriveFRUInfoRF",
     {
         **texts("Manufacturer SerialNumber PartNumber Model SKU"),
         "CapacityBytes": NUMBER,
@@ -106,36 +104,36 @@ _DRIVE = struct(
         **_numbers("NegotiatedSpeedGbs PredictedMediaLifeLeftPercent"),
     },
 )
-_NIC_PLACE = struct("redfish.NALocationInfoRF", texts("Id Name Description"))
-_NIC = struct("redfish.NAFRUInfoRF", texts("Manufacturer Model PartNumber SKU SerialNumber"), omitted="SKU")
+_NIC_PLACE = struct("rf.NALocationInfoRF", texts("Id Name Description"))
+_NIC = struct("rf.NAFRUInfoRF", texts("Manufacturer Model PartNumber SKU SerialNumber"), omitted="SKU")
 _WHERE = "ContactInfo Latitude Longitude PartLocation Placement PostalAddress"
 _LOCATION = struct(
-    "redfish.Location",
-    {name: NUMBER if name.endswith("itude") else maybe(ANY) for name in _WHERE.split()},
+    "rf.Location",
+    {name: NUMBER if name.endswith("itude") else maybe(RAW) for name in _WHERE.split()},
     omitted=_WHERE,
 )
 _PDU_PLACE = struct(
-    "redfish.PowerDistributionLocationInfo", {**texts("Id Description Name UUID"), "Location": maybe(_LOCATION)}
+    "rf.PowerDistributionLocationInfo", {**texts("Id Description Name UUID"), "Location": maybe(_LOCATION)}
 )
 _CIRCUITS = (
     "ControlledOutlets MonitoredBranches MonitoredOutlets MonitoredPhases TotalBranches TotalOutlets TotalPhases"
 )
 _PDU = struct(
-    "redfish.PowerDistributionFRUInfo",
+    "rf.PowerDistributionFRUInfo",
     {
         **texts("AssetTag DateOfManufacture EquipmentType FirmwareVersion HardwareRevision Manufacturer Model"),
         **texts("PartNumber SerialNumber"),
-        "CircuitSummary": struct("redfish.CircuitSummary", _numbers(_CIRCUITS), omitted=_CIRCUITS),
+        "CircuitSummary": struct("rf.CircuitSummary", _numbers(_CIRCUITS), omitted=_CIRCUITS),
     },
     omitted="DateOfManufacture",
 )
-_OUTLET_PLACE = struct("redfish.OutletLocationInfo", texts("Id Description Name"))
+_OUTLET_PLACE = struct("rf.OutletLocationInfo", texts("Id Description Name"))
 _OUTLET = struct(
-    "redfish.OutletFRUInfo",
+    "rf.OutletFRUInfo",
     {
         **texts("NominalVoltage OutletType"),
-        "EnergySensor": maybe(ANY),
-        "FrequencySensor": maybe(ANY),
+        "EnergySensor": maybe(RAW),
+        "FrequencySensor": maybe(RAW),
         "PhaseWiringType": STRING,
         "PowerEnabled": maybe(BOOL),
         "RatedCurrentAmps": NUMBER,
@@ -143,9 +141,9 @@ _OUTLET = struct(
     },
     omitted="NominalVoltage EnergySensor FrequencySensor PhaseWiringType PowerEnabled RatedCurrentAmps VoltageType",
 )
-_SUPPLY_PLACE = struct("redfish.PowerSupplyLocationInfoRF", texts("Name FirmwareVersion"))
+_SUPPLY_PLACE = struct("rf.PowerSupplyLocationInfoRF", texts("Name FirmwareVersion"))
 _SUPPLY = struct(
-    "redfish.PowerSupplyFRUInfoRF",
+    "rf.PowerSupplyFRUInfoRF",
     {
         **texts("Manufacturer SerialNumber Model PartNumber"),
         "PowerCapacityWatts": INT,
@@ -155,15 +153,15 @@ _SUPPLY = struct(
     },
 )
 _MANAGER_PLACE = struct(
-    "redfish.ManagerLocationInfoRF", texts("DateTime DateTimeLocalOffset Description FirmwareVersion Id Name")
+    "rf.ManagerLocationInfoRF", texts("DateTime DateTimeLocalOffset Description FirmwareVersion Id Name")
 )
-_MANAGER = struct("redfish.ManagerFRUInfoRF", texts("ManagerType Model Manufacturer PartNumber SerialNumber"))
-_RISER_PLACE = struct("redfish.NodeAccelRiserLocationInfoRF", texts("Name Description"))
+_MANAGER = struct("rf.ManagerFRUInfoRF", texts("ManagerType Model Manufacturer PartNumber SerialNumber"))
+_RISER_PLACE = struct("rf.NodeAccelRiserLocationInfoRF", texts("Name Description"))
 _RISER = struct(
-    "redfish.NodeAccelRiserFRUInfoRF",
+    "rf.NodeAccelRiserFRUInfoRF",
     {
         **texts("PhysicalContext Producer SerialNumber PartNumber Model ProductionDate Version EngineeringChangeLevel"),
-        "Oem": maybe(struct("redfish.NodeAccelRiserOEM", {"PCBSerialNumber": STRING})),
+        "Oem": maybe(struct("rf.NodeAccelRiserOEM", {"PCBSerialNumber": STRING})),
     },
     omitted="Oem",
 )
@@ -247,7 +245,7 @@ def fru_id(kind: str, xname: str, manufacturer: str, part_number: str, serial_nu
 
 _PLACES = {place_key(kind): maybe(place) for kind, (place, _) in TYPES.items()}
 _FRUS = {fru_key(kind): maybe(fru) for kind, (_, fru) in TYPES.items()}
-_ARRAY = Slice("[]*sm.HWInvByLoc", None, struct("sm.HWInvByLoc", {}))
+_ARRAY = slice_of(maybe(struct("sm.HWInvByLoc", {})))
 FRU = struct("sm.HWInvByFRU", {**texts("FRUID Type Subtype HWInventoryByFRUType"), **_FRUS})
 LOCATION = struct(
     "sm.HWInvByLoc",

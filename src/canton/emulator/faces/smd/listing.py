@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from canton.emulator.faces.smd import forms
 from canton.emulator.faces.smd.component_table import shown
-from canton.emulator.faces.smd.decoding import BOOL, struct
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import go_json, written
 from canton.emulator.wire.call import Call, Json, Reply
+from canton.emulator.wire.go_kinds import BOOL, struct
 
 ONLY: Mapping[str, tuple[str, ...]] = {
     "stateonly": ("ID", "Type", "State", "Flag"),
@@ -33,8 +33,8 @@ def only_in_body(given: Json) -> str:
 
 
 def unreadable(call: Call) -> bool:
-    """Go refuses a bare semicolon or percent sign in a query. We see it decoded: %3B and %25 may be refused as well."""
-    return any(_ODD.search(text) for pair in call.query for text in pair)
+    """Go refuses a bare semicolon or percent sign in a query. Services inside the cluster write neither."""
+    return _ODD.search(call.target.partition("?")[2]) is not None
 
 
 def listed(hsm: Hsm, xnames: Sequence[str], only: str = "") -> Reply:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from canton.emulator.faces.smd import filters, reservations
-from canton.emulator.faces.smd.decoding import with_body
 from canton.emulator.faces.smd.forms import values
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.lock_filters import (
@@ -23,7 +22,7 @@ from canton.emulator.faces.smd.lock_filters import (
     sorted_out,
 )
 from canton.emulator.faces.smd.problems import answer, problem
-from canton.emulator.faces.smd.refusals import DatabaseError, Refusal, refused
+from canton.emulator.faces.smd.refusals import DatabaseError, Refusal, refused, with_body
 from canton.emulator.faces.smd.reservation_book import Book, times
 from canton.emulator.faces.smd.xnames import normal
 from canton.emulator.wire.call import Call, Json, Reply

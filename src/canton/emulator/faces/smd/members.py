@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Sequence
 
 from canton.emulator.faces.smd import xnames
-from canton.emulator.faces.smd.decoding import STRING, STRINGS, maybe, struct
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import problem
 from canton.emulator.faces.smd.refusals import DatabaseError, Refusal, fits, refused
 from canton.emulator.machine.shelves import Shelf
 from canton.emulator.wire.call import Json, Reply
+from canton.emulator.wire.go_kinds import STRING, STRINGS, maybe, struct
 
 MEMBERS = struct("sm.Members", {"ids": STRINGS})
 MEMBER = struct("sm.MemberAddBody", {"id": STRING})

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from canton.emulator.faces.smd import vocabulary, xnames
-from canton.emulator.faces.smd.decoding import ANY, INT, STRING, decode, maybe, parse, slice_of, struct
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import answer, message, problem
 from canton.emulator.faces.smd.refusals import DatabaseError, answering, fits, refused
 from canton.emulator.wire.call import Call, Json, Reply
+from canton.emulator.wire.go_json import decode, mentions
+from canton.emulator.wire.go_kinds import INT, RAW, STRING, maybe, slice_of, struct
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/Defaults/NodeMaps"
-_FIELDS = {"ID": STRING, "NID": INT, "Role": STRING, "SubRole": STRING, "NodeInfo": ANY}
+_FIELDS = {"ID": STRING, "NID": INT, "Role": STRING, "SubRole": STRING, "NodeInfo": RAW}
 ONE = struct("sm.NodeMap", _FIELDS)
 SEVERAL = struct(
     "main.scanableNodeMap", {**_FIELDS, "NodeMaps": maybe(slice_of(ONE))}, dict.fromkeys(_FIELDS, "NodeMap")
@@ -54,7 +55,7 @@ def _get_all(hsm: Hsm, _: Call) -> Reply:
 
 def _post(hsm: Hsm, call: Call) -> Reply:
     given = decode(call.body, SEVERAL)
-    single = _names_any(call, _FIELDS)
+    single = mentions(call.body, ONE)
     where = ""
     news = []
     try:
@@ -69,12 +70,6 @@ def _post(hsm: Hsm, call: Call) -> Reply:
     except DatabaseError:
         return problem(500, "operation 'POST' failed during store. ")
     return message(f"Created or modified {len(news)} entries")
-
-
-def _names_any(call: Call, fields: Mapping[str, object]) -> bool:
-    """Whether the body is one NodeMap: it is as soon as it names one of its fields, with whatever value."""
-    known = {name.lower() for name in fields}
-    return any(name.lower() in known for name, _ in parse(call.body) or ())
 
 
 def _put(hsm: Hsm, call: Call) -> Reply:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from canton.emulator.faces.smd.decoding import STRING, STRINGS, slice_of, struct, with_body
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import answer, message, problem
+from canton.emulator.faces.smd.refusals import with_body
 from canton.emulator.faces.smd.stored import LONGEST_XNAME
 from canton.emulator.faces.smd.xnames import kind, normal, verified
 from canton.emulator.machine.shelves import Shelf
 from canton.emulator.wire.call import Call, Json, Reply
+from canton.emulator.wire.go_kinds import STRING, STRINGS, slice_of, struct
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/sysinfo/powermaps"

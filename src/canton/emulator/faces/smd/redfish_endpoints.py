@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from canton.emulator.faces.smd.decoding import BOOL, STRING, Kind, maybe, slice_of, struct, texts, with_body
 from canton.emulator.faces.smd.discovering import Discovering
 from canton.emulator.faces.smd.emptying import empty_children
 from canton.emulator.faces.smd.endpoint_description import FIELDS, WIDTHS, described, patched, same_fqdn
 from canton.emulator.faces.smd.forms import BadValue, Wanted, values
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import all_created, answer, message, problem
-from canton.emulator.faces.smd.refusals import DatabaseError, fits
+from canton.emulator.faces.smd.refusals import DatabaseError, fits, with_body
 from canton.emulator.faces.smd.vocabulary import TYPE, spelled
 from canton.emulator.faces.smd.xnames import normal, verified
 from canton.emulator.wire.call import Call, Json, Reply
+from canton.emulator.wire.go_json import mentions
+from canton.emulator.wire.go_kinds import BOOL, STRING, Kind, maybe, slice_of, struct, texts
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/Inventory/RedfishEndpoints"
 _SWITCHES = ("Enabled", "UseSSDP", "MACRequired", "RediscoverOnUpdate")
 RAW_FIELDS: dict[str, Kind] = {name: maybe(BOOL) if name in _SWITCHES else STRING for name in FIELDS}
-RAW = struct("redfish.RawRedfishEP", RAW_FIELDS)
+RAW = struct("rf.RawRedfishEP", RAW_FIELDS)
 POSTED = struct(
     "main.scanableRedfishEndpoint",
     {**{name: maybe(kind) for name, kind in RAW_FIELDS.items()}, "RedfishEndpoints": maybe(slice_of(RAW))},
@@ -74,9 +75,9 @@ class RedfishEndpoints:
         found = self._shelf.get(normal(call.args["xname"]))
         return answer(found) if found else problem(404, "no such xname.")
 
-    def create(self, _: Call, body: Json) -> Reply:
+    def create(self, call: Call, body: Json) -> Reply:
         one = {name: body[name] for name in RAW_FIELDS}
-        single = any(value is not None for value in one.values())
+        single = mentions(call.body, RAW)
         raws = (
             [{name: _NONE_SAID[name] if one[name] is None else one[name] for name in one}]
             if single

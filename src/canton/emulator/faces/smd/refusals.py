@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from canton.emulator.faces.smd.decoding import Undecodable
+from collections.abc import Callable
+
 from canton.emulator.faces.smd.problems import problem, undecodable
-from canton.emulator.wire.call import Call, Reply
+from canton.emulator.wire.call import Call, Json, Reply
+from canton.emulator.wire.go_json import Undecodable, decode
+from canton.emulator.wire.go_kinds import Kind
 from canton.emulator.wire.routes import Handler
 
 NO_DATABASE = "failed to query DB."
@@ -38,6 +41,11 @@ def answering(handler: Handler) -> Handler:
             return undecodable(error)
 
     return handle
+
+
+def with_body(kind: Kind, handler: Callable[[Call, Json], Reply]) -> Handler:
+    """A handler that is given its body decoded."""
+    return answering(lambda call: handler(call, decode(call.body, kind)))
 
 
 def refused(error: Refusal | DatabaseError, prefix: str = "", hidden: str = NO_DATABASE) -> Reply:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from canton.emulator.faces.smd.decoding import with_body
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.lock_filters import (
     BASE,
@@ -24,7 +23,7 @@ from canton.emulator.faces.smd.lock_filters import (
     with_duration,
 )
 from canton.emulator.faces.smd.problems import answer
-from canton.emulator.faces.smd.refusals import Refusal
+from canton.emulator.faces.smd.refusals import Refusal, with_body
 from canton.emulator.faces.smd.reservation_book import Book, ends, times
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.routes import Route

@@ -6,13 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
-from canton.emulator.faces.smd.decoding import BOOL, STRING, STRINGS, Kind, maybe, struct, with_body
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import answer, message, nothing, problem
+from canton.emulator.faces.smd.refusals import with_body
 from canton.emulator.faces.smd.stored import storable
 from canton.emulator.faces.smd.vocabulary import ROLE, STATE, SUB_ROLE, spelled
 from canton.emulator.machine.shelves import Shelf
 from canton.emulator.wire.call import Call, Json, Reply
+from canton.emulator.wire.go_kinds import BOOL, STRING, STRINGS, Kind, maybe, struct
 from canton.emulator.wire.routes import Handler, Route
 
 BASE = "/hsm/v2/Subscriptions/SCN"

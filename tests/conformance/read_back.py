@@ -1,0 +1,79 @@
+"""What was written shows on every other path that has it: the form of the tables, and one go through a row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+from hypothesis import note
+from hypothesis import strategies as st
+
+from canton.emulator.site import Site
+from canton.emulator.wire.call import JSON, Call, Reply
+
+Thing = Any
+Request = tuple[str, str, Any]
+"""Method, path with query, body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One of the other paths. ``told`` is what the writer got as a reply."""
+
+    where: Callable[[Thing, Any], Request]
+    found: Callable[[Any, Thing], Any]
+    """From the reply, the part that is compared."""
+    expected: Callable[[Thing], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    name: str
+    service: str
+    things: st.SearchStrategy[Thing]
+    write: Callable[[Thing], Request]
+    shown: Sequence[Shown]
+    before: Callable[[Thing], Sequence[Request]] = lambda _: ()
+    """Makes room; may be refused."""
+    changed: str = ""
+    """What the real service makes of the thing, where it does not keep it as it is."""
+    wait: float = 0.0
+    """Virtual seconds until it can be seen."""
+
+
+def get(path: Callable[[Thing], str]) -> Callable[[Thing, Any], Request]:
+    return lambda thing, _: ("GET", path(thing), None)
+
+
+def ask(site: Site, service: str, request: Request) -> Reply:
+    method, path, body = request
+    path, _, query = path.partition("?")
+    data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+    pairs = tuple(parse_qsl(query, keep_blank_values=True))
+    headers = {"content-type": _multipart(data) if isinstance(body, bytes) else JSON}
+    return site.ask(service, Call(method, unquote(path), pairs, headers, data))
+
+
+def _multipart(data: bytes) -> str:
+    """The boundary is the first line."""
+    boundary = data.split(b"\r\n", 1)[0].decode().removeprefix("--")
+    return f"multipart/form-data; boundary={boundary}"
+
+
+def go_through(row: Row, site: Site, thing: Thing) -> None:
+    for request in row.before(thing):
+        ask(site, row.service, request)
+    reply = ask(site, row.service, row.write(thing))
+    note(f"{row.write(thing)} → {reply}")
+    assert reply.ok
+    told = json.loads(reply.body) if reply.body else None
+    site.step(row.wait)
+    for each in row.shown:
+        request = each.where(thing, told)
+        read = ask(site, row.service, request)
+        note(f"{request} → {read}")
+        assert read.ok
+        assert each.found(json.loads(read.body), thing) == each.expected(thing)

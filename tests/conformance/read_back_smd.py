@@ -1,0 +1,450 @@
+"""HSM: writes, and where else they show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from hypothesis import strategies as st
+
+from conformance.legal_values import (
+    ADDRESSES,
+    JSON_VALUES,
+    LABELS,
+    MACS,
+    NEW_BMCS,
+    NEW_NODES,
+    NIDS,
+    NODES,
+    ROLES,
+    SHORT,
+    STATES,
+    TEXT,
+)
+from conformance.read_back import Row, Shown, get
+
+HSM = "/hsm/v2"
+COMPONENTS = f"{HSM}/State/Components"
+
+
+def _without_empty(thing: dict[str, Any], *kept: str) -> dict[str, Any]:
+    return {name: value for name, value in thing.items() if value or name in kept}
+
+
+def _sorted_members(found: dict[str, Any]) -> dict[str, Any]:
+    return found | {"members": {"ids": sorted(found["members"]["ids"])}}
+
+
+def _ids(found: Any) -> list[str]:
+    return sorted(each["ID"] for each in found["Components"])
+
+
+def _one_of(key: str) -> Callable[[Any, Any], Any]:
+    """The one with this name in a list of all."""
+    return lambda found, thing: next(each for each in found if each[key] == thing[key])
+
+
+_MEMBERS = st.lists(st.sampled_from(NODES), max_size=8, unique=True)
+_GROUPS = st.fixed_dictionaries(
+    {"label": LABELS, "description": TEXT, "members": st.fixed_dictionaries({"ids": _MEMBERS})},
+    optional={"tags": st.lists(LABELS, max_size=12), "exclusiveGroup": LABELS},
+).filter(lambda group: group["label"] != "labels")
+_PARTITIONS = st.fixed_dictionaries(
+    {
+        "name": st.from_regex(r"p[0-9]{1,6}(\.[0-9]{1,6})?", fullmatch=True),
+        "description": TEXT,
+        "members": st.fixed_dictionaries({"ids": _MEMBERS}),
+    },
+    optional={"tags": st.lists(LABELS, max_size=12)},
+)
+
+
+def _clear(kind: str, key: str) -> Callable[[Any], Sequence[tuple[str, str, Any]]]:
+    """Somebody who is there already, or has the members, would be in the way."""
+    return lambda thing: [("DELETE", f"{HSM}/{kind}/{each}", None) for each in (thing[key], *_made.pop(kind, ()))]
+
+
+_made: dict[str, list[str]] = {}
+
+
+def _remembered(kind: str, key: str) -> Callable[[Any], tuple[str, str, Any]]:
+    def write(thing: Any) -> tuple[str, str, Any]:
+        _made[kind] = [thing[key]]
+        return "POST", f"{HSM}/{kind}", thing
+
+    return write
+
+
+GROUP = Row(
+    "group",
+    "smd",
+    _GROUPS,
+    _remembered("groups", "label"),
+    [
+        Shown(
+            get(lambda group: f"{HSM}/groups/{group['label']}"),
+            lambda found, _: _sorted_members(found),
+            lambda group: _sorted_members(_without_empty(group, "description", "members")),
+        ),
+        Shown(
+            get(lambda group: f"{HSM}/groups?group={group['label']}"),
+            lambda found, _: [_sorted_members(each) for each in found],
+            lambda group: [_sorted_members(_without_empty(group, "description", "members"))],
+        ),
+        Shown(get(lambda _: f"{HSM}/groups/labels"), lambda found, group: group["label"] in found, lambda _: True),
+        Shown(
+            get(lambda group: f"{COMPONENTS}?group={group['label']}"),
+            lambda found, _: _ids(found),
+            lambda group: sorted(group["members"]["ids"]),
+        ),
+        Shown(
+            get(lambda _: f"{HSM}/memberships"),
+            lambda found, group: sorted(each["id"] for each in found if group["label"] in each["groupLabels"]),
+            lambda group: sorted(group["members"]["ids"]),
+        ),
+    ],
+    _clear("groups", "label"),
+)
+
+PARTITION = Row(
+    "partition",
+    "smd",
+    _PARTITIONS,
+    _remembered("partitions", "name"),
+    [
+        Shown(
+            get(lambda partition: f"{HSM}/partitions/{partition['name']}"),
+            lambda found, _: _sorted_members(found),
+            lambda partition: _sorted_members(_without_empty(partition, "members")),
+        ),
+        Shown(get(lambda _: f"{HSM}/partitions/names"), lambda found, thing: thing["name"] in found, lambda _: True),
+        Shown(
+            get(lambda partition: f"{COMPONENTS}?partition={partition['name']}"),
+            lambda found, _: _ids(found),
+            lambda partition: sorted(partition["members"]["ids"]),
+        ),
+        Shown(
+            get(lambda _: f"{HSM}/memberships"),
+            lambda found, thing: sorted(each["id"] for each in found if each["partitionName"] == thing["name"]),
+            lambda partition: sorted(partition["members"]["ids"]),
+        ),
+    ],
+    _clear("partitions", "name"),
+)
+
+_COMPONENT = st.fixed_dictionaries(
+    {
+        "ID": NEW_NODES,
+        "State": STATES,
+        "Flag": st.sampled_from(["OK", "Warning", "Alert"]),
+        "Enabled": st.booleans(),
+        "SoftwareStatus": SHORT,
+        "Role": ROLES,
+        "SubRole": st.sampled_from(["", "Master", "Worker", "Storage"]),
+        "NID": NIDS,
+        "Subtype": SHORT,
+        "NetType": st.sampled_from(["Sling", "Infiniband", "Ethernet", "OEM", "None"]),
+        "Arch": st.sampled_from(["X86", "ARM", "Other"]),
+        "Class": st.sampled_from(["River", "Mountain", "Hill"]),
+    }
+)
+
+
+def _stored(component: dict[str, Any]) -> dict[str, Any]:
+    return {**_without_empty(component, "Enabled"), "Type": "Node"}
+
+
+COMPONENT = Row(
+    "component",
+    "smd",
+    _COMPONENT,
+    lambda component: ("POST", COMPONENTS, {"Components": [component]}),
+    [
+        Shown(get(lambda thing: f"{COMPONENTS}/{thing['ID']}"), lambda found, _: found, _stored),
+        Shown(get(lambda thing: f"{COMPONENTS}/ByNID/{thing['NID']}"), lambda found, _: found, _stored),
+        Shown(
+            get(lambda thing: f"{COMPONENTS}?nid={thing['NID']}"),
+            lambda found, _: found["Components"],
+            lambda thing: [_stored(thing)],
+        ),
+        Shown(
+            lambda thing, _: ("POST", f"{COMPONENTS}/Query", {"ComponentIDs": [thing["ID"]]}),
+            lambda found, _: found["Components"],
+            lambda thing: [_stored(thing)],
+        ),
+        Shown(
+            lambda thing, _: ("POST", f"{COMPONENTS}/ByNID/Query", {"NIDRanges": [f"{thing['NID']}-{thing['NID']}"]}),
+            lambda found, _: found["Components"],
+            lambda thing: [_stored(thing)],
+        ),
+    ],
+    lambda _: [("DELETE", COMPONENTS, None)],
+    "the type is that of the xname; empty texts are left out",
+)
+
+_ENDPOINT = st.fixed_dictionaries(
+    {
+        "ID": NEW_BMCS,
+        "Enabled": st.booleans(),
+        "Hostname": st.just(""),
+        "Domain": st.just(""),
+        "User": SHORT,
+        "RediscoverOnUpdate": st.just(False),
+    },
+    optional={"UUID": st.uuids().map(str), "IPAddress": ADDRESSES, "MACAddr": MACS, "TemplateID": LABELS},
+)
+
+
+def _endpoint(thing: dict[str, Any]) -> dict[str, Any]:
+    return {"Type": "NodeBMC", "FQDN": thing["ID"], "Password": "", **thing}
+
+
+def _without_discovery(found: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in found.items() if name != "DiscoveryInfo"}
+
+
+REDFISH = Row(
+    "redfish endpoint",
+    "smd",
+    _ENDPOINT,
+    lambda thing: ("POST", f"{HSM}/Inventory/RedfishEndpoints", thing),
+    [
+        Shown(
+            get(lambda thing: f"{HSM}/Inventory/RedfishEndpoints/{thing['ID']}"),
+            lambda found, _: _without_discovery(found),
+            _endpoint,
+        ),
+        Shown(
+            get(lambda thing: f"{HSM}/Inventory/RedfishEndpoints?id={thing['ID']}"),
+            lambda found, _: [_without_discovery(each) for each in found["RedfishEndpoints"]],
+            lambda thing: [_endpoint(thing)],
+        ),
+    ],
+    lambda thing: [("DELETE", f"{HSM}/Inventory/RedfishEndpoints/{thing['ID']}", None)],
+    "the type is that of the xname, which is the FQDN when none is said; the password goes to Vault",
+)
+
+_INTERFACE = st.fixed_dictionaries(
+    {
+        "MACAddress": MACS,
+        "Description": TEXT,
+        "ComponentID": st.sampled_from(NODES),
+        "IPAddresses": st.lists(
+            st.fixed_dictionaries({"IPAddress": ADDRESSES, "Network": st.sampled_from(["", "NMN", "HMN", "CAN"])}),
+            max_size=6,
+            unique_by=lambda each: each["IPAddress"],
+        ),
+    }
+)
+
+
+def _interface(thing: dict[str, Any]) -> dict[str, Any]:
+    addresses = [_without_empty(each) for each in thing["IPAddresses"]]
+    return {**thing, "ID": thing["MACAddress"].replace(":", ""), "Type": "Node", "IPAddresses": addresses}
+
+
+def _undated(found: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in found.items() if name != "LastUpdate"}
+
+
+_INTERFACES = f"{HSM}/Inventory/EthernetInterfaces"
+INTERFACE = Row(
+    "ethernet interface",
+    "smd",
+    _INTERFACE,
+    lambda thing: ("POST", _INTERFACES, thing),
+    [
+        Shown(
+            get(lambda thing: f"{_INTERFACES}/{_interface(thing)['ID']}"), lambda found, _: _undated(found), _interface
+        ),
+        *(
+            Shown(
+                get(lambda thing, query=query: f"{_INTERFACES}?{query.format(**thing)}"),
+                lambda found, thing: [_undated(each) for each in found if each["MACAddress"] == thing["MACAddress"]],
+                lambda thing: [_interface(thing)],
+            )
+            for query in ("MACAddress={MACAddress}", "ComponentID={ComponentID}", "Type=Node")
+        ),
+        Shown(
+            get(lambda thing: f"{_INTERFACES}/{_interface(thing)['ID']}/IPAddresses"),
+            lambda found, _: found,
+            lambda thing: _interface(thing)["IPAddresses"],
+        ),
+    ],
+    lambda thing: [("DELETE", f"{_INTERFACES}/{thing['MACAddress'].replace(':', '')}", None)],
+)
+
+_NODE_MAP = st.fixed_dictionaries(
+    {"ID": NEW_NODES, "NID": NIDS, "Role": ROLES},
+    optional={"SubRole": st.sampled_from(["Master", "Worker"]), "NodeInfo": JSON_VALUES.filter(lambda v: v is not None)},
+)
+NODE_MAP = Row(
+    "node map",
+    "smd",
+    _NODE_MAP,
+    lambda thing: ("POST", f"{HSM}/Defaults/NodeMaps", {"NodeMaps": [thing]}),
+    [
+        Shown(get(lambda thing: f"{HSM}/Defaults/NodeMaps/{thing['ID']}"), lambda found, _: found, lambda thing: thing),
+        Shown(
+            get(lambda _: f"{HSM}/Defaults/NodeMaps"),
+            lambda found, thing: _one_of("ID")(found["NodeMaps"], thing),
+            lambda thing: thing,
+        ),
+    ],
+    lambda _: [("DELETE", f"{HSM}/Defaults/NodeMaps", None)],
+)
+
+_POWER_MAP = st.fixed_dictionaries(
+    {
+        "id": st.sampled_from(NODES),
+        "poweredBy": st.lists(st.integers(1, 64).map(lambda outlet: f"x3000m0p0v{outlet}"), min_size=1, max_size=20),
+    }
+)
+POWER_MAP = Row(
+    "power map",
+    "smd",
+    _POWER_MAP,
+    lambda thing: ("PUT", f"{HSM}/sysinfo/powermaps/{thing['id']}", thing),
+    [
+        Shown(get(lambda thing: f"{HSM}/sysinfo/powermaps/{thing['id']}"), lambda found, _: found, lambda thing: thing),
+        Shown(get(lambda _: f"{HSM}/sysinfo/powermaps"), _one_of("id"), lambda thing: thing),
+    ],
+)
+
+LOCK = Row(
+    "lock",
+    "smd",
+    st.lists(st.sampled_from(NODES), min_size=1, max_size=8, unique=True).map(sorted),
+    lambda xnames: ("POST", f"{HSM}/locks/lock", {"ComponentIDs": xnames, "ProcessingModel": "rigid"}),
+    [
+        Shown(
+            lambda xnames, _: ("POST", f"{HSM}/locks/status", {"ComponentIDs": xnames}),
+            lambda found, _: sorted(each["ID"] for each in found["Components"] if each["Locked"]),
+            lambda xnames: xnames,
+        ),
+        Shown(
+            get(lambda _: f"{HSM}/locks/status?locked=true"),
+            lambda found, _: _ids(found),
+            lambda xnames: xnames,
+        ),
+        Shown(
+            get(lambda _: COMPONENTS),
+            lambda found, _: sorted(each["ID"] for each in found["Components"] if each.get("Locked")),
+            lambda xnames: xnames,
+        ),
+    ],
+    lambda _: [("POST", f"{HSM}/locks/unlock", {"ComponentIDs": NODES, "ProcessingModel": "flexible"})],
+)
+
+_SUBSCRIPTION = st.fixed_dictionaries(
+    {"Subscriber": LABELS, "Url": LABELS.map(lambda path: f"http://127.0.0.1:9/{path}")},
+    optional={
+        "Enabled": st.just(True),
+        "Roles": st.lists(ROLES, min_size=1, max_size=4, unique=True),
+        "States": st.lists(STATES, min_size=1, max_size=5, unique=True),
+        "SoftwareStatus": st.lists(LABELS, min_size=1, max_size=3, unique=True),
+    },
+).filter(lambda thing: len(thing) > 2)
+SUBSCRIPTION = Row(
+    "subscription",
+    "smd",
+    _SUBSCRIPTION,
+    lambda thing: ("POST", f"{HSM}/Subscriptions/SCN", thing),
+    [
+        Shown(
+            lambda _, told: ("GET", f"{HSM}/Subscriptions/SCN/{told['ID']}", None),
+            lambda found, _: {name: value for name, value in found.items() if name != "ID"},
+            lambda thing: thing,
+        ),
+        Shown(
+            get(lambda _: f"{HSM}/Subscriptions/SCN"),
+            lambda found, thing: [
+                {name: value for name, value in each.items() if name != "ID"} for each in found["SubscriptionList"]
+            ],
+            lambda thing: [thing],
+        ),
+    ],
+    lambda _: [("DELETE", f"{HSM}/Subscriptions/SCN", None)],
+)
+
+
+def _fru(thing: dict[str, Any]) -> dict[str, Any]:
+    return dict(thing["PopulatedFRU"])
+
+
+_FRU = st.fixed_dictionaries(
+    {
+        "FRUID": LABELS.map(lambda label: f"Node.{label}"),
+        "Type": st.just("Node"),
+        "Subtype": st.just(""),
+        "HWInventoryByFRUType": st.just("HWInvByFRUNode"),
+        "NodeFRUInfo": st.fixed_dictionaries(
+            {
+                name: TEXT
+                for name in (
+                    "AssetTag",
+                    "BiosVersion",
+                    "Model",
+                    "Manufacturer",
+                    "PartNumber",
+                    "SerialNumber",
+                    "SKU",
+                    "SystemType",
+                    "UUID",
+                )
+            }
+        ),
+    }
+)
+_HARDWARE = st.fixed_dictionaries(
+    {
+        "ID": st.sampled_from(NODES),
+        "Type": st.just("Node"),
+        "Ordinal": st.integers(0, 7),
+        "Status": st.just("Populated"),
+        "HWInventoryByLocationType": st.just("HWInvByLocNode"),
+        "NodeLocationInfo": st.fixed_dictionaries(
+            {name: TEXT for name in ("Id", "Name", "Description", "HostName")}
+            | {
+                "ProcessorSummary": st.fixed_dictionaries({"Count": st.integers(0, 2**31 - 1), "Model": TEXT}),
+                "MemorySummary": st.fixed_dictionaries({"TotalSystemMemoryGiB": st.integers(0, 2**31 - 1)}),
+            }
+        ),
+        "PopulatedFRU": _FRU,
+    }
+)
+HARDWARE = Row(
+    "hardware",
+    "smd",
+    _HARDWARE,
+    lambda thing: ("POST", f"{HSM}/Inventory/Hardware", {"Hardware": [thing]}),
+    [
+        Shown(get(lambda thing: f"{HSM}/Inventory/Hardware/{thing['ID']}"), lambda found, _: found, lambda thing: thing),
+        Shown(get(lambda _: f"{HSM}/Inventory/Hardware"), _one_of("ID"), lambda thing: thing),
+        Shown(
+            get(lambda thing: f"{HSM}/Inventory/HardwareByFRU/{quote(_fru(thing)['FRUID'])}"),
+            lambda found, _: found,
+            _fru,
+        ),
+        Shown(
+            get(lambda thing: f"{HSM}/Inventory/Hardware/Query/{thing['ID']}?children=false"),
+            lambda found, thing: _one_of("ID")(found["Nodes"], thing),
+            lambda thing: thing,
+        ),
+    ],
+    lambda _: [("DELETE", f"{HSM}/Inventory/Hardware", None), ("DELETE", f"{HSM}/Inventory/HardwareByFRU", None)],
+)
+
+ROWS = (
+    GROUP,
+    PARTITION,
+    COMPONENT,
+    REDFISH,
+    INTERFACE,
+    NODE_MAP,
+    POWER_MAP,
+    LOCK,
+    SUBSCRIPTION,
+    HARDWARE,
+)
