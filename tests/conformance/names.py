@@ -14,7 +14,9 @@ Names = Mapping[str, Sequence[Any]]
 def names_of(site: Site, service: str, path: str = "") -> Names:
     """Letter case does not count. ``peer`` is where requests come from, ``/id`` a name for paths only."""
     places = _at_paths(site).get(service, {})
-    narrower = {name: known for place, names in places.items() if path.startswith(place) for name, known in names.items()}
+    narrower = {
+        name: known for place, names in places.items() if path.startswith(place) for name, known in names.items()
+    }
     return {**_everywhere(site), **_of_one(site).get(service, {}), **narrower}
 
 

@@ -21,12 +21,15 @@ Request = tuple[str, str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One of the other paths. ``told`` is what the writer got as a reply."""
+    """One of the other paths."""
 
     where: Callable[[Thing, Any], Request]
+    """Of the thing, and of what the writer was told."""
     found: Callable[[Any, Thing], Any]
     """From the reply, the part that is compared."""
     expected: Callable[[Thing], Any]
+    service: str = ""
+    """The row's, when not said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,8 @@ class Row:
     shown: Sequence[Shown]
     before: Callable[[Thing], Sequence[Request]] = lambda _: ()
     """Makes room; may be refused."""
+    after: Callable[[Thing], Sequence[Request]] = lambda _: ()
+    """Takes it away, where it would be in the way of the next."""
     changed: str = ""
     """What the real service makes of the thing, where it does not keep it as it is."""
     wait: float = 0.0
@@ -66,6 +71,14 @@ def _multipart(data: bytes) -> str:
 def go_through(row: Row, site: Site, thing: Thing) -> None:
     for request in row.before(thing):
         ask(site, row.service, request)
+    try:
+        _write_and_read(row, site, thing)
+    finally:
+        for request in row.after(thing):
+            ask(site, row.service, request)
+
+
+def _write_and_read(row: Row, site: Site, thing: Thing) -> None:
     reply = ask(site, row.service, row.write(thing))
     note(f"{row.write(thing)} → {reply}")
     assert reply.ok
@@ -73,7 +86,7 @@ def go_through(row: Row, site: Site, thing: Thing) -> None:
     site.step(row.wait)
     for each in row.shown:
         request = each.where(thing, told)
-        read = ask(site, row.service, request)
+        read = ask(site, each.service or row.service, request)
         note(f"{request} → {read}")
         assert read.ok
         assert each.found(json.loads(read.body), thing) == each.expected(thing)

@@ -22,7 +22,7 @@ from conformance.legal_values import (
     STATES,
     TEXT,
 )
-from conformance.read_back import Row, Shown, get
+from conformance.read_back import Request, Row, Shown, get
 
 HSM = "/hsm/v2"
 COMPONENTS = f"{HSM}/State/Components"
@@ -60,27 +60,15 @@ _PARTITIONS = st.fixed_dictionaries(
 )
 
 
-def _clear(kind: str, key: str) -> Callable[[Any], Sequence[tuple[str, str, Any]]]:
-    """Somebody who is there already, or has the members, would be in the way."""
-    return lambda thing: [("DELETE", f"{HSM}/{kind}/{each}", None) for each in (thing[key], *_made.pop(kind, ()))]
-
-
-_made: dict[str, list[str]] = {}
-
-
-def _remembered(kind: str, key: str) -> Callable[[Any], tuple[str, str, Any]]:
-    def write(thing: Any) -> tuple[str, str, Any]:
-        _made[kind] = [thing[key]]
-        return "POST", f"{HSM}/{kind}", thing
-
-    return write
+def _removal(kind: str, key: str) -> Callable[[Any], Sequence[Request]]:
+    return lambda thing: [("DELETE", f"{HSM}/{kind}/{thing[key]}", None)]
 
 
 GROUP = Row(
     "group",
     "smd",
     _GROUPS,
-    _remembered("groups", "label"),
+    lambda group: ("POST", f"{HSM}/groups", group),
     [
         Shown(
             get(lambda group: f"{HSM}/groups/{group['label']}"),
@@ -104,14 +92,15 @@ GROUP = Row(
             lambda group: sorted(group["members"]["ids"]),
         ),
     ],
-    _clear("groups", "label"),
+    _removal("groups", "label"),
+    _removal("groups", "label"),
 )
 
 PARTITION = Row(
     "partition",
     "smd",
     _PARTITIONS,
-    _remembered("partitions", "name"),
+    lambda partition: ("POST", f"{HSM}/partitions", partition),
     [
         Shown(
             get(lambda partition: f"{HSM}/partitions/{partition['name']}"),
@@ -130,7 +119,8 @@ PARTITION = Row(
             lambda partition: sorted(partition["members"]["ids"]),
         ),
     ],
-    _clear("partitions", "name"),
+    _removal("partitions", "name"),
+    _removal("partitions", "name"),
 )
 
 _COMPONENT = st.fixed_dictionaries(
@@ -180,7 +170,7 @@ COMPONENT = Row(
         ),
     ],
     lambda _: [("DELETE", COMPONENTS, None)],
-    "the type is that of the xname; empty texts are left out",
+    changed="the type is that of the xname; empty texts are left out",
 )
 
 _ENDPOINT = st.fixed_dictionaries(
@@ -197,7 +187,8 @@ _ENDPOINT = st.fixed_dictionaries(
 
 
 def _endpoint(thing: dict[str, Any]) -> dict[str, Any]:
-    return {"Type": "NodeBMC", "FQDN": thing["ID"], "Password": "", **thing}
+    kept = {name: value for name, value in thing.items() if name != "TemplateID"}
+    return {"Type": "NodeBMC", "FQDN": thing["ID"], "Password": "", **kept}
 
 
 def _without_discovery(found: dict[str, Any]) -> dict[str, Any]:
@@ -222,8 +213,14 @@ REDFISH = Row(
         ),
     ],
     lambda thing: [("DELETE", f"{HSM}/Inventory/RedfishEndpoints/{thing['ID']}", None)],
-    "the type is that of the xname, which is the FQDN when none is said; the password goes to Vault",
+    changed="the type is that of the xname, which is the FQDN when none is said; a POST forgets the TemplateID "
+    "(pkg/redfish/rfendpoints.go)",
 )
+
+
+def _address(mapping: Any) -> str:
+    return str(mapping["IPAddress"])
+
 
 _INTERFACE = st.fixed_dictionaries(
     {
@@ -233,7 +230,7 @@ _INTERFACE = st.fixed_dictionaries(
         "IPAddresses": st.lists(
             st.fixed_dictionaries({"IPAddress": ADDRESSES, "Network": st.sampled_from(["", "NMN", "HMN", "CAN"])}),
             max_size=6,
-            unique_by=lambda each: each["IPAddress"],
+            unique_by=_address,
         ),
     }
 )
@@ -249,6 +246,16 @@ def _undated(found: dict[str, Any]) -> dict[str, Any]:
 
 
 _INTERFACES = f"{HSM}/Inventory/EthernetInterfaces"
+
+
+def _interface_by(query: str) -> Shown:
+    return Shown(
+        get(lambda thing: f"{_INTERFACES}?{query.format(**thing)}"),
+        lambda found, thing: [_undated(each) for each in found if each["MACAddress"] == thing["MACAddress"]],
+        lambda thing: [_interface(thing)],
+    )
+
+
 INTERFACE = Row(
     "ethernet interface",
     "smd",
@@ -258,14 +265,7 @@ INTERFACE = Row(
         Shown(
             get(lambda thing: f"{_INTERFACES}/{_interface(thing)['ID']}"), lambda found, _: _undated(found), _interface
         ),
-        *(
-            Shown(
-                get(lambda thing, query=query: f"{_INTERFACES}?{query.format(**thing)}"),
-                lambda found, thing: [_undated(each) for each in found if each["MACAddress"] == thing["MACAddress"]],
-                lambda thing: [_interface(thing)],
-            )
-            for query in ("MACAddress={MACAddress}", "ComponentID={ComponentID}", "Type=Node")
-        ),
+        *map(_interface_by, ("MACAddress={MACAddress}", "ComponentID={ComponentID}", "Type=Node")),
         Shown(
             get(lambda thing: f"{_INTERFACES}/{_interface(thing)['ID']}/IPAddresses"),
             lambda found, _: found,
@@ -277,7 +277,10 @@ INTERFACE = Row(
 
 _NODE_MAP = st.fixed_dictionaries(
     {"ID": NEW_NODES, "NID": NIDS, "Role": ROLES},
-    optional={"SubRole": st.sampled_from(["Master", "Worker"]), "NodeInfo": JSON_VALUES.filter(lambda v: v is not None)},
+    optional={
+        "SubRole": st.sampled_from(["Master", "Worker"]),
+        "NodeInfo": JSON_VALUES.filter(lambda v: v is not None),
+    },
 )
 NODE_MAP = Row(
     "node map",
@@ -360,7 +363,9 @@ SUBSCRIPTION = Row(
         Shown(
             get(lambda _: f"{HSM}/Subscriptions/SCN"),
             lambda found, thing: [
-                {name: value for name, value in each.items() if name != "ID"} for each in found["SubscriptionList"]
+                {name: value for name, value in each.items() if name != "ID"}
+                for each in found["SubscriptionList"]
+                if each["Subscriber"] == thing["Subscriber"]
             ],
             lambda thing: [thing],
         ),
@@ -373,30 +378,25 @@ def _fru(thing: dict[str, Any]) -> dict[str, Any]:
     return dict(thing["PopulatedFRU"])
 
 
+_NAMED = ("Manufacturer", "PartNumber", "SerialNumber")
+_NAMES = st.text("ABCDEFGHabcdefgh0123456789", min_size=1, max_size=12)
+
+
+def _with_fru_id(fru: dict[str, Any]) -> dict[str, Any]:
+    return {"FRUID": ".".join(["Node", *(fru["NodeFRUInfo"][name] for name in _NAMED)]), **fru}
+
+
 _FRU = st.fixed_dictionaries(
     {
-        "FRUID": LABELS.map(lambda label: f"Node.{label}"),
         "Type": st.just("Node"),
         "Subtype": st.just(""),
         "HWInventoryByFRUType": st.just("HWInvByFRUNode"),
         "NodeFRUInfo": st.fixed_dictionaries(
-            {
-                name: TEXT
-                for name in (
-                    "AssetTag",
-                    "BiosVersion",
-                    "Model",
-                    "Manufacturer",
-                    "PartNumber",
-                    "SerialNumber",
-                    "SKU",
-                    "SystemType",
-                    "UUID",
-                )
-            }
+            dict.fromkeys(("AssetTag", "BiosVersion", "Model", "SKU", "SystemType", "UUID"), TEXT)
+            | dict.fromkeys(_NAMED, _NAMES)
         ),
     }
-)
+).map(_with_fru_id)
 _HARDWARE = st.fixed_dictionaries(
     {
         "ID": st.sampled_from(NODES),
@@ -405,7 +405,7 @@ _HARDWARE = st.fixed_dictionaries(
         "Status": st.just("Populated"),
         "HWInventoryByLocationType": st.just("HWInvByLocNode"),
         "NodeLocationInfo": st.fixed_dictionaries(
-            {name: TEXT for name in ("Id", "Name", "Description", "HostName")}
+            dict.fromkeys(("Id", "Name", "Description", "HostName"), TEXT)
             | {
                 "ProcessorSummary": st.fixed_dictionaries({"Count": st.integers(0, 2**31 - 1), "Model": TEXT}),
                 "MemorySummary": st.fixed_dictionaries({"TotalSystemMemoryGiB": st.integers(0, 2**31 - 1)}),
@@ -414,14 +414,20 @@ _HARDWARE = st.fixed_dictionaries(
         "PopulatedFRU": _FRU,
     }
 )
+
+
+def _in_place(thing: dict[str, Any]) -> dict[str, Any]:
+    return thing | {"Ordinal": int(thing["ID"][-1])}
+
+
 HARDWARE = Row(
     "hardware",
     "smd",
     _HARDWARE,
     lambda thing: ("POST", f"{HSM}/Inventory/Hardware", {"Hardware": [thing]}),
     [
-        Shown(get(lambda thing: f"{HSM}/Inventory/Hardware/{thing['ID']}"), lambda found, _: found, lambda thing: thing),
-        Shown(get(lambda _: f"{HSM}/Inventory/Hardware"), _one_of("ID"), lambda thing: thing),
+        Shown(get(lambda thing: f"{HSM}/Inventory/Hardware/{thing['ID']}"), lambda found, _: found, _in_place),
+        Shown(get(lambda _: f"{HSM}/Inventory/Hardware"), _one_of("ID"), _in_place),
         Shown(
             get(lambda thing: f"{HSM}/Inventory/HardwareByFRU/{quote(_fru(thing)['FRUID'])}"),
             lambda found, _: found,
@@ -430,10 +436,11 @@ HARDWARE = Row(
         Shown(
             get(lambda thing: f"{HSM}/Inventory/Hardware/Query/{thing['ID']}?children=false"),
             lambda found, thing: _one_of("ID")(found["Nodes"], thing),
-            lambda thing: thing,
+            _in_place,
         ),
     ],
     lambda _: [("DELETE", f"{HSM}/Inventory/Hardware", None), ("DELETE", f"{HSM}/Inventory/HardwareByFRU", None)],
+    changed="the FRUID is made of manufacturer, part and serial number, the ordinal is that of the xname (pkg/sm/hwinv.go)",
 )
 
 ROWS = (

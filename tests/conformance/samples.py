@@ -113,7 +113,9 @@ SAMPLES: dict[str, Samples] = {
     },
     "hbtd": {
         "POST /heartbeat/{xname}": [{"Status": "OK", "TimeStamp": "1"}],
-        "POST /heartbeat": [{"Component": NODE, "Hostname": "nid001000", "NID": "1000", "Status": "OK", "TimeStamp": "1"}],
+        "POST /heartbeat": [
+            {"Component": NODE, "Hostname": "nid001000", "NID": "1000", "Status": "OK", "TimeStamp": "1"}
+        ],
         "POST /hbstates": [{"XNames": [NODE, "x9c0s0b0n0"]}],
         "PATCH /params": [{"Debug": "1", "Warntime": "20", "Errtime": "40"}],
     },

@@ -23,7 +23,7 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
             "a 204 has no body, and so no Content-Type; the file gives every reply one (cmd/smd/smd-api.go)"
         ),
         rf"GET /service/values(/\w+)? → 200: {_SCHEMA}/(Type|Arch|Flag)/\*: .* is not in the enum": (
-            "all words of the library are listed, among them `All`, `UNKNOWN` and `Unknown`, which the enums of the file "
+            "all words of the library are listed, also `All`, `UNKNOWN` and `Unknown`, which the file's enums "
             "leave out (hms-xname, hms-base/hmstypes.go)"
         ),
         r"(PATCH /State/Components/\{xname\}/(Role|NID)|POST /Inventory/RedfishEndpoints) → 204: JSON deserial.*": (
@@ -33,8 +33,7 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
             "what was done and what was not is told with 200, where the file has 201 and 204 (cmd/smd/smd-api.go)"
         ),
         rf'POST /locks/(lock|unlock|repair|disable) → 200: {_SCHEMA}/: "code" is a required property': (
-            "the counts and lists of the other lock operations come back, not `code` and `message` "
-            "(cmd/smd/smd-api.go)"
+            "the counts and lists of the other lock operations come back, not `code` and `message` (cmd/smd/smd-api.go)"
         ),
         rf"GET /Inventory/Hardware(ByFRU)? → 200: {_SCHEMA}/.*: '(HWInvBy(FRU|Loc))?NodeHsnNic' is not in the enum": (
             "high-speed NICs are in the inventory; the enums of the file are older (pkg/sm/hwinv.go)"
@@ -61,7 +60,7 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
             "labels may have all lower-case letters; the pattern stops at `f` (pkg/sm/groups.go)"
         ),
         r"PATCH /(groups|partitions)/\{\w+\} → 400: JSON deserialization error.*": (
-            "after the refusal of an empty patch the handler goes on, and a second problem follows the first in one body "
+            "after the refusal of an empty patch the handler goes on: two problems follow one another in the body "
             "(cmd/smd/smd-api.go, doGroupPatch, doPartitionPatch)"
         ),
         rf'PUT /sysinfo/powermaps/\{{xname\}} → 200: {_SCHEMA}/: "code" is a required property': (
@@ -71,7 +70,7 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
     "sls": {
         rf"GET /health → 200: {_TEXT}": "the Content-Type is set after the body was begun (cmd/sls/health.go)",
         rf".* → 20[01]: {_SCHEMA}.*/?Type: pattern": (
-            "types are SLS's own words (`comptype_node`); the pattern has those of `TypeString` (pkg/sls-common/types.go)"
+            "types are SLS's own words, `comptype_node`; the pattern has those of `TypeString` (pkg/sls-common)"
         ),
         rf"PUT /hardware/\{{xname\}} → 20[01]: {_SCHEMA}/Parent: pattern": (
             "what has no parent has an empty one (cmd/sls/hardware.go)"
@@ -108,11 +107,13 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
             "an unknown host is 404, a NID that is no number 400 (cmd/boot-script-service/default_api.go)"
         ),
         rf"GET /boot/v1/endpoint-history → 500: {_STATUS}500": (
-            "an endpoint without a name cannot be looked for, and that is 500 (cmd/boot-script-service/endpoint-tracker.go)"
+            "an endpoint without a name cannot be looked for (cmd/boot-script-service/endpoint-tracker.go)"
         ),
     },
     "pcs": {
-        rf".* → (400|404): {_PROBLEM}": "errors are application/problem+json; the file has application/json (internal/api)",
+        rf".* → (400|404): {_PROBLEM}": (
+            "errors are application/problem+json; the file has application/json (internal/api)"
+        ),
         rf"GET /transitions/\{{transitionID\}} → 404: {_STATUS}404": (
             "an unknown transition is 404 (internal/domain/transitions.go)"
         ),
@@ -142,7 +143,9 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
         rf"POST /hbstates → 200: {_SCHEMA}/HBStates: {_NULL}": (
             "no names, no list: `null`, as Go writes a list that was never made (cmd/hbtd/track.go)"
         ),
-        rf".* → 400: {_SCHEMA}/status: int is of the wrong type": "`status` is a number; the file says a string (hms-base)",
+        rf".* → 400: {_SCHEMA}/status: int is of the wrong type": (
+            "`status` is a number; the file says a string (hms-base)"
+        ),
         rf"GET /health → 200: {_TEXT}": "the Content-Type is set after the body was begun (cmd/hbtd/health.go)",
     },
     "scsd": {
@@ -151,7 +154,7 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
         ),
         rf"(GET|POST) /bmc/.* → 400: {_STATUS}400": "missing fields are 400 (cmd/scsd/bmccfg.go, creds.go, certs.go)",
         rf"POST /bmc/creds/\{{xname\}} → 422: {_STATUS}422": "a target in a bad state is 422 (cmd/scsd/creds.go)",
-        rf"(POST /bmc/dumpcfg|GET /bmc/cfg/\{{xname\}}) → 200: {_SCHEMA}.*/(NTP|Syslog)Servers: list is of the wrong type": (
+        rf"\w+ /bmc/(dumpcfg|cfg/\{{xname\}}) → 200: {_SCHEMA}.*/(NTP|Syslog)Servers: list is of the wrong type": (
             "servers are a list; the file says a string (cmd/scsd/bmccfg.go)"
         ),
         rf"GET /bmc/creds → 200: {_SCHEMA}/: dict is of the wrong type": (
@@ -163,11 +166,15 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
         ),
     },
     "fas": {
-        rf".* → (400|404|409|429): {_PROBLEM}": "errors are application/problem+json; the file has application/json (internal/api)",
+        rf".* → (400|404|409|429): {_PROBLEM}": (
+            "errors are application/problem+json; the file has application/json (internal/api)"
+        ),
         rf".* → (400|404): {_STATUS}.*": (
             "what is no UUID is 400, what is not there is 404; the file forgets them in places (internal/api)"
         ),
-        rf"POST /actions → 202: {_STATUS}202": "an action is accepted with 202; the file has 200 (internal/domain/actions.go)",
+        rf"POST /actions → 202: {_STATUS}202": (
+            "an action is accepted with 202; the file has 200 (internal/domain/actions.go)"
+        ),
         rf"GET /.* → 200: {_SCHEMA}.*/(start|end|capture)Time: format": (
             "times are written as Go prints them, `2027-01-15 08:00:10 +0000 UTC` (internal/presentation)"
         ),

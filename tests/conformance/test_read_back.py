@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from conformance import read_back_smd
+from conformance import read_back_services, read_back_smd
 from conformance.read_back import Row, go_through
 from emulator.conftest import Open
 
-ROWS = (*read_back_smd.ROWS,)
+ROWS = (*read_back_smd.ROWS, *read_back_services.ROWS)
 EXAMPLES = int(os.environ.get("CANTON_TEST_EXAMPLES", "25"))
 
 

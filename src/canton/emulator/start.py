@@ -49,7 +49,7 @@ EARLIEST, LATEST = 1971, 2999
 def start(topology: str | None, begin: str | None, state: Path | None, as_json: bool, **given: object) -> None:
     """Run the machine TOPOLOGY: a name, or a file with an SLS dump.
 
-    Names: tiny (8 nodes), psi (two institutions and free nodes), alps-mini (1,000), alps (10,000), empty.
+    Names: tiny (8 compute nodes), psi (PSI beside others, 288), alps-mini (1,015), alps (10,000), empty.
     It ends cleanly on SIGTERM and Ctrl-C.
     """
     logging.basicConfig(format="canton: %(message)s", stream=sys.stderr, level=logging.WARNING)

@@ -12,7 +12,7 @@ from canton.emulator.faces.fas.records import Records
 from canton.emulator.faces.fas.replies import NIL, Failed, answer, answering, go_time, uuid_from
 from canton.emulator.faces.fas.states import OPERATION_STATES
 from canton.emulator.wire.call import Call, Json, Reply
-from canton.emulator.wire.hms_base import hms_type
+from canton.emulator.wire.hms_names import hms_type
 from canton.emulator.wire.routes import Route
 
 _KEY = ("operationID", "xname", "target", "targetName", "fromFirmwareVersion", "stateHelper")
@@ -132,7 +132,7 @@ def accepted(action: str, command: Json) -> Reply:
 
 def check_components(wanted: Json) -> None:
     names = wanted["xnames"] or []
-    bad = [name for place, name in enumerate(names) if name in names[:place] or hms_type(name) is None]
+    bad = [name for place, name in enumerate(names) if name in names[:place] or not hms_type(name)]
     if bad:
         raise Failed(400, f"invalid/duplicate xnames: [{' '.join(bad)}]")
     if len(wanted["groups"] or ()) > 1 and len(wanted["partitions"] or ()) > 1:

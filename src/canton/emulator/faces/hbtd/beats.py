@@ -11,7 +11,7 @@ from typing import Any
 
 from canton.emulator.faces.hbtd.params import Params
 from canton.emulator.machine.means import Event
-from canton.emulator.wire.hms_base import hms_type
+from canton.emulator.wire.hms_names import hms_type
 from canton.emulator.world import World
 
 BEAT = 3.0
@@ -105,7 +105,7 @@ class Beats:
 
     def _tell(self, name: str, news: str) -> None:
         # The real one sends what is no xname too: HSM then refuses the whole bulk, again and again, for everybody.
-        if hms_type(name) is not None:
+        if hms_type(name):
             self._pending.pop(name, None)
             self._pending[name] = news
             self._arm()

@@ -10,7 +10,8 @@ from canton.emulator.faces.hbtd.params import Params, parse_uint
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_json import Undecodable, decode
 from canton.emulator.wire.go_kinds import STRINGS, Struct, struct
-from canton.emulator.wire.hms_base import SNIFFED, hms_type, marshal, marshalled, normalised, problem
+from canton.emulator.wire.hms_base import SNIFFED, marshal, marshalled, problem
+from canton.emulator.wire.hms_names import hms_type, normal
 from canton.emulator.wire.routes import Face, Route
 from canton.emulator.world import World
 
@@ -47,7 +48,7 @@ class Hbtd:
         said = _read(call.body, _FULL)
         if isinstance(said, Reply):
             return said
-        if hms_type(said["Component"]) is None:
+        if not hms_type(said["Component"]):
             return _invalid("Invalid Component Name")
         if not _is_int(said["NID"]):
             return _invalid("Invalid NID")
@@ -71,7 +72,7 @@ class Hbtd:
         return marshalled({"HBStates": found or None})
 
     def state(self, call: Call) -> Reply:
-        return marshalled(self._told(normalised(call.args["xname"])))
+        return marshalled(self._told(normal(call.args["xname"])))
 
     def health(self, _: Call) -> Reply:
         ready = self._world.mesh.ask("smd", "GET", "/hsm/v2/service/ready").status == 200

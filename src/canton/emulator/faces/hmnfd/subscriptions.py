@@ -10,7 +10,8 @@ from canton.emulator.faces.hmnfd.subscription import agent_of, make_key, read_ke
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_json import Undecodable, decode
 from canton.emulator.wire.go_kinds import STRING, struct
-from canton.emulator.wire.hms_base import hms_type, marshalled, problem, verified
+from canton.emulator.wire.hms_base import marshalled, problem
+from canton.emulator.wire.hms_names import hms_type, verified
 from canton.emulator.wire.routes import Route
 
 OLD = "/subscribe"
@@ -61,7 +62,7 @@ class Subscriptions:
         if lacking := requests.missing_in_v1(wanted):
             return invalid(lacking, OLD)
         agent, _, xname = wanted["Subscriber"].rpartition("@")
-        if hms_type(xname) is None:
+        if not hms_type(xname):
             return invalid("Subcriber field is not a valid XName", OLD)
         return self._add(make_key(wanted, xname, agent), wanted, OLD)
 

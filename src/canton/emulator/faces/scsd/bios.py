@@ -8,7 +8,8 @@ from canton.emulator.machine.means import Event
 from canton.emulator.wire.call import Call, Reply
 from canton.emulator.wire.go_json import Undecodable, decode
 from canton.emulator.wire.go_kinds import STRING, struct
-from canton.emulator.wire.hms_base import hms_type, marshalled, normalised
+from canton.emulator.wire.hms_base import marshalled
+from canton.emulator.wire.hms_names import hms_type, normal
 from canton.emulator.wire.routes import Route
 from canton.emulator.world import World
 
@@ -61,7 +62,7 @@ class Bios:
         if kind != "Node":
             detail = f"ERROR: {asked} is not the xname of a node. The xname should match: xXcCsSbBnN"
             raise Failed(400, title, detail)
-        node = normalised(asked)
+        node = normal(asked)
         bmc = _bmc(node)
         if not self._redfish.answers(bmc):
             raise Failed(500, title, f"ERROR: Call failed {CHASSIS}. {bad_return(bmc, CHASSIS)}")

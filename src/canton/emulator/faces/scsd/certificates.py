@@ -13,7 +13,8 @@ from canton.emulator.machine.dice import Dice
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_json import Undecodable, decode
 from canton.emulator.wire.go_kinds import BOOL, STRING, STRINGS, Kind, struct
-from canton.emulator.wire.hms_base import marshalled, normalised, verified
+from canton.emulator.wire.hms_base import marshalled
+from canton.emulator.wire.hms_names import normal, verified
 from canton.emulator.wire.routes import Route
 from canton.emulator.world import World
 
@@ -110,7 +111,7 @@ class Certificates:
         return marshalled({"Targets": (told + self._install(served, separator)) or None})
 
     def set_one(self, call: Call) -> Reply:
-        target = normalised(call.args["xname"])
+        target = normal(call.args["xname"])
         asked = call.first("Domain") if call.has("Domain") else call.first("domain", "cabinet")
         try:
             force = call.has("Force") or call.has("force")

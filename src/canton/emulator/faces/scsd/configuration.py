@@ -13,7 +13,8 @@ from canton.emulator.machine.machine import Machine
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_json import Undecodable, decode
 from canton.emulator.wire.go_kinds import BOOL, STRINGS, struct
-from canton.emulator.wire.hms_base import marshalled, normalised
+from canton.emulator.wire.hms_base import marshalled
+from canton.emulator.wire.hms_names import normal
 from canton.emulator.wire.routes import Route
 from canton.emulator.world import World
 
@@ -116,7 +117,7 @@ class Configuration:
         except Undecodable as error:
             detail = f"ERROR: Problem unmarshalling NWP data: {error}\n"
             raise Failed(400, "NWP unmarshal error", detail) from error
-        targets = self._targets([normalised(call.args["xname"])], said["Force"], "Indeterminate target state")
+        targets = self._targets([normal(call.args["xname"])], said["Force"], "Indeterminate target state")
         try:
             done = network_protocol.load(self._shelf, targets, said["Params"])[0]
         except NoTargets as error:

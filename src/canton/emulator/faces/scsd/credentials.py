@@ -12,7 +12,8 @@ from canton.emulator.faces.scsd.targets import NO_VALID, HsmTrouble, Target, ask
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_json import Undecodable, decode
 from canton.emulator.wire.go_kinds import BOOL, STRING, STRINGS, Kind, slice_of, struct
-from canton.emulator.wire.hms_base import CONTROLLERS, hms_type, marshalled, normalised, verified
+from canton.emulator.wire.hms_base import marshalled
+from canton.emulator.wire.hms_names import CONTROLLERS, hms_type, normal, verified
 from canton.emulator.wire.routes import Route
 from canton.emulator.world import World
 
@@ -76,7 +77,7 @@ class Credentials:
         return self._set(targets, {target.name: creds for target in targets}, _SAME_TITLES)
 
     def set_one(self, call: Call) -> Reply:
-        xname = normalised(call.args["xname"])
+        xname = normal(call.args["xname"])
         said = _read(call.body, _ONE, _ONE_TITLES)
         target = self._verified([xname], said["Force"], _ONE_TITLES, groups=False)[0]
         if not target.good:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from canton.emulator.faces.scsd.redfish import CRAY, Redfish, without_port
 from canton.emulator.wire.call import Json
-from canton.emulator.wire.hms_base import CONTROLLERS, hms_type, verified
+from canton.emulator.wire.hms_names import CONTROLLERS, hms_type, verified
 from canton.emulator.wire.mesh import NO_BODY
 from canton.emulator.world import World
 

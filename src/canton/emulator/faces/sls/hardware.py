@@ -11,13 +11,12 @@ from canton.emulator.faces.sls.names import (
     KNOWN_COMPTYPES,
     NOT_HARDWARE,
     UNSTORABLE_COMPTYPES,
-    hms_type,
     parent,
 )
 from canton.emulator.wire.call import Call, Reply
 from canton.emulator.wire.go_json import Undecodable, decode
 from canton.emulator.wire.go_kinds import ANY, STRING, struct
-from canton.emulator.wire.hms_base import normalised
+from canton.emulator.wire.hms_names import normal
 
 _POST = struct("main.postHardwareRequest", {"Xname": STRING, "Class": STRING, "ExtraProperties": ANY})
 _PUT = struct("main.putHardwareRequest", {"Class": STRING, "ExtraProperties": ANY})
@@ -47,7 +46,7 @@ class Hardware:
         xname, hardware_class = asked["Xname"], asked["Class"]
         if refused := _refuse_name(xname) or _refuse_class(hardware_class):
             return refused
-        name = normalised(xname)
+        name = normal(xname)
         if name in self._table:
             return refusal(409, "object already exists")
         try:
@@ -57,16 +56,16 @@ class Hardware:
         return done("inserted new entry", 201)
 
     def get(self, call: Call) -> Reply:
-        xname = normalised(call.args["xname"])
-        if hms_type(xname) is None:
+        xname = normal(call.args["xname"])
+        if not kind(xname):
             return refusal(400, "invalid xname")
         if xname not in self._table:
             return refusal(404, "no such component not in DB")
         return line(self._table.shown(xname))
 
     def put(self, call: Call) -> Reply:
-        xname = normalised(call.args["xname"])
-        if hms_type(xname) is None:
+        xname = normal(call.args["xname"])
+        if not kind(xname):
             return refusal(400, "invalid xname")
         try:
             asked = decode(call.body, _PUT)
@@ -84,8 +83,8 @@ class Hardware:
         return line(described(xname, hardware_class, properties), 201 if created else 200)
 
     def delete(self, call: Call) -> Reply:
-        xname = normalised(call.args["xname"])
-        if hms_type(xname) is None:
+        xname = normal(call.args["xname"])
+        if not kind(xname):
             return refusal(400, "invalid xname")
         if xname not in self._table:
             return refusal(404, "no such component not in DB")
@@ -130,7 +129,7 @@ def _comptype(xname: str) -> str:
 def _refuse_name(xname: str) -> Reply | None:
     if not xname:
         return refusal(400, "missing required Xname field")
-    if hms_type(xname) is None:
+    if not kind(xname):
         return refusal(400, "invalid Xname field")
     return None if parent(xname) else refusal(500, "Could not determine Parent for xname")
 

@@ -7,7 +7,7 @@ from typing import cast
 
 from canton.emulator.faces.sls.answers import times
 from canton.emulator.faces.sls.jsonb import has_nul
-from canton.emulator.faces.sls.names import CLASSES, COMPTYPES, hms_type, parent
+from canton.emulator.faces.sls.names import CLASSES, COMPTYPES, parent
 from canton.emulator.faces.sls.versions import Versions
 from canton.emulator.wire.call import Json
 from canton.emulator.world import World

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
-from canton.domain.xname_types import BY_LETTERS, UNLIMITED, XnameType
+from canton.domain.xname_types import XnameType
+from canton.emulator.wire.hms_names import hms_type
 
 _T = XnameType
 
-COMPTYPES = {
+COMPTYPES: Mapping[str, str] = {
     _T.SYSTEM: "any",
     _T.SMS_BOX: "comptype_ncn_box",
     _T.CDU: "comptype_cdu",
@@ -58,34 +60,10 @@ KNOWN_COMPTYPES = frozenset(COMPTYPES.values())
 UNSTORABLE_COMPTYPES = frozenset(
     {"INVALID", "comptype_all", "comptype_all_comp", "comptype_all_svc", "comptype_partition"}
 )
-NOT_HARDWARE = frozenset({_T.PARTITION, _T.ALL, _T.ALL_COMP, _T.ALL_SVC})
+NOT_HARDWARE: frozenset[str] = frozenset({_T.PARTITION, _T.ALL, _T.ALL_COMP, _T.ALL_SVC})
 CLASSES = ("River", "Mountain", "Hill")
 
-_ORDINALS = re.compile("([0-9]+)")
-_SOFT_PARTITION = re.compile("p[0-9]+(?:.[0-9]+)?")  # HMS forgot to escape the dot
 _LAST_LETTERS = re.compile(r"[^\W\d_]*$")
-
-
-@lru_cache(maxsize=1 << 16)
-def hms_type(text: str) -> XnameType | None:
-    """As HMS's patterns take it, character by character: no capitals, no blanks, no zeros too many."""
-    if not text.isascii() or len(text) > 1000:
-        return None
-    pieces = _ORDINALS.split(text)
-    shape = BY_LETTERS.get(tuple(pieces[0:-1:2]) or (text,))
-    if shape is None or len(shape.bounds) != len(pieces) // 2 or (shape.bounds and pieces[-1]):
-        return XnameType.PARTITION if _SOFT_PARTITION.fullmatch(text) else None
-    if all(_fits(digits, *bounds) for digits, bounds in zip(pieces[1::2], shape.bounds, strict=True)):
-        return shape.type
-    return None
-
-
-def _fits(digits: str, low: int, high: int) -> bool:
-    if high == UNLIMITED:
-        return low == 0 or digits[0] != "0"
-    if high > 9:
-        return len(digits) <= len(str(high))
-    return len(digits) == 1 and low <= int(digits) <= high
 
 
 @lru_cache(maxsize=1 << 16)

@@ -7,12 +7,12 @@ from email.policy import HTTP
 
 from canton.emulator.faces.sls.answers import body, problem
 from canton.emulator.faces.sls.hardware_table import HardwareTable, Refused
-from canton.emulator.faces.sls.names import CLASSES, COMPTYPES, NOT_HARDWARE, hms_type
+from canton.emulator.faces.sls.names import CLASSES, COMPTYPES, NOT_HARDWARE
 from canton.emulator.faces.sls.networks import NETWORK, NetworkTable, Unstorable, invalid
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_json import Undecodable, decode
 from canton.emulator.wire.go_kinds import ANY, INT64, STRING, STRINGS, struct, table_of
-from canton.emulator.wire.hms_base import normalised
+from canton.emulator.wire.hms_names import normal
 
 _HARDWARE = struct(
     "sls_common.GenericHardware",
@@ -63,7 +63,7 @@ class State:
 
     def _replace(self, call: Call, hardware: list[Json], networks: list[Json]) -> Reply:
         """Two transactions: the second may fail where the first went through."""
-        rows = [(normalised(each["Xname"]), each["Class"], each["ExtraProperties"]) for each in hardware]
+        rows = [(normal(each["Xname"]), each["Class"], each["ExtraProperties"]) for each in hardware]
         try:
             self._hardware.replace(rows)
         except Refused:
@@ -77,7 +77,7 @@ class State:
 
 def _wrong(hardware: list[Json], networks: list[Json]) -> str:
     for each in hardware:
-        if wrong := _wrong_hardware(normalised(each["Xname"]), each["Class"]):
+        if wrong := _wrong_hardware(normal(each["Xname"]), each["Class"]):
             return wrong
     for each in networks:
         if wrong := invalid(each):

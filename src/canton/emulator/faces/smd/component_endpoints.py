@@ -10,8 +10,8 @@ from canton.emulator.faces.smd.hardware_records import quick_kind
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import answer, message, problem
 from canton.emulator.faces.smd.vocabulary import TYPE, spelled
-from canton.emulator.faces.smd.xnames import verified
 from canton.emulator.wire.call import Call, Json, Reply
+from canton.emulator.wire.hms_names import verified
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/Inventory/ComponentEndpoints"

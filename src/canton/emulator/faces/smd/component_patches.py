@@ -9,10 +9,10 @@ from canton.emulator.faces.smd import state_changes
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import nothing, problem
 from canton.emulator.faces.smd.refusals import DatabaseError, Refusal, answering
-from canton.emulator.faces.smd.xnames import verified
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_json import decode
 from canton.emulator.wire.go_kinds import BOOL, INT64, RAW, STRING, STRINGS, maybe, struct
+from canton.emulator.wire.hms_names import verified
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/State/Components"

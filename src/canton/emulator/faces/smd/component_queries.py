@@ -12,10 +12,10 @@ from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.listing import FIELDS_IN_BODY, listed, only_in_body, only_in_query, unreadable
 from canton.emulator.faces.smd.problems import nothing, problem, written
 from canton.emulator.faces.smd.refusals import DatabaseError, Refusal, answering, refused
-from canton.emulator.faces.smd.xnames import normal
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_json import decode
 from canton.emulator.wire.go_kinds import NUMBER, RAW, STRING, STRINGS, slice_of, struct
+from canton.emulator.wire.hms_names import normal
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/State/Components"

@@ -13,10 +13,10 @@ from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.listing import listed, only_in_query, unreadable
 from canton.emulator.faces.smd.problems import message, nothing, problem, written
 from canton.emulator.faces.smd.refusals import DatabaseError, Refusal, answering, fits, refused
-from canton.emulator.faces.smd.xnames import NODES, kind, normal, verified
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_json import decode
 from canton.emulator.wire.go_kinds import BOOL, NUMBER, STRING, maybe, slice_of, struct
+from canton.emulator.wire.hms_names import NODES, hms_type, normal, verified
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/State/Components"
@@ -145,7 +145,7 @@ def _checked(given: Json) -> Record:
     for field, called, table in _WORDS:
         if given[field]:
             component[field] = _said(called, given[field], vocabulary.spelled(table, given[field]))
-    component["Type"] = kind(component["ID"])
+    component["Type"] = hms_type(component["ID"])
     fits((component["ID"], 63), (component["SoftwareStatus"], 32), (component["Subtype"], 64))
     return component
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from canton.emulator.faces.smd.discovering import KIND, Discovering
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import answer, problem
-from canton.emulator.faces.smd.xnames import normal
 from canton.emulator.machine.clock import rfc3339
 from canton.emulator.wire.call import Call, Reply
 from canton.emulator.wire.go_json import Undecodable, decode
 from canton.emulator.wire.go_kinds import BOOL, STRINGS, struct
+from canton.emulator.wire.hms_names import normal
 from canton.emulator.wire.routes import Route
 
 DISCOVER = "/hsm/v2/Inventory/Discover"

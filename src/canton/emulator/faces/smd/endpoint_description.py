@@ -5,8 +5,8 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Mapping
 
-from canton.emulator.faces.smd.xnames import kind, normal
 from canton.emulator.wire.call import Json
+from canton.emulator.wire.hms_names import hms_type, normal
 
 FIELDS = (
     "ID",
@@ -124,7 +124,7 @@ def _from_fqdn(fqdn: str, hostname: str, domain: str, is_address: bool) -> tuple
 
 
 def _type(xname: str) -> str:
-    found = kind(xname)
+    found = hms_type(xname)
     if not found:
         raise ValueError(f"{xname} is not a valid locational xname ID")
     if found not in CONTROLLERS:

@@ -10,11 +10,11 @@ from canton.emulator.faces.smd.problems import answer, created, message, problem
 from canton.emulator.faces.smd.refusals import with_body
 from canton.emulator.faces.smd.stored import LONGEST_XNAME, BadTime, storable, time_of
 from canton.emulator.faces.smd.vocabulary import TYPE, spelled
-from canton.emulator.faces.smd.xnames import kind, verified
 from canton.emulator.machine.clock import rfc3339
 from canton.emulator.machine.shelves import Shelf
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_kinds import STRING, maybe, slice_of, struct
+from canton.emulator.wire.hms_names import hms_type, verified
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/Inventory/EthernetInterfaces"
@@ -104,7 +104,7 @@ class Interfaces:
             "MACAddress": mac,
             "LastUpdate": self._now(),
             "ComponentID": xname,
-            "Type": kind(xname),
+            "Type": hms_type(xname),
             "IPAddresses": addresses,
         }
 
@@ -199,7 +199,7 @@ def _patched(record: Json, body: Json) -> Json:
         changed["Description"] = body["Description"]
     if body["ComponentID"] is not None:
         changed["ComponentID"] = verified(body["ComponentID"])
-        changed["Type"] = kind(changed["ComponentID"])
+        changed["Type"] = hms_type(changed["ComponentID"])
     if body["IPAddresses"] is not None:
         changed["IPAddresses"] = [_on_wire(each) for each in body["IPAddresses"]]
     return changed

@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-from canton.emulator.faces.smd import forms, vocabulary, xnames
+from canton.emulator.faces.smd import forms, vocabulary
 from canton.emulator.faces.smd.component_table import Record
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.refusals import DatabaseError, Refusal
+from canton.emulator.wire import hms_names
 from canton.emulator.wire.call import Call
 from canton.emulator.wire.go_kinds import STRINGS, struct
 
@@ -74,7 +75,7 @@ _WORD = {
     "class": partial(vocabulary.spelled, vocabulary.CLASS),
 }
 _CHECKS: Sequence[tuple[str, Spelling, bool, str]] = (
-    ("id", xnames.verified, False, "Argument was not a valid xname ID"),
+    ("id", hms_names.verified, False, "Argument was not a valid xname ID"),
     ("type", partial(vocabulary.spelled, vocabulary.TYPE), True, "Argument was not a valid HMS Type"),
     ("state", _WORD["state"], False, "Argument was not a valid HMS State"),
     ("flag", _WORD["flag"], False, "Argument was not a valid HMS Flag"),

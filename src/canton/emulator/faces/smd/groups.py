@@ -11,10 +11,10 @@ from canton.emulator.faces.smd.listing import unreadable
 from canton.emulator.faces.smd.members import Conflict, is_field, lowered
 from canton.emulator.faces.smd.problems import all_created, answer, message, problem
 from canton.emulator.faces.smd.refusals import Answered, DatabaseError, Refusal, answering, fits
-from canton.emulator.faces.smd.xnames import normal, verified
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_json import decode
 from canton.emulator.wire.go_kinds import STRING, STRINGS, struct
+from canton.emulator.wire.hms_names import normal, verified
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/groups"

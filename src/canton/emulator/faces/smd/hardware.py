@@ -24,9 +24,9 @@ from canton.emulator.faces.smd.problems import answer, message, problem
 from canton.emulator.faces.smd.refusals import with_body
 from canton.emulator.faces.smd.stored import LONGEST_XNAME, storable
 from canton.emulator.faces.smd.vocabulary import TYPE, spelled
-from canton.emulator.faces.smd.xnames import kind, normal, verified
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_kinds import encode
+from canton.emulator.wire.hms_names import hms_type, normal, verified
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/Inventory/Hardware"
@@ -173,7 +173,7 @@ def _like(text: str) -> re.Pattern[str]:
 def _posted(posted: Json) -> tuple[Json, Json]:
     """The place and the FRU of one entry; raises ``ValueError`` in SMD's words."""
     xname = normal(posted["ID"])
-    type_ = kind(xname)
+    type_ = hms_type(xname)
     if not type_:
         raise ValueError("ID is empty or not a valid xname")
     fru = posted["PopulatedFRU"]

@@ -8,9 +8,9 @@ from canton.emulator.faces.smd.forms import values
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import answer, message, problem
 from canton.emulator.faces.smd.stored import BadTime, time_of
-from canton.emulator.faces.smd.xnames import verified
 from canton.emulator.machine.shelves import Shelf
 from canton.emulator.wire.call import Call, Json, Reply
+from canton.emulator.wire.hms_names import verified
 from canton.emulator.wire.routes import Route
 
 BY_PLACE = "/hsm/v2/Inventory/Hardware/History"

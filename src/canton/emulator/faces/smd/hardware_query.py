@@ -14,8 +14,8 @@ from canton.emulator.faces.smd.inventory import Inventory
 from canton.emulator.faces.smd.partition_members import in_partitions, partition_names
 from canton.emulator.faces.smd.problems import go_json, problem
 from canton.emulator.faces.smd.vocabulary import TYPE, spelled
-from canton.emulator.faces.smd.xnames import kind, normal
 from canton.emulator.wire.call import JSON, Call, Json, Reply
+from canton.emulator.wire.hms_names import hms_type, normal
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/Inventory/Hardware/Query"
@@ -42,7 +42,7 @@ class Question:
 
 def _question(call: Call) -> Question:
     text = call.args["xname"]
-    found = kind(normal(text)) if text == text.strip().lower() else ""
+    found = hms_type(normal(text)) if text == text.strip().lower() else ""
     if not found:
         raise _Wrong("Invalid xname")
     types = values(call, "type")
@@ -119,9 +119,9 @@ def _below(hardware: Mapping[str, Json], place: str) -> Iterable[str]:
 
 
 def _ancestors(xname: str, *, with_system: bool) -> Iterable[str]:
-    while kind(xname) and xname != "s0":
-        xname = "s0" if kind(xname) in ("Cabinet", "CDU") else _PARENT.sub("", xname, count=1)
-        if kind(xname) and (with_system or xname != "s0"):
+    while hms_type(xname) and xname != "s0":
+        xname = "s0" if hms_type(xname) in ("Cabinet", "CDU") else _PARENT.sub("", xname, count=1)
+        if hms_type(xname) and (with_system or xname != "s0"):
             yield xname
 
 
@@ -144,7 +144,7 @@ def _sorted(xnames: Sequence[str], nested: bool) -> tuple[dict[str, list[str]], 
 
 
 def _node_of(xname: str) -> str:
-    while xname and kind(xname) != "Node":
+    while xname and hms_type(xname) != "Node":
         xname = _PARENT.sub("", xname, count=1)
     return xname
 

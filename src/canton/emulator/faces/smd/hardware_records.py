@@ -8,9 +8,9 @@ from functools import lru_cache
 
 from canton.emulator.faces.smd.inventory import Inventory
 from canton.emulator.faces.smd.problems import go_json
-from canton.emulator.faces.smd.xnames import kind
 from canton.emulator.machine.clock import rfc3339
 from canton.emulator.wire.call import JSON, Json, Reply
+from canton.emulator.wire.hms_names import hms_type
 
 _LETTER = re.compile("[a-z]")
 
@@ -62,7 +62,7 @@ def note(inventory: Inventory, xname: str, fru: str, event: str, moment: float) 
 
 @lru_cache(maxsize=1 << 8)
 def _kind_of_letters(letters: str) -> str:
-    return kind("".join(f"{letter}0" for letter in letters)) or kind("".join(f"{letter}1" for letter in letters))
+    return hms_type("".join(f"{letter}0" for letter in letters)) or hms_type("".join(f"{letter}1" for letter in letters))
 
 
 _DIGITS = str.maketrans("", "", "0123456789")

@@ -9,9 +9,9 @@ from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import problem
 from canton.emulator.faces.smd.refusals import DatabaseError, Refusal, refused
 from canton.emulator.faces.smd.stored import storable
-from canton.emulator.faces.smd.xnames import verified
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_kinds import INT, STRING, STRINGS, Kind, slice_of, struct
+from canton.emulator.wire.hms_names import verified
 
 BASE = "/hsm/v2/locks"
 NAMES = {

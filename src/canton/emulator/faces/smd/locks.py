@@ -24,8 +24,8 @@ from canton.emulator.faces.smd.lock_filters import (
 from canton.emulator.faces.smd.problems import answer, problem
 from canton.emulator.faces.smd.refusals import DatabaseError, Refusal, refused, with_body
 from canton.emulator.faces.smd.reservation_book import Book, times
-from canton.emulator.faces.smd.xnames import normal
 from canton.emulator.wire.call import Call, Json, Reply
+from canton.emulator.wire.hms_names import normal
 from canton.emulator.wire.routes import Route
 
 _IN_QUERY = ("Type", "State", "Role", "Subrole", "Locked", "ReservationDisabled")

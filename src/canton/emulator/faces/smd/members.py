@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from canton.emulator.faces.smd import xnames
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import problem
 from canton.emulator.faces.smd.refusals import DatabaseError, Refusal, fits, refused
 from canton.emulator.machine.shelves import Shelf
+from canton.emulator.wire import hms_names
 from canton.emulator.wire.call import Json, Reply
 from canton.emulator.wire.go_kinds import STRING, STRINGS, maybe, struct
 
@@ -38,7 +38,7 @@ def check_fields(texts: Iterable[str]) -> None:
 
 
 def check_members(ids: Iterable[str]) -> None:
-    if not all(map(xnames.valid, ids)):
+    if not all(map(hms_names.hms_type, ids)):
         raise Refusal("got HMSTypeInvalid instead of valid type")
 
 

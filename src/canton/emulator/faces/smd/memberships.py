@@ -10,8 +10,8 @@ from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.listing import unreadable
 from canton.emulator.faces.smd.problems import answer, problem
 from canton.emulator.faces.smd.refusals import DatabaseError, Refusal, refused
-from canton.emulator.faces.smd.xnames import verified
 from canton.emulator.wire.call import Call, Json, Reply
+from canton.emulator.wire.hms_names import verified
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/memberships"

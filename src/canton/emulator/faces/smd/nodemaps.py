@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from canton.emulator.faces.smd import vocabulary, xnames
+from canton.emulator.faces.smd import vocabulary
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import answer, message, problem
 from canton.emulator.faces.smd.refusals import DatabaseError, answering, fits, refused
+from canton.emulator.wire import hms_names
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_json import decode, mentions
 from canton.emulator.wire.go_kinds import INT, RAW, STRING, maybe, slice_of, struct
@@ -43,7 +44,7 @@ def routes(hsm: Hsm) -> Sequence[Route]:
 
 
 def _get(hsm: Hsm, call: Call) -> Reply:
-    xname = xnames.normal(call.args["xname"])
+    xname = hms_names.normal(call.args["xname"])
     if "\0" in xname:
         return refused(DatabaseError())
     return answer(hsm.node_maps[xname]) if xname in hsm.node_maps else problem(404, "no such xname.")
@@ -73,9 +74,9 @@ def _post(hsm: Hsm, call: Call) -> Reply:
 
 
 def _put(hsm: Hsm, call: Call) -> Reply:
-    xname = xnames.normal(call.args["xname"])
+    xname = hms_names.normal(call.args["xname"])
     given = decode(call.body, ONE)
-    if given["ID"] and xnames.normal(given["ID"]) != xname:
+    if given["ID"] and hms_names.normal(given["ID"]) != xname:
         return problem(400, "xname in URL and PUT body do not match")
     try:
         new = _checked({**given, "ID": given["ID"] or xname})
@@ -90,8 +91,8 @@ def _put(hsm: Hsm, call: Call) -> Reply:
 
 
 def _checked(given: Json) -> Json:
-    xname = xnames.normal(given["ID"])
-    if xnames.kind(xname) not in xnames.NODES:
+    xname = hms_names.normal(given["ID"])
+    if hms_names.hms_type(xname) not in hms_names.NODES:
         raise _Invalid(f"xname ID '{given['ID']}' is invalid or not a node")
     if given["NID"] <= 0:
         raise _Invalid(f"NID '{given['NID']}' is out of range")
@@ -117,7 +118,7 @@ def _store(hsm: Hsm, news: Sequence[Json]) -> None:
 
 
 def _delete(hsm: Hsm, call: Call) -> Reply:
-    xname = xnames.verified(call.args["xname"])
+    xname = hms_names.verified(call.args["xname"])
     if not xname:
         return problem(400, "invalid xname")
     if xname not in hsm.node_maps:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from canton.emulator.faces.smd.hsm import Hsm
-from canton.emulator.faces.smd.xnames import kind
+from canton.emulator.wire.hms_names import hms_type
 
 _NAME = re.compile(r"[-a-z0-9:._]+")
 _NODE = re.compile(r"(x\d+c\d+s\d+b\d+n\d+)[a-z].*")
@@ -25,4 +25,4 @@ def in_partitions(hsm: Hsm, names: Sequence[str]) -> Callable[[str], bool]:
 
 def _node_of(xname: str) -> str:
     found = _NODE.fullmatch(xname)
-    return found[1] if found and kind(found[1]) == "Node" else xname
+    return found[1] if found and hms_type(found[1]) == "Node" else xname

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.state_changes import set_state
-from canton.emulator.faces.smd.xnames import kind
 from canton.emulator.machine.shelves import Shelf
 from canton.emulator.wire.call import Json
+from canton.emulator.wire.hms_names import hms_type
 
 FIRST, AGAIN = 30.0, 10.0
 KIND = "smd.polled"
@@ -28,7 +28,7 @@ class Polling:
 
     def note(self, xnames: Sequence[str], change: Mapping[str, Json]) -> None:
         if change.get("State") == "Standby":
-            self._begin([xname for xname in xnames if kind(xname) == "Node"])
+            self._begin([xname for xname in xnames if hms_type(xname) == "Node"])
         elif "State" in change:
             for xname in xnames:
                 self._asked.pop(xname, None)

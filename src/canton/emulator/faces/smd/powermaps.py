@@ -8,10 +8,10 @@ from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import answer, message, problem
 from canton.emulator.faces.smd.refusals import with_body
 from canton.emulator.faces.smd.stored import LONGEST_XNAME
-from canton.emulator.faces.smd.xnames import kind, normal, verified
 from canton.emulator.machine.shelves import Shelf
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_kinds import STRING, STRINGS, slice_of, struct
+from canton.emulator.wire.hms_names import hms_type, normal, verified
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/sysinfo/powermaps"
@@ -47,7 +47,7 @@ class PowerMaps:
 
     def read(self, call: Call) -> Reply:
         xname = normal(call.args["xname"])
-        if not kind(xname):
+        if not hms_type(xname):
             return problem(400, "invalid xname")
         found = self._shelf.get(xname)
         return answer(found) if found else problem(404, "no such xname.")
@@ -69,7 +69,7 @@ class PowerMaps:
 
     def delete(self, call: Call) -> Reply:
         xname = normal(call.args["xname"])
-        if not kind(xname):
+        if not hms_type(xname):
             return problem(400, "invalid xname")
         if self._shelf.pop(xname, None) is None:
             return problem(404, "no such xname.")

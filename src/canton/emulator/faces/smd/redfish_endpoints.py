@@ -12,10 +12,10 @@ from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import all_created, answer, message, problem
 from canton.emulator.faces.smd.refusals import DatabaseError, fits, with_body
 from canton.emulator.faces.smd.vocabulary import TYPE, spelled
-from canton.emulator.faces.smd.xnames import normal, verified
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_json import mentions
 from canton.emulator.wire.go_kinds import BOOL, STRING, Kind, maybe, slice_of, struct, texts
+from canton.emulator.wire.hms_names import normal, verified
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/Inventory/RedfishEndpoints"

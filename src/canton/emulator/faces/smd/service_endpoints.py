@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from canton.emulator.faces.smd.forms import BadValue, Wanted, alphanumeric, values
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import answer, message, problem
-from canton.emulator.faces.smd.xnames import normal, verified
 from canton.emulator.machine.shelves import Shelf
 from canton.emulator.wire.call import Call, Reply
+from canton.emulator.wire.hms_names import normal, verified
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/Inventory/ServiceEndpoints"
