@@ -10,6 +10,7 @@ from canton.emulator.site import Site
 from canton.emulator.wire.call import JSON, Call
 
 NODE, OTHER, LOCKED, BMC = "x1000c0s0b0n0", "x1000c0s1b0n0", "x1000c0s1b0n1", "x1000c0s0b0"
+STORAGE_GROUP = "x1000c0s0b0n0g0"
 NID_MAP = {"ID": "x1000c0s7b0n0", "NID": 4000, "Role": "Compute"}
 SUBSCRIPTION = {"Subscriber": "s@x3000c0s1b0n0", "States": ["On", "Off"], "Url": "http://127.0.0.1:9/scn"}
 HARDWARE = {

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from canton.emulator.site import Site
-from conformance.furniture import NID_MAP, NODE, OTHER
+from conformance.furniture import NID_MAP, NODE, OTHER, STORAGE_GROUP
 
 Names = Mapping[str, Sequence[Any]]
 
@@ -84,6 +84,7 @@ def _at_paths(site: Site) -> dict[str, dict[str, Names]]:
             "/partitions/{partition_name}/members/": {"xname_id": [NODE, OTHER]},
             "/State/Components/{xname}/": {"xname": nodes},
         },
+        "sls": {"/hardware/": {"xname": [*nodes[:2], *controllers[:1], STORAGE_GROUP]}},
         "hbtd": {"/": {"xname": nodes}},
         "scsd": {"/bmc/bios/": {"xname": nodes, "bios_field": ["tpmstate"]}},
     }

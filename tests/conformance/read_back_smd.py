@@ -440,7 +440,7 @@ HARDWARE = Row(
         ),
     ],
     lambda _: [("DELETE", f"{HSM}/Inventory/Hardware", None), ("DELETE", f"{HSM}/Inventory/HardwareByFRU", None)],
-    changed="the FRUID is made of manufacturer, part and serial number, the ordinal is that of the xname (pkg/sm/hwinv.go)",
+    changed="the FRUID is made of manufacturer, part and serial number, the ordinal of the xname (pkg/sm/hwinv.go)",
 )
 
 ROWS = (

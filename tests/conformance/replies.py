@@ -22,7 +22,7 @@ from schemathesis.core.result import Err
 
 from canton.emulator.site import Site
 from canton.emulator.wire.call import Call, Reply
-from conformance.contracts import Contract, description
+from conformance.contracts import Contract, closed, description
 from conformance.familiar import make_familiar
 from conformance.furniture import furnish
 from conformance.names import names_of
@@ -66,7 +66,7 @@ class Findings:
 def examine(contract: Contract, open_site: Callable[[], Site], examples: int) -> Findings:
     """Each operation has a machine to itself, so that what one does never hides what another would say."""
     findings = Findings()
-    schema = schemathesis.openapi.from_dict(description(contract))
+    schema = schemathesis.openapi.from_dict(closed(description(contract)))
     for result in schema.get_all_operations():
         if isinstance(result, Err):
             raise result.err()

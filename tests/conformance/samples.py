@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conformance.furniture import ACTION, BMC, HARDWARE, IMAGE, LOCKED, NID_MAP, NODE, OTHER, SUBSCRIPTION
+from conformance.furniture import (
+    ACTION,
+    BMC,
+    HARDWARE,
+    IMAGE,
+    LOCKED,
+    NID_MAP,
+    NODE,
+    OTHER,
+    STORAGE_GROUP,
+    SUBSCRIPTION,
+)
 
 _RESERVE = {"ComponentIDs": [NODE], "ProcessingModel": "flexible", "ReservationDuration": 5}
 _KEYS = [{"ID": OTHER, "Key": "x1000c0s1b0n0:rk:00000000-0000-0000-0000-000000000000"}]
@@ -39,7 +50,7 @@ SAMPLES: dict[str, Samples] = {
         "PATCH /State/Components/BulkNID": [{"Components": [{"ID": NODE, "NID": 77}]}],
         "POST /State/Components/Query": [{"ComponentIDs": [NODE], "type": ["node"]}, {"ComponentIDs": ["s0"]}],
         "POST /State/Components/ByNID/Query": [{"NIDRanges": ["1000-1003"], "stateonly": True}],
-        "POST /locks/reservations": [_RESERVE],
+        "POST /locks/reservations": [_RESERVE, {"Group": ["blue"]}],
         "POST /locks/reservations/release": [{"ReservationKeys": _KEYS, "ProcessingModel": "flexible"}],
         "POST /locks/reservations/remove": [{"ComponentIDs": [OTHER], "ProcessingModel": "rigid"}],
         "POST /locks/service/reservations": [_RESERVE],
@@ -71,7 +82,7 @@ SAMPLES: dict[str, Samples] = {
         "PUT /Subscriptions/SCN/{id}": [SUBSCRIPTION],
         "PATCH /Subscriptions/SCN/{id}": [{"Op": "add", "States": ["Ready"]}],
         "POST /groups": [{"label": "red", "description": "d", "tags": ["t"], "members": {"ids": [NODE]}}],
-        "PATCH /groups/{group_label}": [{"description": "other", "tags": ["a", "b"]}],
+        "PATCH /groups/{group_label}": [{"description": "other", "tags": ["a", "b"]}, {}],
         "POST /groups/{group_label}/members": [{"id": "x3000c0s1b0n0"}],
         "POST /partitions": [{"name": "p2", "members": {"ids": ["x3000c0s1b0n0"]}}],
         "PATCH /partitions/{partition_name}": [{"tags": ["t"]}],
@@ -81,7 +92,8 @@ SAMPLES: dict[str, Samples] = {
     },
     "sls": {
         "POST /hardware": [
-            {"Xname": "x1000c0s6b0n0", "Class": "Mountain", "ExtraProperties": {"NID": 9, "Role": "Compute"}}
+            {"Xname": "x1000c0s6b0n0", "Class": "Mountain", "ExtraProperties": {"NID": 9, "Role": "Compute"}},
+            {"Xname": STORAGE_GROUP, "Class": "Mountain"},
         ],
         "PUT /hardware/{xname}": [{"Class": "Mountain", "ExtraProperties": {"NID": 9, "Role": "Compute"}}],
         "POST /networks": [{"Name": "NEW", "FullName": "a new one", "Type": "ethernet", "IPRanges": ["10.9.0.0/16"]}],
@@ -108,7 +120,7 @@ SAMPLES: dict[str, Samples] = {
         "POST /xname_off": [_POWER],
         "POST /xname_reinit": [_POWER],
         "POST /get_power_cap": [{"nids": [1000, 1001]}],
-        "POST /get_power_cap_capabilities": [{"nids": [1000, 1001]}],
+        "POST /get_power_cap_capabilities": [{"nids": [1000, 1001]}, {"nids": [1000, 77777]}],
         "POST /set_power_cap": [{"nids": [{"nid": 1000, "controls": [{"name": "node", "val": 500}]}]}],
     },
     "hbtd": {

@@ -14,6 +14,12 @@ _TEXT = r"Undocumented Content-Type: Received: text/plain; charset=utf-8"
 _SCHEMA = "Response violates schema at "
 _NULL = "NoneType is of the wrong type"
 
+
+def _more(names: str) -> str:
+    """A reply with these properties, which the file does not name."""
+    return rf"Additional properties are not allowed \(('({names})'(, )?)+ (was|were) unexpected\)"
+
+
 KNOWN: Mapping[str, Mapping[str, str]] = {
     "smd": {
         rf".* → 200: {_SCHEMA}/code: int is of the wrong type": (
@@ -66,6 +72,28 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
         rf'PUT /sysinfo/powermaps/\{{xname\}} → 200: {_SCHEMA}/: "code" is a required property': (
             "the stored map comes back, not `code` and `message` (cmd/smd/smd-api.go)"
         ),
+        rf"POST .* → 20[01]: {_SCHEMA}/(\*)?: {_more('URI')}": (
+            "the address of what was made is `URI`; the file calls it `ResourceURI` (cmd/smd/response.go)"
+        ),
+        rf"\w+ /locks/status → 200: {_SCHEMA}/Components/\*: {_more('CreationTime')}": (
+            "when a reservation was made is `CreationTime`; the file calls it otherwise (pkg/sm/complocks.go)"
+        ),
+        rf"GET /Inventory/Hardware/Query/.* → 200: {_SCHEMA}.*: {_more('HostName|Location|NodeBMCs|RouterBMCs')}": (
+            "hardware has more places and facts than the file knows (pkg/sm/hwinv.go)"
+        ),
+        rf"\w+ /Inventory/RedfishEndpoints.* → 200: {_SCHEMA}.*/DiscoveryInfo: {_more('LastDiscovery.*')}": (
+            "the fields are `LastDiscoveryAttempt` and `LastDiscoveryStatus`, as HPE's manual shows; the file has "
+            "`LastAttempt` and `LastStatus` (pkg/redfish/rfendpoints.go)"
+        ),
+        rf"GET /Inventory/ServiceEndpoints.* → 200: {_SCHEMA}.*/ServiceInfo: {_more('[@.a-zA-Z]+')}": (
+            "what Redfish says of a service is kept whole (pkg/redfish/rfendpoints.go)"
+        ),
+        rf"GET /Subscriptions/SCN/\{{id\}} → 200: {_SCHEMA}/: {_more('ID')}": (
+            "a subscription has its number in it (pkg/sm/subscriptions.go)"
+        ),
+        rf"PUT /sysinfo/powermaps/\{{xname\}} → 200: {_SCHEMA}/: {_more('id|poweredBy')}": (
+            "the stored map comes back, not `code` and `message` (cmd/smd/smd-api.go)"
+        ),
     },
     "sls": {
         rf"GET /health → 200: {_TEXT}": "the Content-Type is set after the body was begun (cmd/sls/health.go)",
@@ -75,7 +103,7 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
         rf"PUT /hardware/\{{xname\}} → 20[01]: {_SCHEMA}/Parent: pattern": (
             "what has no parent has an empty one (cmd/sls/hardware.go)"
         ),
-        rf".* → 200: {_SCHEMA}.*/ExtraProperties: oneOf": (
+        rf".* → 20[01]: {_SCHEMA}.*/ExtraProperties: oneOf": (
             "the shapes in the file overlap, so that a lawful value fits more than one"
         ),
         rf'POST /hardware → 201: {_SCHEMA}/: "Xname" is a required property': (
@@ -91,6 +119,15 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
         ),
         rf".* → 200: {_SCHEMA}.*/ExtraProperties/VlanRange: {_NULL}": (
             "networks of load balancers have no VLAN, and the installer (cray-site-init) writes `null`"
+        ),
+        rf"GET /version → 200: {_SCHEMA}/: {_more('Counter|LastUpdated')}": (
+            "the version is `Counter` and `LastUpdated` (cmd/sls/version.go)"
+        ),
+        rf"POST /hardware → 201: {_SCHEMA}/: {_more('code|message')}": (
+            "`code` and `message` come back, not the stored object (cmd/sls/hardware.go)"
+        ),
+        rf"GET /.* → 200: {_SCHEMA}.*/ExtraProperties(/Subnets/\*)?: {_more('SystemDefaultRoute|MetalLBPoolName')}": (
+            "networks are kept as the installer (cray-site-init) writes them"
         ),
     },
     "bss": {
@@ -108,6 +145,12 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
         ),
         rf"GET /boot/v1/endpoint-history → 500: {_STATUS}500": (
             "an endpoint without a name cannot be looked for (cmd/boot-script-service/endpoint-tracker.go)"
+        ),
+        rf"GET /boot/v1/hosts → 200: {_SCHEMA}/\*: {_more('SubRole')}": (
+            "hosts are components of HSM, which have a sub-role (cmd/boot-script-service/sm.go)"
+        ),
+        rf"GET /boot/v1/dumpstate → 200: {_SCHEMA}/: {_more('Components|Params')}": (
+            "the names have capitals (cmd/boot-script-service/dumpstate.go)"
         ),
     },
     "pcs": {
@@ -135,6 +178,15 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
         ),
         rf"GET /health → 200: {_TEXT}": "the Content-Type is set after the body was begun (cmd/capmcd/health.go)",
         r"GET /(liveness|readiness) → 204: Missing Content-Type header.*": "a 204 has no body, and so no Content-Type",
+        rf"POST /get_xname_status → 200: {_SCHEMA}/: {_more('undefined')}": (
+            "what has no known state is under `undefined` (internal/capmc/capmc.go)"
+        ),
+        rf"POST /get_power_cap_capabilities → 200: {_SCHEMA}/: {_more('nids')}": (
+            "NIDs that are refused are listed (internal/capmc/capmc.go)"
+        ),
+        rf"POST /xname_\w+ → 400: {_SCHEMA}/: {_more('xnames')}": (
+            "the names that are refused are listed (internal/capmc/capmc.go)"
+        ),
     },
     "hbtd": {
         r"POST /heartbeat(/\{xname\})? → 200: (JSON deserialization error|Missing Content-Type header).*": (
@@ -164,6 +216,12 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
         rf"\w+ /bmc/bios/\{{xname\}}/\{{bios_field\}} → 404: {_TEXT}": (
             "only `tpmstate` has a route; for any other field Go's own 404 answers (cmd/scsd/api.go)"
         ),
+        rf"\w+ /bmc/(dumpcfg|cfg/\{{xname\}}) → 200: {_SCHEMA}.*/SyslogServerInfo: {_more('Transport')}": (
+            "how logs are sent is told too (cmd/scsd/bmccfg.go)"
+        ),
+        rf"POST /bmc/fetchcerts → 200: {_SCHEMA}/DomainIDs/\*/Cert: {_more('FQDN')}": (
+            "a certificate has the name it is for (cmd/scsd/tls.go)"
+        ),
     },
     "fas": {
         rf".* → (400|404|409|429): {_PROBLEM}": (
@@ -187,6 +245,18 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
         rf"GET /loader → 200: {_SCHEMA}/loaderRunList/\*: dict is of the wrong type": (
             "runs are objects with a `loaderRunID`; the file says strings (internal/presentation/loader.go)"
         ),
+        rf"GET /.* → 200: {_SCHEMA}.*: {_more('succeeded|command|operationDetails')}": (
+            "actions tell their command and what succeeded (internal/presentation/actions.go)"
+        ),
+        rf"GET /.*operations/\{{operationID\}} → 200: {_SCHEMA}/: {_more('[a-zA-Z]+')}": (
+            "operations tell more than the file knows (internal/presentation/actions.go)"
+        ),
+        rf"GET /service/status/details → 200: {_SCHEMA}/: {_more('hsmStatus')}": (
+            "the state of HSM is told too (internal/api/service.go)"
+        ),
+        rf"GET /snapshots/\{{snapshotName\}} → 200: {_SCHEMA}/devices/.*: {_more('softwareId|targetName')}": (
+            "targets have a name of their own (internal/presentation/snapshots.go)"
+        ),
     },
 }
 
@@ -200,7 +270,7 @@ SERVER_ERRORS: Mapping[str, Mapping[str, str]] = {
             "PostgreSQL keeps a FRU that is in a place (a foreign key of the table hwinv_by_loc)"
         ),
         r"POST /locks/.* → 500: .*operation 'POST' failed during store.*": (
-            "a filter that PostgreSQL refuses (cmd/smd/smd-api.go)"
+            "a filter by group or partition fails in the database (internal/hmsds)"
         ),
         r"PATCH /Inventory/RedfishEndpoints/.* → 500: .*operation 'PATCH' failed during store.*": (
             "a value that PostgreSQL refuses (cmd/smd/smd-api.go)"
@@ -216,6 +286,9 @@ SERVER_ERRORS: Mapping[str, Mapping[str, str]] = {
     "sls": {
         r"GET /search/networks → 500: .*Failed to search network from DB.*": (
             "a search without a filter, or for what is no address (internal/database/network.go)"
+        ),
+        r"(PUT|POST) /hardware.* → 500: .*(DB update failed|error inserting object into DB).*": (
+            "some types, such as storage groups, have names but no word of SLS's own (pkg/sls-common)"
         ),
     },
     "bss": {

@@ -14,7 +14,7 @@ from conformance.read_back import Row, go_through
 from emulator.conftest import Open
 
 ROWS = (*read_back_smd.ROWS, *read_back_services.ROWS)
-EXAMPLES = int(os.environ.get("CANTON_TEST_EXAMPLES", "25"))
+EXAMPLES = int(os.environ.get("CANTON_TEST_EXAMPLES", "50"))
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.service}-{row.name}")

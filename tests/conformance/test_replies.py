@@ -14,7 +14,7 @@ from conformance.replies import Finding
 from conformance.spec_bugs import KNOWN, SERVER_ERRORS
 from emulator.conftest import Open
 
-DEFAULT_EXAMPLES = 20
+DEFAULT_EXAMPLES = 30
 EXAMPLES = int(os.environ.get("CANTON_TEST_EXAMPLES", str(DEFAULT_EXAMPLES)))
 
 pytestmark = pytest.mark.skipif(not here(), reason=ABSENT)

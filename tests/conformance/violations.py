@@ -21,7 +21,7 @@ def _broken(failure: JsonSchemaError, keyword: str) -> str:
             return f"{failure.instance!r} is not in the enum"
         case "type":
             return f"{type(failure.instance).__name__} is of the wrong type"
-        case "required":
+        case "required" | "additionalProperties":
             return str(failure.message).split("\n", 1)[0]
         case _:
             return keyword

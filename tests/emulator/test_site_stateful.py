@@ -47,8 +47,10 @@ class Services(RuleBasedStateMachine):
         self.start = Start(TINY, seed, 0.0, MOMENT)
         self.transitions: list[str] = []
         self.keys: dict[str, dict[str, str]] = {}
+        self.all_keys: set[str] = set()
         self.seen: set[str] = set()
         self.locked: dict[str, int] = {}
+        self.lent: set[str] = set()
         self.excused = {TOUCHED}
         self.quiet_until = 0.0
         self._enter()
@@ -100,12 +102,19 @@ class Services(RuleBasedStateMachine):
             elif what == "unlock":
                 self.locked.pop(xname, None)
 
+    @rule(ids=nodes, others=nodes, operation=st.sampled_from(["Force-Off", "Init", "On"]))
+    def power_what_is_locked(self, ids: list[str], others: list[str], operation: str) -> None:
+        self.lock("lock", ids)
+        self.power(operation, others, None, False)
+        self.wait(20.0)
+
     @rule(ids=nodes, minutes=st.sampled_from([1, 5, 15]))
     def reserve(self, ids: list[str], minutes: int) -> None:
         body = {"ComponentIDs": ids, "ProcessingModel": "flexible", "ReservationDuration": minutes}
         reply = self.ask("smd", "POST", RESERVATIONS, body)
         for got in (reply.json().get("Success") or ()) if reply.ok else ():
             self.keys[got["ID"]] = got
+            self.all_keys.add(got["ReservationKey"])
 
     @precondition(lambda self: self.keys)
     @rule(which=st.integers(0, 9), what=st.sampled_from(["release", "renew"]))
@@ -130,6 +139,9 @@ class Services(RuleBasedStateMachine):
         lent=st.booleans(),
     )
     def power(self, operation: str, ids: list[str], deadline: int | None, lent: bool) -> None:
+        if lent:
+            # Who has a deputy key may act on what is locked.
+            self.lent.update(ids)
         location = [{"xname": xname} | self._deputy(xname, lent) for xname in ids]
         body = {"operation": operation, "location": location, "taskDeadlineMinutes": deadline}
         reply = self.ask("pcs", "POST", "/v1/transitions", body)
@@ -138,6 +150,34 @@ class Services(RuleBasedStateMachine):
 
     def _deputy(self, xname: str, lent: bool) -> dict[str, str]:
         return {"deputyKey": self.keys[xname]["DeputyKey"]} if lent and xname in self.keys else {}
+
+    @rule(
+        operation=st.sampled_from(["On", "Off", "Soft-Restart", "Init"]),
+        ids=nodes,
+        kind=st.sampled_from(["service-restart", "server-error"]),
+        service=st.sampled_from(["pcs", "smd", "smd, pcs"]),
+        seconds=st.sampled_from([0.5, 10.0, 20.0, 31.0]),
+        mended=st.booleans(),
+    )
+    def power_in_trouble(
+        self, operation: str, ids: list[str], kind: str, service: str, seconds: float, mended: bool
+    ) -> None:
+        self.power(operation, ids, None, False)
+        self.wait(seconds)
+        self._fault(kind, service, None, 1.0)
+        self.wait(seconds)
+        if mended:
+            self.repair(-1)
+
+    @precondition(lambda self: site_truths.running(self.picture) and not any(self.site.faults))
+    @rule()
+    def follow(self) -> None:
+        """When the last one ends, at once nothing is reserved."""
+        for _ in range(1000):
+            if not site_truths.running(self.picture):
+                site_truths.check_reservations(self.picture, self.all_keys)
+                return
+            self.site.step(5.0)
 
     @precondition(lambda self: self.transitions)
     @rule(which=st.integers(0, 30), method=st.sampled_from(["GET", "DELETE"]))
@@ -251,11 +291,9 @@ class Services(RuleBasedStateMachine):
         site_truths.check_agenda(self.picture)
         site_truths.check_successes(self.picture, self.seen)
         site_truths.check_ready(self.picture, self.excused, self.quiet_until)
-        if not self.keys:
-            # Who has a deputy key may act on what is locked.
-            site_truths.check_locked(self.picture, self.locked)
+        site_truths.check_locked(self.picture, {x: since for x, since in self.locked.items() if x not in self.lent})
         if self.site.clock.now() - self.quiet_until > site_truths.INTERVAL * 3:
-            site_truths.check_reservations(self.picture, {got["ReservationKey"] for got in self.keys.values()})
+            site_truths.check_reservations(self.picture, self.all_keys)
 
     def teardown(self) -> None:
         if hasattr(self, "site"):

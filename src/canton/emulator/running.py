@@ -45,17 +45,13 @@ class Running:
         """Go on from a saved state; when it cannot be read, everything stays as it was."""
         kept = self.site.kept
         with TemporaryDirectory() as folder:
-            saved = StateFile(_copy(path, Path(folder) / "saved", kept.path))
+            copy = _copy(path, Path(folder) / "saved", kept.path)
             try:
-                if saved.about("topology") is None:
-                    raise InvalidMachine(f"{path} holds no machine; `canton emulate save FILE` writes one")
-                # Opened once for nothing: what cannot be opened is found out before anything is lost.
-                Site(begin(saved, Wanted()), saved)
-                kept.become(saved)
-            except (sqlite3.Error, LookupError, ValueError, TypeError, AttributeError) as error:
-                raise InvalidMachine(f"{path} cannot be read as a state: {error!r}; name another file") from error
-            finally:
-                saved.close()
+                _try(copy)
+                kept.become(copy)
+            except (InvalidMachine, sqlite3.Error, LookupError, ValueError, TypeError, AttributeError) as error:
+                reason = error.message if isinstance(error, InvalidMachine) else repr(error)
+                raise InvalidMachine(f"{path} cannot be read as a state: {reason}") from error
         self._enter(Site(begin(kept, Wanted()), kept, self._post))
         self.stir()
 
@@ -127,6 +123,14 @@ def _copy(path: Path, where: Path, own: Path) -> Path:
         return Path(shutil.copyfile(path, where))
     except (OSError, shutil.SpecialFileError, ValueError) as error:
         raise InvalidMachine(f"{path} cannot be read: {error}; name another file") from error
+
+
+def _try(path: Path) -> None:
+    """What cannot be opened is found out before anything is lost."""
+    with contextlib.closing(StateFile(path)) as saved:
+        if saved.about("topology") is None:
+            raise InvalidMachine("the file holds no machine; `canton emulate save FILE` writes one")
+        Site(begin(saved, Wanted()), saved)
 
 
 def _excuse(kind: str, args: list[Any]) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from canton.emulator.site import Site
 from canton.emulator.wire.call import Call
-from emulator.small_faces import Service
+from emulator.service_client import Service
 
 LONG_ENOUGH = 600.0
 

@@ -9,7 +9,7 @@ import pytest
 from canton.emulator.faces.bss.presigned import Keys, resolved
 from canton.emulator.faces.bss.user_data import cloud_config
 from canton.emulator.site import Site
-from emulator.small_faces import GARBAGE, Service, open_site, reopen
+from emulator.service_client import GARBAGE, Service, open_site, reopen
 
 BOOT = {"hosts": ["x0c0s0b0n0"], "kernel": "http://k", "initrd": "http://i", "params": "quiet"}
 NO_CLOUD_INIT = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from canton.emulator.site import Site
-from emulator.power_client import Client
+from emulator.service_client import Service
 
 
 @pytest.fixture
-def capmc(tiny: Site) -> Client:
-    return Client(tiny, "capmc", "/capmc/v1")
+def capmc(tiny: Site) -> Service:
+    return Service(tiny, "capmc", "/capmc/v1")

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from emulator.power_client import BMC, DOWN, UP, Client
+from emulator.power_client import BMC, DOWN, UP
+from emulator.service_client import Service
 
 GET, SET, CAPABILITIES = "/get_power_cap", "/set_power_cap", "/get_power_cap_capabilities"
 CONTROL = "Node Power Control"
@@ -22,18 +23,18 @@ ANYTHING = st.recursive(
 BODIES = st.dictionaries(st.sampled_from(["nids", "xnames", "nid", "controls", "filter", "force"]), ANYTHING) | ANYTHING
 
 
-def nid(capmc: Client, node: str) -> int:
+def nid(capmc: Service, node: str) -> int:
     place = capmc.site.machine.place(node)
     assert place is not None
     return place.nid
 
 
-def set_cap(capmc: Client, number: int, *values: int, name: str = CONTROL) -> dict[str, Any]:
+def set_cap(capmc: Service, number: int, *values: int, name: str = CONTROL) -> dict[str, Any]:
     controls = [{"name": name, "val": value} for value in values]
     return dict(capmc.ask("POST", SET, {"nids": [{"nid": number, "controls": controls}]}).json())
 
 
-def test_a_cap_is_read_back(capmc: Client) -> None:
+def test_a_cap_is_read_back(capmc: Service) -> None:
     number = nid(capmc, UP)
     assert set_cap(capmc, number, 500) == {"e": 0, "err_msg": "", "nids": None}
     assert capmc.ask("POST", GET, {"nids": [number, number]}).json() == {
@@ -53,7 +54,7 @@ def test_a_cap_is_read_back(capmc: Client) -> None:
         ([], "Invalid command, 'control' is not an object"),
     ],
 )
-def test_caps_that_are_refused(capmc: Client, values: list[int], message: str) -> None:
+def test_caps_that_are_refused(capmc: Service, values: list[int], message: str) -> None:
     number = nid(capmc, UP)
     assert set_cap(capmc, number, *values) == {
         "e": 22,
@@ -63,7 +64,7 @@ def test_caps_that_are_refused(capmc: Client, values: list[int], message: str) -
     assert capmc.site.machine.caps.read(UP) == 0
 
 
-def test_unknown_nids(capmc: Client) -> None:
+def test_unknown_nids(capmc: Service) -> None:
     wrong = [{"nid": 77, "e": 22, "err_msg": "Undefined NID"}]
     for path in (GET, CAPABILITIES):
         assert capmc.ask("POST", path, {"nids": [77]}).json() == {
@@ -74,7 +75,7 @@ def test_unknown_nids(capmc: Client) -> None:
     assert set_cap(capmc, 77, 500)["nids"] == wrong
 
 
-def test_a_controller_that_does_not_answer(capmc: Client) -> None:
+def test_a_controller_that_does_not_answer(capmc: Service) -> None:
     capmc.break_("bmc-unreachable", BMC)
     number = nid(capmc, UP)
     assert capmc.ask("POST", GET, {"nids": [number]}).json() == {
@@ -84,7 +85,7 @@ def test_a_controller_that_does_not_answer(capmc: Client) -> None:
     }
 
 
-def test_capabilities_are_by_kind_of_node(capmc: Client) -> None:
+def test_capabilities_are_by_kind_of_node(capmc: Service) -> None:
     told = capmc.ask("POST", CAPABILITIES, {}).json()
     group = next(group for group in told["groups"] if nid(capmc, UP) in group["nids"])
     assert len(group["nids"]) == 8
@@ -102,13 +103,13 @@ def test_capabilities_are_by_kind_of_node(capmc: Client) -> None:
         (GET, b'{"nids": "x"}', "json: cannot unmarshal string into Go struct field NidlistRequest.nids of type []int"),
     ],
 )
-def test_what_is_refused(capmc: Client, path: str, body: bytes, message: str) -> None:
+def test_what_is_refused(capmc: Service, path: str, body: bytes, message: str) -> None:
     reply = capmc.ask("POST", path, body)
     assert (reply.status, reply.json()) == (400, {"e": 400, "err_msg": message})
 
 
 @pytest.mark.parametrize("path", POSTS)
-def test_wrong_methods(capmc: Client, path: str) -> None:
+def test_wrong_methods(capmc: Service, path: str) -> None:
     reply = capmc.ask("PATCH", path)
     assert (reply.status, reply.json()) == (405, {"e": 405, "err_msg": "(PATCH) Not Allowed"})
     assert dict(reply.headers)["Allow"] == "POST"
@@ -116,13 +117,13 @@ def test_wrong_methods(capmc: Client, path: str) -> None:
 
 @given(body=BODIES, path=st.sampled_from(POSTS))
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_garbage_is_answered(capmc: Client, path: str, body: Any) -> None:
+def test_garbage_is_answered(capmc: Service, path: str, body: Any) -> None:
     reply = capmc.ask("POST", path, json.dumps(body).encode())
     assert reply.status in (200, 400, 404)
     assert "e" in reply.json()
 
 
-def test_health(capmc: Client) -> None:
+def test_health(capmc: Service) -> None:
     assert capmc.ask("GET", "/liveness").status == 204
     assert capmc.ask("GET", "/readiness").status == 204
     assert capmc.ask("GET", "/health").json()["readiness"] == "Ready"

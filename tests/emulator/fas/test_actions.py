@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from canton.emulator.site import Site
-from emulator.small_faces import BMC, SERVER, Service, open_site, reopen
+from emulator.service_client import BMC, SERVER, Service, open_site, reopen
 
 OLD, NEW = "nc.1.9.12-3", "nc.1.9.13-3"
 OLD_BIOS, NEW_BIOS = "ex425.bios-1.7.8", "ex425.bios-1.7.9"

@@ -8,7 +8,7 @@ import pytest
 
 from canton.emulator.faces.fas import versions
 from canton.emulator.site import Site
-from emulator.small_faces import GARBAGE, Service
+from emulator.service_client import GARBAGE, Service
 
 IMAGE = {
     "deviceType": "nodeBMC",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from canton.emulator.site import Site
-from emulator.small_faces import BMC, Service
+from emulator.service_client import BMC, Service
 
 OLD, NEW = "nc.1.9.12-3", "nc.1.9.13-3"
 ONE = {"stateComponentFilter": {"xnames": [BMC]}, "targetFilter": {"targets": ["BMC"]}}

@@ -6,7 +6,7 @@ import pytest
 
 from canton.emulator.site import Site
 from canton.emulator.wire.call import Reply
-from emulator.small_faces import GARBAGE, Service, Spy
+from emulator.service_client import GARBAGE, Service, Spy
 
 FULL = {"Component": "x1c0s0b0n0", "Hostname": "h", "NID": "1", "Status": "OK", "Timestamp": "now"}
 BULK = "/hsm/v2/State/Components/BulkStateData"

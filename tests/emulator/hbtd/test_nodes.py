@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from canton.emulator.site import Site
-from emulator.small_faces import Service, Spy, open_site, reopen
+from emulator.service_client import Service, Spy, open_site, reopen
 
 BULK = "/hsm/v2/State/Components/BulkStateData"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from canton.emulator.site import Site
-from emulator.small_faces import Service
+from emulator.service_client import Service
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from emulator.small_faces import Service, open_site, reopen
+from emulator.service_client import Service, open_site, reopen
 
 NODE = "x1000c0s0b0n0"
 Sent = list[tuple[str, Any]]

@@ -8,7 +8,7 @@ import pytest
 
 from canton.emulator.site import Site
 from canton.emulator.wire.call import Call
-from emulator.small_faces import GARBAGE, Service, Spy, open_site, reopen
+from emulator.service_client import GARBAGE, Service, Spy, open_site, reopen
 
 NODE, URL = "x1000c0s0b0n0", "http://127.0.0.1:9/scn"
 OLD = {"Subscriber": f"agent@{NODE}", "Components": ["x1c0s0b0n0"], "States": ["On", "Off"], "Url": URL}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from canton.domain.errors import InvalidMachine
+from canton.domain.errors import InvalidMachine, Unavailable
 from canton.emulator.machine import topologies
 from canton.emulator.machine.state_file import StateFile
 from emulator.machine.bare import Bare
@@ -81,7 +80,7 @@ def test_what_was_not_kept_did_not_happen(tmp_path: Path) -> None:
 def test_a_write_that_fails_changes_nothing(tmp_path: Path) -> None:
     kept = StateFile(tmp_path / "state")
     kept.write([("s", "a", "1")], [(1, "{}")])
-    with pytest.raises(sqlite3.IntegrityError):
+    with pytest.raises(Unavailable):
         kept.write([("s", "a", "2"), ("s", "b", "3")], [(2, "{}"), (1, "{}")])
     assert list(kept.rows()) == [("s", "a", "1")]
     assert kept.last_entry() == 1

@@ -9,7 +9,7 @@ import pytest
 
 from canton.emulator.site import Site
 from canton.emulator.wire.call import Reply
-from emulator.small_faces import BMC, BMC_TOO, GARBAGE, SERVER, Service, Spy, open_site, reopen
+from emulator.service_client import BMC, BMC_TOO, GARBAGE, SERVER, Service, Spy, open_site, reopen
 
 NTP = {"NTPServerInfo": {"NTPServers": ["a", "b"], "Port": 99}}
 NO_TARGETS = "ERROR: Problem determining target architectures: ERROR: No valid targets.."

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from canton.emulator.site import Site
-from emulator.small_faces import BMC, BMC_TOO, SERVER, Service, Spy
+from emulator.service_client import BMC, BMC_TOO, SERVER, Service, Spy
 
 CREDS = {"Username": "root", "Password": "new"}
 

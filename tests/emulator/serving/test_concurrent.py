@@ -31,7 +31,7 @@ def machine(state: Path) -> Iterator[Emulator]:
 
 
 class Clients:
-    """What each of them does in a round, by its number."""
+    """What they do, each deed with a number of its own."""
 
     def __init__(self, machine: Emulator, folder: Path) -> None:
         self.machine = machine
@@ -41,7 +41,7 @@ class Clients:
         self.made: dict[str, list[str]] = {}
         self.stepped: list[float] = []
         self.lock = threading.Lock()
-        self.deeds: list[Callable[[int, int], None]] = [
+        self.deeds: list[Callable[[int], None]] = [
             self.read,
             self.group,
             self.hold,
@@ -54,7 +54,7 @@ class Clients:
 
     def run(self, client: int) -> None:
         for turn in range(ROUNDS):
-            self.deeds[(client + turn) % len(self.deeds)](client, turn)
+            self.deeds[(client + turn) % len(self.deeds)](client + turn * CLIENTS)
 
     def ask(self, service: str, method: str, path: str, body: Any = None) -> Answer:
         data = None if body is None else json.dumps(body)
@@ -62,7 +62,7 @@ class Clients:
         assert answer.status != 500, answer.body
         return answer
 
-    def read(self, client: int, turn: int) -> None:
+    def read(self, _: int) -> None:
         token = self.machine.token()
         answer = self.machine.send(
             "GET", self.machine.url + "/apis/smd/hsm/v2/State/Components", headers={"Authorization": f"Bearer {token}"}
@@ -71,44 +71,44 @@ class Clients:
         assert answer.status == 503 or len(answer.json()["Components"]) > len(self.nodes)
         self.ask("pcs", "GET", "/v1/power-status")
 
-    def group(self, client: int, turn: int) -> None:
-        label = f"g{client}t{turn}"
-        members = [self.nodes[(client + each) % len(self.nodes)] for each in range(3)]
+    def group(self, number: int) -> None:
+        label = f"g{number}"
+        members = [self.nodes[(number + each) % len(self.nodes)] for each in range(3)]
         answer = self.ask("smd", "POST", "/hsm/v2/groups", {"label": label, "members": {"ids": members}})
         if answer.status == 201:
             with self.lock:
                 self.made[label] = members
 
-    def hold(self, client: int, turn: int) -> None:
-        body = {"ComponentIDs": [self.nodes[client % len(self.nodes)]], "ProcessingModel": "flexible"}
+    def hold(self, number: int) -> None:
+        body = {"ComponentIDs": [self.nodes[number % len(self.nodes)]], "ProcessingModel": "flexible"}
         self.ask("smd", "POST", "/hsm/v2/locks/lock", body)
         self.ask("smd", "POST", "/hsm/v2/locks/unlock", body)
 
-    def power(self, client: int, turn: int) -> None:
-        operation = ("on", "soft-off", "force-off", "hard-restart")[turn % 4]
-        location = [{"xname": node} for node in self.nodes[client % 3 :: 3]]
+    def power(self, number: int) -> None:
+        operation = ("on", "soft-off", "force-off", "hard-restart")[number % 4]
+        location = [{"xname": node} for node in self.nodes[number % 3 :: 3]]
         answer = self.ask("pcs", "POST", "/v1/transitions", {"operation": operation, "location": location})
         if answer.status == 200:
             with self.lock:
                 self.transitions.append(answer.json()["transitionID"])
 
-    def break_and_mend(self, client: int, turn: int) -> None:
-        kinds = [("no-power-on", self.nodes[client % len(self.nodes)]), ("server-error", "smd"), ("boot-hangs", "*")]
-        kind, targets = kinds[client % len(kinds)]
+    def break_and_mend(self, number: int) -> None:
+        kinds = [("no-power-on", self.nodes[number % len(self.nodes)]), ("server-error", "smd"), ("boot-hangs", "*")]
+        kind, targets = kinds[number % len(kinds)]
         self.machine.clear(self.machine.fault(kind, targets))
 
-    def step(self, client: int, turn: int) -> None:
-        seconds = 1.0 + client
+    def step(self, number: int) -> None:
+        seconds = 1.0 + number % 50
         self.machine.step(seconds)
         with self.lock:
             self.stepped.append(seconds)
 
-    def boot_parameters(self, client: int, turn: int) -> None:
-        body = {"hosts": [f"host{client}"], "params": f"turn={turn}", "kernel": "s3://boot/kernel"}
+    def boot_parameters(self, number: int) -> None:
+        body = {"hosts": [f"host{number % 20}"], "params": f"number={number}", "kernel": "s3://boot/kernel"}
         self.ask("bss", "PUT", "/boot/v1/bootparameters", body)
 
-    def save(self, client: int, turn: int) -> None:
-        self.machine.tell("POST", "/save", {"path": str(self.folder / f"copy{client}")})
+    def save(self, number: int) -> None:
+        self.machine.tell("POST", "/save", {"path": str(self.folder / f"copy{number % CLIENTS}")})
 
 
 def picture(machine: Emulator) -> dict[str, Any]:

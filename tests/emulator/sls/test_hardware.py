@@ -8,7 +8,7 @@ import pytest
 
 from canton.emulator.site import Site
 from canton.emulator.wire.call import Call
-from emulator.small_faces import GARBAGE, Service, open_site, reopen
+from emulator.service_client import GARBAGE, Service, open_site, reopen
 
 NODE = "x3000c0s1b0n0"
 

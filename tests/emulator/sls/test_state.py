@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from canton.emulator.site import Site
-from emulator.small_faces import GARBAGE, Service
+from emulator.service_client import GARBAGE, Service
 
 SPECS = Path(os.environ.get("SPECS", Path(__file__).parents[4] / "shared" / "specs"))
 SAMPLES = sorted((SPECS / "samples").glob("*.json"))

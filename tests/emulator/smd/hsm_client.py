@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
-from urllib.parse import parse_qsl, unquote
 
 from canton.emulator.site import Site
-from canton.emulator.wire.call import Call, Reply
+from canton.emulator.wire.call import Reply
+from emulator.service_client import Service
 
 COMPONENTS = "/State/Components"
 
 
-class Hsm:
+class Hsm(Service):
     def __init__(self, site: Site) -> None:
-        self.site = site
-
-    def ask(self, method: str, path: str, body: Any = None) -> Reply:
-        """A body of bytes goes as it is."""
-        path, _, query = path.partition("?")
-        data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-        pairs = tuple(parse_qsl(query, keep_blank_values=True))
-        return self.site.ask("smd", Call(method, f"/hsm/v2{unquote(path)}", pairs, {}, data))
+        super().__init__(site, "smd", "/hsm/v2")
 
     def read(self, path: str) -> Any:
         reply = self.ask("GET", path)

@@ -49,6 +49,27 @@ def test_every_fru_of_the_machine_is_found_by_its_id_and_has_one_place(tiny_hsm:
         assert tiny_hsm.read(f"{HARDWARE}/{place['ID']}") == place
 
 
+def test_a_list_shows_what_was_put_in_place_of_what_the_machine_has(tiny_hsm: Hsm) -> None:
+    before = {place["ID"]: place for place in tiny_hsm.read(HARDWARE)}
+    add(tiny_hsm, posted(NODE, "S9", Model="<new>"))
+    after = {place["ID"]: place for place in tiny_hsm.read(HARDWARE)}
+    assert after.pop(NODE) == tiny_hsm.read(f"{HARDWARE}/{NODE}") != before.pop(NODE)
+    assert after == before
+    assert b"\\u003cnew\\u003e" in tiny_hsm.ask("GET", HARDWARE).body
+
+
+def test_a_fru_that_was_described_anew_is_so_in_its_place(tiny_hsm: Hsm) -> None:
+    fru = tiny_hsm.read(f"{HARDWARE}/{NODE}")["PopulatedFRU"]["NodeFRUInfo"]
+    add(
+        tiny_hsm,
+        posted(
+            "x0c0s0b0n0", **{name: fru[name] for name in ("Manufacturer", "PartNumber")}, serial=fru["SerialNumber"]
+        ),
+    )
+    place = next(each for each in tiny_hsm.read(HARDWARE) if each["ID"] == NODE)
+    assert place["PopulatedFRU"]["NodeFRUInfo"]["Model"] == ""
+
+
 def test_serial_numbers_depend_on_the_seed_alone(tiny_hsm: Hsm, open_machine: Callable[[str], Site]) -> None:
     assert Hsm(open_machine("tiny")).read(HARDWARE) == tiny_hsm.read(HARDWARE)
 

@@ -71,6 +71,10 @@ class Shelf(MutableMapping[str, Any]):
     def __len__(self) -> int:
         return self._length
 
+    def is_of_seed(self, key: str) -> bool:
+        """Whether nobody has put anything there, nor taken it away."""
+        return key not in self._own
+
     def take_changes(self) -> list[Row]:
         """What changed since the last time."""
         dirty, self._dirty = self._dirty, {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ _KEEP = """
 INSERT INTO kept (shelf, key, value) VALUES (?, ?, ?) ON CONFLICT (shelf, key) DO UPDATE SET value = excluded.value
 """
 _DROP = "DELETE FROM kept WHERE shelf = ? AND key = ?"
+_NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY
 Entry = tuple[int, str]
 """Number and JSON of an entry of the truth's log."""
 
@@ -70,8 +71,8 @@ class StateFile:
     def set_about(self, name: str, value: object) -> None:
         self._connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, json.dumps(value)))
 
-    def rows(self) -> Iterator[Row]:
-        yield from self._connection.execute("SELECT shelf, key, value FROM kept ORDER BY number")
+    def rows(self) -> list[Row]:
+        return self._connection.execute("SELECT shelf, key, value FROM kept ORDER BY number").fetchall()
 
     def write(self, rows: Sequence[Row], entries: Sequence[Entry]) -> None:
         """All or nothing; raises ``Unavailable``, with a full disk for example."""
@@ -100,7 +101,7 @@ class StateFile:
                 self._check_replaceable(path)
             unfinished = path.with_name(f".{path.name}.unfinished")
             unfinished.unlink(missing_ok=True)
-            _make_private(unfinished)
+            os.close(os.open(unfinished, _NEW, 0o600))
             self._connection.execute("VACUUM INTO ?", (str(unfinished),))
             unfinished.replace(path)
         except (sqlite3.Error, OSError, ValueError) as error:
@@ -113,9 +114,9 @@ class StateFile:
         if not path.is_file() or (path.stat().st_size and not _is_state(path)):
             raise InvalidMachine(f"{path} is there, and is no saved state; name another file")
 
-    def become(self, other: StateFile) -> None:
-        """Hold what the other holds, and nothing else; all or nothing."""
-        self._connection.execute("ATTACH DATABASE ? AS other", (str(other.path),))
+    def become(self, other: Path) -> None:
+        """Hold what the other, which is closed, holds, and nothing else; all or nothing."""
+        self._connection.execute("ATTACH DATABASE ? AS other", (str(other),))
         try:
             with self._connection:
                 self._connection.execute("BEGIN")
@@ -132,11 +133,11 @@ class StateFile:
 def _make_private(path: Path) -> None:
     """It holds passwords and keys. What SQLite puts beside it gets the same mode."""
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        os.close(os.open(path, _NEW, 0o600))
     except FileExistsError:
         return
-    except OSError as error:
-        raise InvalidMachine(f"{path} cannot be made: {error.strerror}; name another file") from error
+    except (OSError, ValueError) as error:
+        raise InvalidMachine(f"{path} cannot be made: {error}; name another file") from error
 
 
 def _is_state(path: Path) -> bool:

@@ -21,6 +21,7 @@ HEAD_LIMIT = 1 << 20
 _HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 _PARSED = 65_535
 """The longest target that httptools reads."""
+_PIECE = 1 << 20
 _BODILESS = frozenset({204, 304})
 TOO_LARGE = text_reply("Payload Too Large", 413, "text/plain")
 
@@ -146,4 +147,8 @@ async def _send(send: Send, reply: Reply, *, head: bool) -> None:
     if reply.status not in _BODILESS:
         headers.append((b"content-length", str(len(reply.body)).encode()))
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-    await send({"type": "http.response.body", "body": b"" if head or reply.status in _BODILESS else reply.body})
+    body = b"" if head or reply.status in _BODILESS else reply.body
+    # Between two pieces the connection may say that it is full: nothing is piled up for a slow reader.
+    for start in range(0, len(body) - _PIECE, _PIECE):
+        await send({"type": "http.response.body", "body": body[start : start + _PIECE], "more_body": True})
+    await send({"type": "http.response.body", "body": body[-(len(body) % _PIECE or _PIECE) :]})

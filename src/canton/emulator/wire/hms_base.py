@@ -31,9 +31,7 @@ def encoded(value: Json, status: int = 200, media: str = JSON, headers: Sequence
     return Reply(status, utf8(marshal(value)) + b"\n", media, headers)
 
 
-def problem(
-    status: int, title: str, detail: str, instance: str = "", headers: Sequence[tuple[str, str]] = ()
-) -> Reply:
+def problem(status: int, title: str, detail: str, instance: str = "", headers: Sequence[tuple[str, str]] = ()) -> Reply:
     """A ProblemDetails: what is empty is left out."""
     fields = {"type": "about:blank", "title": title, "detail": detail, "instance": instance, "status": status}
     return encoded({name: value for name, value in fields.items() if value}, status, PROBLEM, headers)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from http import HTTPStatus
 
+from canton.emulator.wire import hms_base
 from canton.emulator.wire.call import Json, Reply
-from canton.emulator.wire.hms_base import PROBLEM, SNIFFED, marshal
 
 JSON = "application/json; charset=UTF-8"
 _WHOLE = re.compile(
@@ -19,17 +19,16 @@ class Panic(Exception):
 
 
 def encoded(value: Json, status: int = 200) -> Reply:
-    return Reply(status, marshal(value).encode("utf-8", "replace") + b"\n", JSON)
+    return hms_base.encoded(value, status, JSON)
 
 
 def guessed(value: Json, status: int = 200) -> Reply:
     """Where no Content-Type is set, Go guesses, and takes JSON for text."""
-    return Reply(status, marshal(value).encode("utf-8", "replace") + b"\n", SNIFFED)
+    return hms_base.encoded(value, status, hms_base.SNIFFED)
 
 
 def problem(status: int, detail: str, headers: tuple[tuple[str, str], ...] = ()) -> Reply:
-    fields = {"type": "about:blank", "title": HTTPStatus(status).phrase, "detail": detail, "status": status}
-    return Reply(status, marshal(fields).encode("utf-8", "replace") + b"\n", PROBLEM, headers)
+    return hms_base.problem(status, HTTPStatus(status).phrase, detail, headers=headers)
 
 
 def panicked() -> Reply:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from canton.emulator.wire.call import Json
+from canton.emulator.wire.hms_names import COMPONENT_FIELDS
 from canton.emulator.world import World
 
 EVICTION = 600
@@ -15,23 +16,6 @@ LARGE = 1000
 PAUSE = 10
 """Nodes that BSS does not know are told to come again after 10 s. Asking HSM more often than that, for a machine with
 more than ``LARGE`` nodes, would tell them nothing and hold up everybody: the real one does it in the background."""
-_FIELDS = (
-    "ID",
-    "Type",
-    "State",
-    "Flag",
-    "Enabled",
-    "SoftwareStatus",
-    "Role",
-    "SubRole",
-    "NID",
-    "Subtype",
-    "NetType",
-    "Arch",
-    "Class",
-    "ReservationDisabled",
-    "Locked",
-)
 _ALWAYS = frozenset({"ID", "Type"})
 _NO_MAC = frozenset({"", "not available"})
 _MAC = re.compile("[0-9a-fA-F]{12}")
@@ -147,8 +131,8 @@ def read(components: Iterable[Json], endpoints: Iterable[Json], interfaces: Iter
 
 
 def _component(told: Json) -> Json:
-    kept = {name: told.get(name) for name in _FIELDS}
-    shown = {name: kept[name] for name in _FIELDS if name in _ALWAYS or _is_said(name, kept[name])}
+    kept = {name: told.get(name) for name in COMPONENT_FIELDS}
+    shown = {name: kept[name] for name in COMPONENT_FIELDS if name in _ALWAYS or _is_said(name, kept[name])}
     return shown | {"FQDN": "", "MAC": None, "EndpointEnabled": False}
 
 

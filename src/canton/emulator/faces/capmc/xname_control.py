@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from canton.domain.errors import InvalidXname
 from canton.domain.xname import parse
 from canton.emulator.faces.capmc.answers import INVALID, BadIds, Refusal, go_list
 from canton.emulator.faces.capmc.hsm import Hsm
 from canton.emulator.wire.call import Call, Json, Reply, json_reply
 from canton.emulator.wire.go_json import Undecodable, decode_first
 from canton.emulator.wire.go_kinds import BOOL, STRING, STRINGS, struct
+from canton.emulator.wire.hms_names import hms_type
 from canton.emulator.wire.routes import Handler
 from canton.emulator.world import World
 
@@ -36,16 +36,6 @@ _ENDED = frozenset({"completed", "aborted"})
 NO_LOCK = 37
 
 
-def type_of(xname: str) -> str:
-    """Empty for what is no xname."""
-    if xname != xname.strip().lower():
-        return ""
-    try:
-        return str(parse(xname).type.value)
-    except InvalidXname:
-        return ""
-
-
 def split(names: Sequence[str], *, twice: bool) -> tuple[list[str], list[str]]:
     """Good ones and bad ones; those that come twice are bad, unless that is all right."""
     good: dict[str, None] = {}
@@ -54,7 +44,7 @@ def split(names: Sequence[str], *, twice: bool) -> tuple[list[str], list[str]]:
     for name in names:
         if name in seen:
             bad += [] if twice else [name]
-        elif type_of(name):
+        elif hms_type(name):
             good[name] = None
         else:
             bad.append(name)
@@ -108,7 +98,7 @@ class XnameControl:
 
     def _widened(self, names: list[str], asked: Json) -> list[str]:
         if names and asked["recursive"]:
-            return self._hsm.descendants(names, map(type_of, names))
+            return self._hsm.descendants(names, map(hms_type, names))
         if names and asked["prereq"]:
             return self._with_prerequisites(names)
         return names
@@ -119,12 +109,12 @@ class XnameControl:
         found: dict[str, None] = {}
         bad: list[str] = []
         for name in names:
-            kind = type_of(name)
+            kind = hms_type(name)
             if name not in known or kind not in ("Node", "HSNBoard", "RouterModule", "ComputeModule", "Chassis"):
                 bad.append(name)
                 continue
             lineage = [name, *(str(each) for each in parse(name).ancestry)]
-            found |= {each: None for each in lineage if each in known and type_of(each) in POWERED}
+            found |= {each: None for each in lineage if each in known and hms_type(each) in POWERED}
         if bad:
             raise BadIds("Invalid Component IDs", bad)
         return list(found)
@@ -213,7 +203,7 @@ def _unsupported(component: Json, word: str) -> Json:
 
 def _with_dependants(names: list[str], command: str) -> list[str]:
     """A switch's ASIC goes off before its board, and on with it."""
-    boards = [f"{name}e0" for name in names if type_of(name) == "RouterModule"]
+    boards = [f"{name}e0" for name in names if hms_type(name) == "RouterModule"]
     if command == OFF:
         return list(dict.fromkeys([*names, *boards]))
     return [name for name in names if name not in boards] if command == ON else names

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from uuid import UUID
 
-from canton.emulator.wire.call import JSON, Call, Json, Reply
-from canton.emulator.wire.hms_base import PROBLEM, marshal
+from canton.emulator.wire.call import Call, Json, Reply
+from canton.emulator.wire.hms_base import PROBLEM, marshalled
 from canton.emulator.wire.routes import Handler
 
 NIL = str(UUID(int=0))
@@ -38,13 +38,12 @@ def answering(handler: Callable[[Call], Reply]) -> Handler:
 
 
 def answer(value: Json, status: int = 200, headers: Sequence[tuple[str, str]] = ()) -> Reply:
-    return Reply(status, marshal(value).encode("utf-8", "replace"), JSON, headers)
+    return marshalled(value, status, headers=headers)
 
 
 def problem(status: int, detail: str) -> Reply:
     fields = {"type": "about:blank", "detail": detail, "status": status, "title": HTTPStatus(status).phrase}
-    shown = {name: value for name, value in fields.items() if value}
-    return Reply(status, marshal(shown).encode("utf-8", "replace"), PROBLEM)
+    return marshalled({name: value for name, value in fields.items() if value}, status, PROBLEM)
 
 
 def parse_uuid(text: str) -> str:

@@ -10,7 +10,7 @@ from canton.emulator.faces.hbtd.params import Params, parse_uint
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_json import Undecodable, decode
 from canton.emulator.wire.go_kinds import STRINGS, Struct, struct
-from canton.emulator.wire.hms_base import SNIFFED, marshal, marshalled, problem
+from canton.emulator.wire.hms_base import SNIFFED, encoded, marshalled, problem
 from canton.emulator.wire.hms_names import hms_type, normal
 from canton.emulator.wire.routes import Face, Route
 from canton.emulator.world import World
@@ -82,7 +82,7 @@ class Hbtd:
             "HsmStatus": "Ready" if ready else "Not ready",
         }
         # The Content-Type is set after the header went out, so Go's guess stands.
-        return Reply(200, marshal(told).encode() + b"\n", SNIFFED)
+        return encoded(told, media=SNIFFED)
 
     def _told(self, name: str) -> Json:
         return {"XName": name, "Heartbeating": self._beats.beats(name)}

@@ -7,7 +7,7 @@ from canton.emulator.faces.hmnfd.hsm import HsmSubscription
 from canton.emulator.faces.hmnfd.params import Params
 from canton.emulator.faces.hmnfd.subscriptions import Subscriptions
 from canton.emulator.wire.call import Call, Reply
-from canton.emulator.wire.hms_base import SNIFFED, marshal
+from canton.emulator.wire.hms_base import SNIFFED, encoded
 from canton.emulator.wire.routes import Face, Route
 from canton.emulator.world import World
 
@@ -51,7 +51,7 @@ def _health(subscribed: str, pruned: int) -> Reply:
         "WorkerPool": "Workers:500, Jobs:0",
     }
     # The Content-Type is set after the header went out, so Go's guess stands.
-    return Reply(200, marshal(told).encode() + b"\n", SNIFFED)
+    return encoded(told, media=SNIFFED)
 
 
 def _alive(_: Call) -> Reply:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from canton.domain.errors import InvalidXname
-from canton.domain.xname import LONGEST, parse
 from canton.emulator.machine.machine import Machine
 from canton.emulator.machine.parts import Part
 from canton.emulator.machine.power import RESETS
+from canton.emulator.wire.hms_names import hms_type
 
 OPERATIONS = {
     name.lower(): name for name in ("On", "Off", "Soft-Restart", "Hard-Restart", "Init", "Force-Off", "Soft-Off")
@@ -24,20 +23,7 @@ INVALID = ""
 
 def type_of(machine: Machine, xname: str) -> str:
     part = machine.part(xname)
-    if part:
-        return part.type
-    return _spelled(xname) if len(xname) <= LONGEST else INVALID
-
-
-@lru_cache(maxsize=4096)
-def _spelled(xname: str) -> str:
-    """HMS tells types by patterns that want lower case and no blanks; leading zeros do not trouble them."""
-    if xname != xname.strip().lower():
-        return INVALID
-    try:
-        return str(parse(xname).type.value)
-    except InvalidXname:
-        return INVALID
+    return part.type if part else hms_type(xname)
 
 
 def actions_of(part: Part | None) -> tuple[str, ...]:

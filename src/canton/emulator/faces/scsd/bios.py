@@ -57,7 +57,7 @@ class Bios:
     def _node(self, asked: str, title: str) -> str:
         """The node that its controller knows, or the reason why there is none."""
         kind = hms_type(asked)
-        if kind is None:
+        if not kind:
             raise Failed(400, title, f"ERROR: {asked} is an invalid xname")
         if kind != "Node":
             detail = f"ERROR: {asked} is not the xname of a node. The xname should match: xXcCsSbBnN"

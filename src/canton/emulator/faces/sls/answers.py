@@ -6,26 +6,17 @@ from functools import lru_cache
 from http import HTTPStatus
 
 from canton.emulator.machine.clock import rfc3339
-from canton.emulator.wire.call import JSON, Call, Json, Reply
-from canton.emulator.wire.hms_base import PROBLEM, marshal
-
-
-def body(value: Json, status: int = 200) -> Reply:
-    return Reply(status, marshal(value).encode("utf-8", "replace"), JSON)
-
-
-def line(value: Json, status: int = 200) -> Reply:
-    """Where SLS uses an encoder, a newline ends the body."""
-    return Reply(status, marshal(value).encode("utf-8", "replace") + b"\n", JSON)
+from canton.emulator.wire import hms_base
+from canton.emulator.wire.call import Call, Json, Reply
+from canton.emulator.wire.hms_base import PROBLEM, encoded
 
 
 def done(message: str, status: int = 200) -> Reply:
-    return line({"code": 0, "message": message}, status)
+    return encoded({"code": 0, "message": message}, status)
 
 
 def refusal(status: int, detail: str) -> Reply:
-    fields = {"type": "about:blank", "title": HTTPStatus(status).phrase, "detail": detail, "status": status}
-    return Reply(status, marshal(fields).encode("utf-8", "replace") + b"\n", PROBLEM)
+    return hms_base.problem(status, HTTPStatus(status).phrase, detail)
 
 
 def problem(call: Call, status: int, detail: str) -> Reply:
@@ -36,7 +27,7 @@ def problem(call: Call, status: int, detail: str) -> Reply:
         "instance": call.path,
         "status": status,
     }
-    return Reply(status, marshal(fields).encode("utf-8", "replace") + b"\n", PROBLEM)
+    return encoded(fields, status, PROBLEM)
 
 
 @lru_cache(maxsize=256)

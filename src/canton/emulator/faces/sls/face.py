@@ -6,14 +6,13 @@ import re
 from collections.abc import Sequence
 from urllib.parse import quote, urlencode
 
-from canton.emulator.faces.sls.answers import body
 from canton.emulator.faces.sls.hardware import Hardware
 from canton.emulator.faces.sls.hardware_table import HardwareTable
 from canton.emulator.faces.sls.networks import Networks, NetworkTable
 from canton.emulator.faces.sls.state import State
 from canton.emulator.faces.sls.versions import Versions
 from canton.emulator.wire.call import Call, Reply
-from canton.emulator.wire.hms_base import SNIFFED, marshal
+from canton.emulator.wire.hms_base import SNIFFED, marshalled
 from canton.emulator.wire.routes import Face, Route, go_not_found
 from canton.emulator.world import World
 
@@ -29,7 +28,7 @@ def open_face(world: World) -> Face:
         Route("GET", "/v1/readiness", _alive),
         Route("GET", "/v1/liveness", _alive),
         Route("GET", "/v1/health", _health),
-        Route("GET", "/v1/version", lambda _: body(versions.told())),
+        Route("GET", "/v1/version", lambda _: marshalled(versions.told())),
         Route("POST", "/v1/hardware", hardware.post),
         Route("GET", "/v1/hardware", hardware.everything),
         Route("GET", "/v1/hardware/{xname}", hardware.get),
@@ -91,4 +90,4 @@ def _alive(_: Call) -> Reply:
 
 def _health(_: Call) -> Reply:
     """The Content-Type is forgotten there, so Go guesses."""
-    return Reply(200, marshal({"Vault": "Not checked", "DBConnection": "Ready"}).encode(), SNIFFED)
+    return marshalled({"Vault": "Not checked", "DBConnection": "Ready"}, media=SNIFFED)

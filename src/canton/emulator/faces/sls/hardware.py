@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from canton.emulator.faces.sls.answers import body, done, line, problem, refusal
+from canton.emulator.faces.sls.answers import done, problem, refusal
 from canton.emulator.faces.sls.hardware_table import HardwareTable, Refused, described
 from canton.emulator.faces.sls.jsonb import matches, texts
 from canton.emulator.faces.sls.names import (
@@ -16,7 +16,8 @@ from canton.emulator.faces.sls.names import (
 from canton.emulator.wire.call import Call, Reply
 from canton.emulator.wire.go_json import Undecodable, decode
 from canton.emulator.wire.go_kinds import ANY, STRING, struct
-from canton.emulator.wire.hms_names import normal
+from canton.emulator.wire.hms_base import encoded, marshalled
+from canton.emulator.wire.hms_names import hms_type, normal
 
 _POST = struct("main.postHardwareRequest", {"Xname": STRING, "Class": STRING, "ExtraProperties": ANY})
 _PUT = struct("main.putHardwareRequest", {"Class": STRING, "ExtraProperties": ANY})
@@ -36,7 +37,7 @@ class Hardware:
         self._table = table
 
     def everything(self, _: Call) -> Reply:
-        return body([self._table.shown(xname) for xname in self._table] or None)
+        return marshalled([self._table.shown(xname) for xname in self._table] or None)
 
     def post(self, call: Call) -> Reply:
         try:
@@ -57,15 +58,15 @@ class Hardware:
 
     def get(self, call: Call) -> Reply:
         xname = normal(call.args["xname"])
-        if not kind(xname):
+        if not hms_type(xname):
             return refusal(400, "invalid xname")
         if xname not in self._table:
             return refusal(404, "no such component not in DB")
-        return line(self._table.shown(xname))
+        return encoded(self._table.shown(xname))
 
     def put(self, call: Call) -> Reply:
         xname = normal(call.args["xname"])
-        if not kind(xname):
+        if not hms_type(xname):
             return refusal(400, "invalid xname")
         try:
             asked = decode(call.body, _PUT)
@@ -80,11 +81,11 @@ class Hardware:
             created = self._table.put(xname, hardware_class, properties)
         except Refused:
             return refusal(500, "DB update failed")
-        return line(described(xname, hardware_class, properties), 201 if created else 200)
+        return encoded(described(xname, hardware_class, properties), 201 if created else 200)
 
     def delete(self, call: Call) -> Reply:
         xname = normal(call.args["xname"])
-        if not kind(xname):
+        if not hms_type(xname):
             return refusal(400, "invalid xname")
         if xname not in self._table:
             return refusal(404, "no such component not in DB")
@@ -102,7 +103,7 @@ class Hardware:
             return problem(call, 400, "no conditions/properties with which to search")
         if any("\0" in text for text in texts(properties)):
             return problem(call, 500, "Failed to search hardware in DB")
-        return body([self._table.shown(xname) for xname in self._found(asked, properties)] or None)
+        return marshalled([self._table.shown(xname) for xname in self._found(asked, properties)] or None)
 
     def _found(self, asked: dict[str, str], properties: Wanted) -> list[str]:
         if asked["xname"]:
@@ -122,14 +123,13 @@ class Hardware:
 
 
 def _comptype(xname: str) -> str:
-    kind = hms_type(xname)
-    return COMPTYPES.get(kind, "") if kind else ""
+    return COMPTYPES.get(hms_type(xname), "")
 
 
 def _refuse_name(xname: str) -> Reply | None:
     if not xname:
         return refusal(400, "missing required Xname field")
-    if not kind(xname):
+    if not hms_type(xname):
         return refusal(400, "invalid Xname field")
     return None if parent(xname) else refusal(500, "Could not determine Parent for xname")
 
@@ -170,7 +170,7 @@ def _wrong_condition(asked: dict[str, str]) -> str:
 
 def _wrong_name(xname: str) -> str:
     kind = hms_type(xname)
-    if xname and kind is None:
+    if xname and not kind:
         return "xname is invalid"
     return "xname type is invalid" if kind in NOT_HARDWARE else ""
 

@@ -10,6 +10,7 @@ from canton.emulator.faces.sls.jsonb import has_nul
 from canton.emulator.faces.sls.names import CLASSES, COMPTYPES, parent
 from canton.emulator.faces.sls.versions import Versions
 from canton.emulator.wire.call import Json
+from canton.emulator.wire.hms_names import hms_type
 from canton.emulator.world import World
 
 
@@ -103,8 +104,8 @@ def described(xname: str, hardware_class: str, properties: Json) -> Json:
     told = {
         "Parent": parent(xname),
         "Xname": xname,
-        "Type": COMPTYPES.get(kind, "INVALID") if kind else "INVALID",
+        "Type": COMPTYPES.get(kind, "INVALID"),
         "Class": hardware_class,
-        "TypeString": kind.value if kind else "INVALID",
+        "TypeString": kind or "INVALID",
     }
     return told if properties is None else told | {"ExtraProperties": properties}

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import cast
 
 from canton.emulator.faces.sls import inet
-from canton.emulator.faces.sls.answers import body, problem, times
+from canton.emulator.faces.sls.answers import problem, times
 from canton.emulator.faces.sls.jsonb import has_nul, matches, texts
 from canton.emulator.faces.sls.versions import Versions
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_json import Undecodable, decode
 from canton.emulator.wire.go_kinds import ANY, INT64, STRING, STRINGS, struct
+from canton.emulator.wire.hms_base import marshalled
 from canton.emulator.world import World
 
 NETWORK = struct(
@@ -98,7 +99,7 @@ class Networks:
         self._table = table
 
     def everything(self, _: Call) -> Reply:
-        return body([self._table.shown(name) for name in self._table.names()] or None)
+        return marshalled([self._table.shown(name) for name in self._table.names()] or None)
 
     def post(self, call: Call) -> Reply:
         try:
@@ -116,7 +117,7 @@ class Networks:
             self._table.put(network)
         except Unstorable:
             return problem(call, 500, "Failed to insert network into DB")
-        return body(_echoed(network), 201)
+        return marshalled(_echoed(network), 201)
 
     def get(self, call: Call) -> Reply:
         name = call.args["network"]
@@ -124,7 +125,7 @@ class Networks:
             return problem(call, 500, "Failed to get network from DB")
         if name not in self._table:
             return problem(call, 404, "Network not found in DB")
-        return body(self._table.shown(name))
+        return marshalled(self._table.shown(name))
 
     def put(self, call: Call) -> Reply:
         try:
@@ -138,7 +139,7 @@ class Networks:
             self._table.put(network)
         except Unstorable:
             return problem(call, 500, "Failed to update network in DB")
-        return body(_echoed(network))
+        return marshalled(_echoed(network))
 
     def patch(self, _: Call) -> Reply:
         """SLS itself has not got further."""
@@ -167,7 +168,7 @@ class Networks:
         if found is None:
             return problem(call, 500, "Failed to search network from DB")
         return (
-            body([self._table.shown(name) for name in found])
+            marshalled([self._table.shown(name) for name in found])
             if found
             else problem(call, 404, "Network not found in DB")
         )

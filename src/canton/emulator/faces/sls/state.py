@@ -5,14 +5,15 @@ from __future__ import annotations
 from email.parser import BytesParser
 from email.policy import HTTP
 
-from canton.emulator.faces.sls.answers import body, problem
+from canton.emulator.faces.sls.answers import problem
 from canton.emulator.faces.sls.hardware_table import HardwareTable, Refused
 from canton.emulator.faces.sls.names import CLASSES, COMPTYPES, NOT_HARDWARE
 from canton.emulator.faces.sls.networks import NETWORK, NetworkTable, Unstorable, invalid
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_json import Undecodable, decode
 from canton.emulator.wire.go_kinds import ANY, INT64, STRING, STRINGS, struct, table_of
-from canton.emulator.wire.hms_names import normal
+from canton.emulator.wire.hms_base import marshalled
+from canton.emulator.wire.hms_names import hms_type, normal
 
 _HARDWARE = struct(
     "sls_common.GenericHardware",
@@ -37,7 +38,7 @@ class State:
         self._hardware, self._networks = hardware, networks
 
     def dump(self, _: Call) -> Reply:
-        return body(
+        return marshalled(
             {
                 "Hardware": {xname: self._hardware.shown(xname) for xname in self._hardware},
                 "Networks": {name: self._networks.shown(name) for name in self._networks.names()},
@@ -87,7 +88,7 @@ def _wrong(hardware: list[Json], networks: list[Json]) -> str:
 
 def _wrong_hardware(xname: str, hardware_class: str) -> str:
     kind = hms_type(xname)
-    if kind is None:
+    if not kind:
         return f"Invalid xname: {xname}"
     if not hardware_class:
         return f"Missing Class field for {xname}"

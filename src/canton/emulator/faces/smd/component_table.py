@@ -5,32 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from canton.emulator.faces.smd.problems import go_json
 from canton.emulator.machine.shelves import Shelf
 from canton.emulator.wire.call import Json
+from canton.emulator.wire.hms_base import marshal
+from canton.emulator.wire.hms_names import COMPONENT_FIELDS
 
 Record = dict[str, Any]
 
-FIELDS = (
-    "ID",
-    "Type",
-    "State",
-    "Flag",
-    "Enabled",
-    "SoftwareStatus",
-    "Role",
-    "SubRole",
-    "NID",
-    "Subtype",
-    "NetType",
-    "Arch",
-    "Class",
-    "ReservationDisabled",
-    "Locked",
-)
-"""In the order of the wire."""
 _LEFT_OUT: Mapping[str, tuple[Json, ...]] = {
-    **dict.fromkeys(FIELDS, ("",)),
+    **dict.fromkeys(COMPONENT_FIELDS, ("",)),
     "Enabled": (),
     "NID": (-1,),
     "ReservationDisabled": (False,),
@@ -41,10 +24,10 @@ _FIRST = '{"ID":'
 
 def on_wire(fields: Mapping[str, Json]) -> Record:
     """In SMD's order, without what it leaves out: empty texts, locks that are not, no NID."""
-    return {name: fields[name] for name in FIELDS if name in fields and fields[name] not in _LEFT_OUT[name]}
+    return {name: fields[name] for name in COMPONENT_FIELDS if name in fields and fields[name] not in _LEFT_OUT[name]}
 
 
-def shown(record: Record, names: Iterable[str] = FIELDS) -> Record:
+def shown(record: Record, names: Iterable[str] = COMPONENT_FIELDS) -> Record:
     """Of the record as it is stored: it may hold a negative NID, which SMD shows to nobody."""
     return {name: record[name] for name in names if name in record and (name != "NID" or record[name] >= 0)}
 
@@ -111,7 +94,7 @@ class ComponentTable(Mapping[str, Record]):
         if not xnames:
             return
         records = map(self._records.__getitem__, xnames)
-        written = go_json([record if record.get("NID", 0) >= 0 else shown(record) for record in records])
+        written = marshal([record if record.get("NID", 0) >= 0 else shown(record) for record in records])
         texts = written[len(_FIRST) + 1 : -2].split("}," + _FIRST)
         self._texts.update(zip(xnames, [f"{_FIRST}{text}}}" for text in texts], strict=True))
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from canton.emulator.faces.smd import hardware_history, hardware_query
 from canton.emulator.faces.smd.forms import values
-from canton.emulator.faces.smd.hardware_records import listed, on_wire, quick_kind, store
+from canton.emulator.faces.smd.hardware_records import on_wire, quick_kind, store
+from canton.emulator.faces.smd.hardware_texts import HardwareTexts, listed, listed_records
 from canton.emulator.faces.smd.hardware_types import (
     POSTED,
     TYPES,
@@ -39,6 +40,7 @@ class Hardware:
     def __init__(self, hsm: Hsm) -> None:
         self._hsm = hsm
         self._inventory: Inventory = hsm.inventory
+        self._text = HardwareTexts(hsm.inventory).of
 
     def read(self, call: Call) -> Reply:
         if not storable(call.args["xname"]):
@@ -60,7 +62,8 @@ class Hardware:
         if partitions:
             member = in_partitions(self._hsm, partitions)
             places = [xname for xname in places if member(xname)]
-        return listed(self._fitting(places, _fru_tests(call), values(call, "fruid")))
+        tests, frus = _fru_tests(call), values(call, "fruid")
+        return listed_records(self._fitting(places, tests, frus)) if tests or frus else listed(map(self._text, places))
 
     def _places(self, xnames: Sequence[str], types: set[str]) -> Iterable[str]:
         hardware = self._inventory.hardware
@@ -113,7 +116,7 @@ class Hardware:
         tests, names, frus = _fru_tests(call), values(call, "fruid"), self._inventory.frus
         chosen = [name for name in dict.fromkeys(names) if name in frus] if names else frus
         found = (frus[name] for name in chosen if not wanted or _maybe_of(name, wanted))
-        return listed(
+        return listed_records(
             fru for fru in found if (not wanted or fru["Type"] in wanted) and all(test(fru) for test in tests)
         )
 

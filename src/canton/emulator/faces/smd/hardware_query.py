@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 
 from canton.emulator.faces.smd.forms import values
-from canton.emulator.faces.smd.hardware_records import below, lies_in, on_wire, quick_kind
+from canton.emulator.faces.smd.hardware_records import below, lies_in, quick_kind
+from canton.emulator.faces.smd.hardware_texts import HardwareTexts
 from canton.emulator.faces.smd.hardware_types import ARRAYS
 from canton.emulator.faces.smd.hsm import Hsm
-from canton.emulator.faces.smd.inventory import Inventory
 from canton.emulator.faces.smd.partition_members import in_partitions, partition_names
-from canton.emulator.faces.smd.problems import go_json, problem
+from canton.emulator.faces.smd.problems import problem
 from canton.emulator.faces.smd.vocabulary import TYPE, spelled
-from canton.emulator.wire.call import JSON, Call, Json, Reply
+from canton.emulator.wire.call import JSON, Call, Json, Reply, utf8
+from canton.emulator.wire.hms_base import marshal
 from canton.emulator.wire.hms_names import hms_type, normal
 from canton.emulator.wire.routes import Route
 
@@ -22,6 +24,7 @@ BASE = "/hsm/v2/Inventory/Hardware/Query"
 FORMATS = {"fullyflat": "FullyFlat", "nestnodesonly": "NestNodesOnly"}
 _BOOLS = {"1": True, "t": True, "true": True, "0": False, "f": False, "false": False}
 _PARENT = re.compile(r"[a-z]*[0-9]*$")
+_NODE = re.compile("^x[0-9]+c[0-9]+s[0-9]+b[0-9]+n[0-9]+")
 IN_NODES = ("Processor", "NodeAccel", "Memory", "Drive", "NodeHsnNic", "NodeAccelRiser")
 
 
@@ -134,7 +137,7 @@ def _sorted(xnames: Sequence[str], nested: bool) -> tuple[dict[str, list[str]], 
         type_ = quick_kind(xname)
         outlet = type_ in ("CabinetPDUOutlet", "CabinetPDUPowerConnector")
         array = ARRAYS["CabinetPDUPowerConnector" if outlet else type_]
-        host = _PARENT.sub("", xname, count=1) if outlet else _node_of(xname) if type_ in IN_NODES else ""
+        host = _PARENT.sub("", xname, count=1) if outlet else _NODE.findall(xname)[0] if type_ in IN_NODES else ""
         if host in hosts:
             inside.setdefault(host, {}).setdefault(array, []).append(xname)
         elif not (nested and outlet):
@@ -143,47 +146,47 @@ def _sorted(xnames: Sequence[str], nested: bool) -> tuple[dict[str, list[str]], 
     return arrays, inside
 
 
-def _node_of(xname: str) -> str:
-    while xname and hms_type(xname) != "Node":
-        xname = _PARENT.sub("", xname, count=1)
-    return xname
-
-
 class _Writing:
     """Writes records one by one: the whole machine is long."""
 
-    def __init__(self, inventory: Inventory, inside: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
-        self._inventory = inventory
+    def __init__(self, text: Callable[[str], str], inside: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
+        self._text = text
         self._inside = inside
-        self.text = bytearray()
+        self._buffer = BytesIO()
+
+    def whole(self, head: Json, arrays: Mapping[str, Sequence[str]]) -> bytes:
+        self._buffer.write(utf8(marshal(head)[:-1]))
+        self.arrays(arrays)
+        self._buffer.write(b"}\n")
+        return self._buffer.getvalue()
 
     def arrays(self, arrays: Mapping[str, Sequence[str]]) -> None:
         """In the order of the wire."""
         for name in ARRAYS.values():
             if arrays.get(name):
-                self.text += f',"{name}":['.encode()
+                self._buffer.write(f',"{name}":['.encode())
                 for place, xname in enumerate(arrays[name]):
-                    self.text += b"," if place else b""
+                    self._buffer.write(b"," if place else b"")
                     self._record(xname)
-                self.text += b"]"
+                self._buffer.write(b"]")
 
     def _record(self, xname: str) -> None:
-        record = on_wire(self._inventory, self._inventory.hardware[xname])
-        self.text += go_json(record)[:-1].encode("utf-8", "replace")
-        self.arrays(self._inside.get(xname, {}))
-        self.text += b"}"
+        self._buffer.write(utf8(self._text(xname)[:-1]))
+        if xname in self._inside:
+            self.arrays(self._inside[xname])
+        self._buffer.write(b"}")
 
 
 def routes(hsm: Hsm) -> Sequence[Route]:
+    texts = HardwareTexts(hsm.inventory)
+
     def query(call: Call) -> Reply:
         try:
             asked = _question(call)
         except _Wrong as wrong:
             return problem(400, str(wrong))
         arrays, inside = _sorted(_select(hsm, asked), asked.format == "NestNodesOnly")
-        writing = _Writing(hsm.inventory, inside)
-        writing.text += go_json({"XName": call.args["xname"], "Format": asked.format})[:-1].encode("utf-8", "replace")
-        writing.arrays(arrays)
-        return Reply(200, bytes(writing.text) + b"}\n", JSON)
+        head = {"XName": call.args["xname"], "Format": asked.format}
+        return Reply(200, _Writing(texts.of, inside).whole(head, arrays), JSON)
 
     return (Route("GET", f"{BASE}/{{xname}}", query),)

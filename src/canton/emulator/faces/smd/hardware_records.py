@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from canton.emulator.faces.smd.inventory import Inventory
-from canton.emulator.faces.smd.problems import go_json
 from canton.emulator.machine.clock import rfc3339
-from canton.emulator.wire.call import JSON, Json, Reply
+from canton.emulator.wire.call import Json
 from canton.emulator.wire.hms_names import hms_type
 
 _LETTER = re.compile("[a-z]")
@@ -62,7 +61,8 @@ def note(inventory: Inventory, xname: str, fru: str, event: str, moment: float) 
 
 @lru_cache(maxsize=1 << 8)
 def _kind_of_letters(letters: str) -> str:
-    return hms_type("".join(f"{letter}0" for letter in letters)) or hms_type("".join(f"{letter}1" for letter in letters))
+    found = (hms_type("".join(f"{letter}{ordinal}" for letter in letters)) for ordinal in (0, 1))
+    return next(filter(None, found), "")
 
 
 _DIGITS = str.maketrans("", "", "0123456789")
@@ -71,14 +71,3 @@ _DIGITS = str.maketrans("", "", "0123456789")
 def quick_kind(xname: str) -> str:
     """Of an xname that is one: the letters tell."""
     return _kind_of_letters(xname.translate(_DIGITS))
-
-
-def listed(records: Iterable[Json]) -> Reply:
-    """A list that may be long, written one by one."""
-    text, comma = bytearray(b"["), b""
-    for record in records:
-        text += comma
-        text += go_json(record).encode("utf-8", "replace")
-        comma = b","
-    text += b"]\n"
-    return Reply(200, bytes(text), JSON)

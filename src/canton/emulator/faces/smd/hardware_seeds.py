@@ -168,6 +168,11 @@ def _fru(part: Part) -> Fru | None:
     return part.model.board if part.model else part.fru
 
 
+def _alike(item: Item, ordinal: int) -> tuple[object, ...]:
+    part = item.part
+    return item.kind, ordinal, id(item.fru), id(part.model), part.hardware_class, redfish_id(part)
+
+
 class HardwareSeeds(Mapping[str, Json]):
     def __init__(self, numbering: Numbering) -> None:
         self._numbering = numbering
@@ -188,13 +193,17 @@ class HardwareSeeds(Mapping[str, Json]):
 
     def _place(self, item: Item, ordinal: int) -> Json:
         """One object for all places that look alike."""
-        part = item.part
-        alike = (item.kind, ordinal, id(item.fru), id(part.model), part.hardware_class, redfish_id(part))
+        alike = _alike(item, ordinal)
         found = self._places.get(alike)
         if found is None:
-            facts = place_facts(item.kind, ordinal, part, item.fru)
+            facts = place_facts(item.kind, ordinal, item.part, item.fru)
             found = self._places[alike] = encode(facts, TYPES[item.kind][0])
         return found
+
+    def differing(self, xname: str) -> tuple[str, str, tuple[object, ...]]:
+        """FRU id and serial number; and what it has in common with the places that differ in nothing but those."""
+        item = self._numbering.item(xname)
+        return self._numbering.fru_id(item), item.serial, _alike(item, item.ordinal)
 
     def at(self, part: Part) -> Iterator[str]:
         """The part's place and those inside it."""

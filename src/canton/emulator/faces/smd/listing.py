@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from canton.emulator.faces.smd import forms
 from canton.emulator.faces.smd.component_table import shown
 from canton.emulator.faces.smd.hsm import Hsm
-from canton.emulator.faces.smd.problems import go_json, written
+from canton.emulator.faces.smd.problems import written
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_kinds import BOOL, struct
+from canton.emulator.wire.hms_base import marshal
 
 ONLY: Mapping[str, tuple[str, ...]] = {
     "stateonly": ("ID", "Type", "State", "Flag"),
@@ -41,4 +42,4 @@ def listed(hsm: Hsm, xnames: Sequence[str], only: str = "") -> Reply:
     if not only:
         return written(f'{{"Components":[{hsm.components.texts(xnames)}]}}')
     records = map(hsm.components.records.__getitem__, xnames)
-    return written(go_json({"Components": [shown(record, ONLY[only]) for record in records]}))
+    return written(marshal({"Components": [shown(record, ONLY[only]) for record in records]}))

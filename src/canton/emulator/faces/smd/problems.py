@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
 from http import HTTPStatus
 
-from canton.emulator.wire.call import JSON, Json, Reply
-
-PROBLEM = "application/problem+json"
-_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
-_UNSAFE = re.compile("[<>&\u2028\u2029]")
-_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-
-
-def go_json(value: Json) -> str:
-    """As Go's encoder writes it, without the newline: compact, and safe inside HTML."""
-    text = _encode(value)
-    return _UNSAFE.sub(lambda found: _ESCAPES[found[0]], text) if _UNSAFE.search(text) else text
+from canton.emulator.wire import hms_base
+from canton.emulator.wire.call import JSON, Json, Reply, utf8
 
 
 def answer(value: Json, status: int = 200, headers: Sequence[tuple[str, str]] = ()) -> Reply:
-    return written(go_json(value), status, headers=headers)
+    return hms_base.encoded(value, status, headers=headers)
 
 
-def written(text: str, status: int = 200, media: str = JSON, headers: Sequence[tuple[str, str]] = ()) -> Reply:
+def written(text: str) -> Reply:
     """JSON that is text already."""
-    return Reply(status, text.encode("utf-8", "replace") + b"\n", media, headers)
+    return Reply(200, utf8(text) + b"\n", JSON)
 
 
 def problem(status: int, detail: str, headers: Sequence[tuple[str, str]] = ()) -> Reply:
-    fields: dict[str, Json] = {"type": "about:blank", "title": HTTPStatus(status).phrase}
-    if detail:
-        fields["detail"] = detail
-    return written(go_json(fields | {"status": status}), status, PROBLEM, headers)
+    return hms_base.problem(status, HTTPStatus(status).phrase, detail, headers=headers)
 
 
 def undecodable(error: Exception) -> Reply:

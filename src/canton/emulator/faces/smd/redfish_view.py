@@ -59,7 +59,9 @@ def new_endpoint(world: World, part: Part) -> Json:
         "Password": "",
     }
     if nic and nic.mac:
-        record["MACAddr"] = nic.mac.lower().replace(":", "")
+        # MEDS writes colons and capitals, hms-discovery neither: HPE's manual shows both.
+        in_rack = part.hardware_class == "River"
+        record["MACAddr"] = nic.mac.lower().replace(":", "") if in_rack else nic.mac.upper()
     if nic and nic.address:
         record["IPAddress"] = nic.address
     return {**record, "RediscoverOnUpdate": True, "DiscoveryInfo": {"LastDiscoveryStatus": "NotYetQueried"}}

@@ -1,11 +1,11 @@
-"""HBTD, HMNFD, SCSD and FAS as a client sees them, without a network, and what they say to others."""
+"""The services as a client sees them, without a network, and what they say to others."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 from canton.emulator.machine import topologies
 from canton.emulator.machine.faults import Fault
@@ -32,6 +32,8 @@ GARBAGE = (
 
 
 class Service:
+    """One of them; paths are those below ``base``, quoted as in a URL."""
+
     def __init__(self, site: Site, name: str, base: str) -> None:
         self.site = site
         self._name = name
@@ -39,10 +41,11 @@ class Service:
 
     def ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Reply:
         """A body of bytes goes as it is."""
-        path, _, query = path.partition("?")
+        target = self._base + path
+        path, _, query = target.partition("?")
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         pairs = tuple(parse_qsl(query, keep_blank_values=True))
-        return self.site.ask(self._name, Call(method, self._base + path, pairs, headers or {}, data))
+        return self.site.ask(self._name, Call(method, unquote(path), pairs, headers or {}, data, target=target))
 
     def get(self, path: str) -> Any:
         reply = self.ask("GET", path)
@@ -60,6 +63,11 @@ class Service:
 
     def break_(self, kind: str, targets: str, **facts: Any) -> str:
         return self.site.set_fault(Fault(self.site.faults.new_id(), kind, targets, facts=facts)).id
+
+    def orders(self, xname: str) -> list[str]:
+        """The ResetTypes that its controller was given."""
+        entries = self.site.log.after(0, 10_000)
+        return [entry["action"] for entry in entries if entry["what"] == "power-order" and entry["target"] == xname]
 
     def hsm(self, method: str, path: str, body: Any = None) -> Reply:
         return self.site.mesh.ask("smd", method, f"/hsm/v2{path}", {} if body is None else body)

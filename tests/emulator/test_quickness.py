@@ -1,0 +1,53 @@
+"""Text that was made to be slow to read is read quickly: one request may not hold up all others."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+from collections.abc import Callable
+
+import pytest
+
+from canton.emulator.gateway.gateway import normalize
+from canton.emulator.site import Site
+from canton.emulator.wire.call import Call, json_reply, text_reply
+from canton.emulator.wire.go_syntax import complaint
+from emulator.power_client import DOWN, Pcs
+
+QUICK = 1.0
+
+
+def seconds(doing: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    doing()
+    return time.perf_counter() - began
+
+
+def test_dots_in_a_path() -> None:
+    assert seconds(lambda: normalize("/a" * 100_000 + "/.." * 100_000)) < QUICK
+
+
+def test_blanks_in_kernel_parameters(tiny: Site) -> None:
+    body = b'{"hosts":["%s"],"kernel":"http://k","params":"a%sb || goto x"}' % (DOWN.encode(), b" " * 300_000)
+    assert tiny.ask("bss", Call("PUT", "/boot/v1/bootparameters", body=body)).status == 200
+    Pcs(tiny).start("on", DOWN)
+    assert seconds(lambda: tiny.step(600)) < QUICK * 5
+    told = tiny.machine.boot.record(DOWN)
+    assert told["stage"] == "up"
+    assert told["parameters"].startswith("a" + " " * 300_000 + "b")
+
+
+@pytest.mark.parametrize("piece", [b"a", b"\\n", b"\\u0041"])
+def test_text_without_an_end(piece: bytes) -> None:
+    body = b'"' + piece * (2 << 20)
+    tracemalloc.start()
+    try:
+        assert complaint(body) == "unexpected end of JSON input"
+        assert tracemalloc.get_traced_memory()[1] < 8 * len(body)
+    finally:
+        tracemalloc.stop()
+
+
+def test_half_a_pair_of_surrogates_goes_out_as_go_writes_it() -> None:
+    assert json_reply("a\ud800b").body == '"a\ufffdb"\n'.encode()
+    assert text_reply("a\udcffb").body == "a\ufffdb".encode()
