@@ -166,7 +166,7 @@ class Services(RuleBasedStateMachine):
         self.wait(seconds)
         self._fault(kind, service, None, 1.0)
         self.wait(seconds)
-        if mended:
+        if mended and any(self.site.faults):
             self.repair(-1)
 
     @precondition(lambda self: site_truths.running(self.picture) and not any(self.site.faults))
