@@ -84,7 +84,7 @@ def _at_paths(site: Site) -> dict[str, dict[str, Names]]:
             "/partitions/{partition_name}/members/": {"xname_id": [NODE, OTHER]},
             "/State/Components/{xname}/": {"xname": nodes},
         },
-        "sls": {"/hardware/": {"xname": [*nodes[:2], *controllers[:1], STORAGE_GROUP]}},
+        "sls": {"/hardware/": {"xname": [*nodes, STORAGE_GROUP, STORAGE_GROUP]}},
         "hbtd": {"/": {"xname": nodes}},
         "scsd": {"/bmc/bios/": {"xname": nodes, "bios_field": ["tpmstate"]}},
     }

@@ -70,7 +70,7 @@ SAMPLES: dict[str, Samples] = {
         "POST /Inventory/Hardware": [{"Hardware": [HARDWARE]}],
         "POST /Inventory/RedfishEndpoints": [{"RedfishEndpoints": [_REDFISH]}, _REDFISH],
         "PUT /Inventory/RedfishEndpoints/{xname}": [{"ID": "{xname}", "Enabled": False}],
-        "PATCH /Inventory/RedfishEndpoints/{xname}": [{"Enabled": False}],
+        "PATCH /Inventory/RedfishEndpoints/{xname}": [{"Enabled": False, "MACRequired": True}],
         "POST /Inventory/EthernetInterfaces": [_ETHERNET],
         "PATCH /Inventory/EthernetInterfaces/{ethInterfaceID}": [{"Description": "another", "ComponentID": OTHER}],
         "POST /Inventory/EthernetInterfaces/{ethInterfaceID}/IPAddresses": [
@@ -97,7 +97,6 @@ SAMPLES: dict[str, Samples] = {
         ],
         "PUT /hardware/{xname}": [{"Class": "Mountain", "ExtraProperties": {"NID": 9, "Role": "Compute"}}],
         "POST /networks": [{"Name": "NEW", "FullName": "a new one", "Type": "ethernet", "IPRanges": ["10.9.0.0/16"]}],
-        "POST /loadstate": [{"sls_dump": b'{"Hardware": {}, "Networks": {}}'}],
         "PUT /networks/{network}": [{"Name": "NMN", "FullName": "n", "Type": "ethernet", "IPRanges": ["10.9.0.0/16"]}],
     },
     "bss": {
@@ -120,7 +119,7 @@ SAMPLES: dict[str, Samples] = {
         "POST /xname_off": [_POWER],
         "POST /xname_reinit": [_POWER],
         "POST /get_power_cap": [{"nids": [1000, 1001]}],
-        "POST /get_power_cap_capabilities": [{"nids": [1000, 1001]}, {"nids": [1000, 77777]}],
+        "POST /get_power_cap_capabilities": [{"nids": [1000, 1001]}, {"nids": [77777]}, {"nids": [1000, 77777]}],
         "POST /set_power_cap": [{"nids": [{"nid": 1000, "controls": [{"name": "node", "val": 500}]}]}],
     },
     "hbtd": {

@@ -85,6 +85,9 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
             "the fields are `LastDiscoveryAttempt` and `LastDiscoveryStatus`, as HPE's manual shows; the file has "
             "`LastAttempt` and `LastStatus` (pkg/redfish/rfendpoints.go)"
         ),
+        rf"\w+ /Inventory/RedfishEndpoints.* → 200: {_SCHEMA}.*: {_more('MACRequired')}": (
+            "the field is `MACRequired`; the file has `MacRequired` (pkg/redfish/rfendpoints.go)"
+        ),
         rf"GET /Inventory/ServiceEndpoints.* → 200: {_SCHEMA}.*/ServiceInfo: {_more('[@.a-zA-Z]+')}": (
             "what Redfish says of a service is kept whole (pkg/redfish/rfendpoints.go)"
         ),

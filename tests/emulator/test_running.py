@@ -40,11 +40,15 @@ async def ticking(running: Running) -> AsyncIterator[list[asyncio.Task[None]]]:
         task.cancel()
 
 
+def _break() -> None:
+    raise ZeroDivisionError
+
+
 def test_a_mistake_in_what_is_due_is_told_and_time_goes_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async def scenario(running: Running) -> None:
         site = running.site
         done: list[float] = []
-        site.agenda.answer("test.breaks", lambda: 1 / 0)
+        site.agenda.answer("test.breaks", _break)
         site.agenda.answer("test.works", lambda: done.append(site.clock.now()))
         begin = site.clock.now()
         site.agenda.after(10, "test.breaks")
@@ -167,7 +171,7 @@ def test_what_nobody_answers_any_more_does_not_stop_the_clock(tmp_path: Path, ca
     kept.close()
     with opened(tmp_path / "state") as running:
         asyncio.run(running.step(10))
-        assert running.site.agenda.next_moment() is None or running.site.agenda.next_moment() > 10
+        assert all(value[1] != "of.yore" for value in running.site.shelves._shelves["agenda"].values())
     assert "of.yore" in caplog.text
 
 

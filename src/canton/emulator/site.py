@@ -8,7 +8,6 @@ import pkgutil
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from canton.domain.errors import Unavailable
 from canton.emulator import faces
@@ -177,7 +176,3 @@ def open_faces(world: World) -> Iterable[Face]:
         name = f"{found.name}.face"
         if importlib.util.find_spec(name) is not None:
             yield importlib.import_module(name).open_face(world)
-
-
-def open_site(start: Start, path: Path) -> Site:
-    return Site(start, StateFile(path))

@@ -263,7 +263,7 @@ values = st.recursive(
 
 
 @pytest.mark.parametrize("service", SERVICES)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(method="GET", target="/apis/smd/../../keycloak/%2e%2e/side/rotate", query="", body=None)
 @given(
     method=st.sampled_from(["GET", "HEAD", "PUT", "PATCH", "OPTIONS", "TRACE", "LOCK", "PROPFIND"]),
@@ -278,7 +278,7 @@ def test_made_up_requests_have_answers(
     check(say(machine, service, request(method, f"{target}?{query}" if query else target, json.dumps(body).encode())))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     data=st.binary(max_size=200)
     | st.builds(

@@ -42,7 +42,6 @@ class NodeModel:
     firmware: Mapping[str, str]
     """BIOS, BMC, FPGA, … and their versions."""
     watts_idle: int
-    watts_busy: int
     power_limits: tuple[int, int]
     """The least and the most that a power cap may be, in watts."""
 

@@ -57,8 +57,7 @@ def _blade(name: str, data: dict[str, Any], frus: Mapping[str, Fru]) -> Blade:
         fittings,
         sum(fitting.count for fitting in fittings if fitting.fru.kind == "NodeHsnNic"),
         data["firmware"],
-        data["watts"][0],
-        data["watts"][1],
+        data["watts_idle"],
         tuple(data["power_limits"]),
     )
     pairs = [_ORDINALS.fullmatch(node) for node in data["nodes"]]

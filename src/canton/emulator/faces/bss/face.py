@@ -12,7 +12,7 @@ from canton.emulator.faces.bss.bootscript import BootScript
 from canton.emulator.faces.bss.cloud_init import CloudInit
 from canton.emulator.faces.bss.history import History
 from canton.emulator.faces.bss.inventory import Inventory
-from canton.emulator.faces.bss.parameters import Parameters
+from canton.emulator.faces.bss.parameters import Parameters, with_body
 from canton.emulator.faces.bss.seed import seed
 from canton.emulator.faces.bss.service import Service
 from canton.emulator.wire.call import Call, Reply, text_reply
@@ -42,10 +42,10 @@ def open_face(world: World) -> Face:
     service = Service(world, inventory, parameters)
     routes = [
         Route("GET", f"{_ROOT}/bootparameters", parameters.get),
-        Route("POST", f"{_ROOT}/bootparameters", parameters.post),
-        Route("PUT", f"{_ROOT}/bootparameters", parameters.put),
-        Route("PATCH", f"{_ROOT}/bootparameters", parameters.patch),
-        Route("DELETE", f"{_ROOT}/bootparameters", parameters.delete),
+        Route("POST", f"{_ROOT}/bootparameters", with_body(parameters.post)),
+        Route("PUT", f"{_ROOT}/bootparameters", with_body(parameters.put)),
+        Route("PATCH", f"{_ROOT}/bootparameters", with_body(parameters.patch)),
+        Route("DELETE", f"{_ROOT}/bootparameters", with_body(parameters.delete)),
         Route("GET", f"{_ROOT}/bootscript", script.get),
         Route("GET", f"{_ROOT}/hosts", service.hosts),
         Route("POST", f"{_ROOT}/hosts", service.refresh),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from canton.emulator.faces.bss.answers import JSON, encoded, problem, whole
 from canton.emulator.faces.bss.bodies import BOOT_PARAMS, shown, shown_image
 from canton.emulator.faces.bss.boot_store import BootStore, NotStored
 from canton.emulator.faces.bss.inventory import Inventory
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_json import Undecodable, decode, decode_first
+from canton.emulator.wire.routes import Handler
 
 _TOKEN = "BSS-Referral-Token"  # noqa: S105 (the name of a header)
 _NAMES = {"hosts": "Hosts", "macs": "MACs", "nids": "NIDs", "kernel": "kernel", "initrd": "initrd"}
@@ -84,41 +87,38 @@ class Parameters:
                 told += [shown(data, [name])] if data is not None else []
         return told
 
-    def post(self, call: Call) -> Reply:
-        try:
-            asked = decode_first(call.body, BOOT_PARAMS)
-        except Undecodable as mistake:
-            return problem(400, f"Bad Request: {mistake}")
+    def post(self, asked: Json) -> Reply:
         exists, token = self._store.store_new(asked)
         if exists:
             return problem(400, f"Bad Request: Already exists: {exists}")
         return _stored(201, token)
 
-    def put(self, call: Call) -> Reply:
-        try:
-            asked = decode_first(call.body, BOOT_PARAMS)
-        except Undecodable as mistake:
-            return problem(400, f"Bad Request: {mistake}")
+    def put(self, asked: Json) -> Reply:
         return _stored(200, self._store.store(asked))
 
-    def patch(self, call: Call) -> Reply:
-        try:
-            asked = decode_first(call.body, BOOT_PARAMS)
-        except Undecodable as mistake:
-            return problem(400, f"Bad Request: {mistake}")
+    def patch(self, asked: Json) -> Reply:
         try:
             self._store.update(asked)
         except NotStored as none:
             return problem(404, f"Not Found: {none}")
         return _stored(200, "")
 
-    def delete(self, call: Call) -> Reply:
+    def delete(self, asked: Json) -> Reply:
+        complaint = self._store.remove(asked)
+        return problem(400, complaint) if complaint else _stored(200, "")
+
+
+def with_body(handler: Callable[[Json], Reply]) -> Handler:
+    """A handler that is given the boot parameters of the body."""
+
+    def handle(call: Call) -> Reply:
         try:
             asked = decode_first(call.body, BOOT_PARAMS)
         except Undecodable as mistake:
             return problem(400, f"Bad Request: {mistake}")
-        complaint = self._store.remove(asked)
-        return problem(400, complaint) if complaint else _stored(200, "")
+        return handler(asked)
+
+    return handle
 
 
 def _stored(status: int, token: str) -> Reply:

@@ -46,7 +46,10 @@ def resolved(address: str, keys: Keys, moment: int) -> str:
     """
     if address[:3].lower() != "s3:" or _BAD_ESCAPE.search(address) or _NOT_IN_URLS.search(address):
         return address
-    place = urlsplit(address)
+    try:
+        place = urlsplit(address)
+    except ValueError:
+        return address
     bucket, key = place.netloc.rpartition("@")[2], unquote(place.path) if place.path.startswith("/") else ""
     if not bucket:
         bucket, _, key = key.strip("/").partition("/")

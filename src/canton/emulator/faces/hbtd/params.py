@@ -9,7 +9,8 @@ from canton.emulator.faces.hbtd.decoding import strings, wrong_field
 from canton.emulator.machine.shelves import Shelves
 from canton.emulator.wire.call import Call, Reply
 from canton.emulator.wire.go_json import Undecodable, decode
-from canton.emulator.wire.hms_base import SNIFFED, marshalled, problem
+from canton.emulator.wire.hms_base import problem
+from canton.emulator.wire.hms_params import RunningParams
 
 INSTANCE = "/hmi/v1/params"
 DEFAULTS = {
@@ -93,19 +94,9 @@ _CHECKS: dict[str, Callable[[str, str], str]] = {
 }
 
 
-class Params:
+class Params(RunningParams):
     def __init__(self, shelves: Shelves) -> None:
-        self._shelf = shelves.open("hbtd.params", DEFAULTS)
-
-    def number(self, name: str) -> int:
-        return int(self._shelf[name])
-
-    def reset(self) -> None:
-        """HBTD writes them down and never reads them: a new start has the defaults."""
-        self._shelf.update(DEFAULTS)
-
-    def get(self, _: Call) -> Reply:
-        return marshalled(dict(self._shelf))
+        super().__init__(shelves.open("hbtd.params", DEFAULTS), DEFAULTS)
 
     def patch(self, call: Call) -> Reply:
         try:
@@ -115,9 +106,7 @@ class Params:
         values, complaint = _checked(wanted)
         if complaint:
             return problem(400, "Invalid Request", complaint, INSTANCE)
-        self._shelf.update(values)
-        # Content-Type is not set here, but it is for GET.
-        return marshalled(dict(self._shelf), media=SNIFFED)
+        return self.change(values)
 
 
 def _checked(wanted: dict[str, str]) -> tuple[dict[str, str], str]:

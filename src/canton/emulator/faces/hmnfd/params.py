@@ -6,7 +6,8 @@ from canton.emulator.machine.shelves import Shelves
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_json import Undecodable, decode
 from canton.emulator.wire.go_kinds import ANYTHING_BY_NAME, INT, STRING, maybe, struct
-from canton.emulator.wire.hms_base import SNIFFED, marshalled, problem
+from canton.emulator.wire.hms_base import problem
+from canton.emulator.wire.hms_params import RunningParams
 
 DEFAULTS: dict[str, int | str] = {
     "Debug": 0,
@@ -34,22 +35,9 @@ _UNCHECKED = ("Scn_retries", "Scn_backoff", "SM_retries", "SM_timeout")
 """Of these it does not find out that the type is wrong."""
 
 
-class Params:
+class Params(RunningParams):
     def __init__(self, shelves: Shelves) -> None:
-        self._shelf = shelves.open("hmnfd.params", DEFAULTS)
-
-    def number(self, name: str) -> int:
-        return int(self._shelf[name])
-
-    def text(self, name: str) -> str:
-        return str(self._shelf[name])
-
-    def reset(self) -> None:
-        """HMNFD writes them down and never reads them: a new start has the defaults."""
-        self._shelf.update(DEFAULTS)
-
-    def get(self, _: Call) -> Reply:
-        return marshalled(dict(self._shelf))
+        super().__init__(shelves.open("hmnfd.params", DEFAULTS), DEFAULTS)
 
     def patch(self, call: Call) -> Reply:
         try:
@@ -62,8 +50,7 @@ class Params:
         ]
         if fixed:
             return problem(400, "Invalid Request", "".join(fixed), "/params")
-        self._shelf.update(wanted)
-        return marshalled(dict(self._shelf), media=SNIFFED)
+        return self.change(wanted)
 
 
 def lowered(body: bytes) -> bytes:

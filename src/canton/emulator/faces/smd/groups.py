@@ -6,15 +6,16 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from canton.emulator.faces.smd import forms, members
+from canton.emulator.faces.smd.collection import Collection, not_stored
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.listing import unreadable
-from canton.emulator.faces.smd.members import Conflict, is_field, lowered
-from canton.emulator.faces.smd.problems import all_created, answer, message, problem
+from canton.emulator.faces.smd.members import is_field, lowered
+from canton.emulator.faces.smd.problems import answer, problem
 from canton.emulator.faces.smd.refusals import Answered, DatabaseError, Refusal, answering, fits
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_json import decode
 from canton.emulator.wire.go_kinds import STRING, STRINGS, struct
-from canton.emulator.wire.hms_names import normal, verified
+from canton.emulator.wire.hms_names import normal
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/groups"
@@ -30,9 +31,6 @@ GROUP = struct(
 )
 PATCH = struct("sm.GroupPatch", members.PATCHED)
 _BAD_LABEL, _BAD_PARTITION, _BAD_TAG = "Invalid group label.", "Invalid partition name.", "Invalid tag."
-_CONFLICT = "operation would conflict with an existing "
-_SAME_LABEL = "group that has the same label or duplicate ids found in request."
-_ELSEWHERE = "member in another exclusive group."
 
 
 def routes(hsm: Hsm) -> Sequence[Route]:
@@ -48,6 +46,11 @@ def routes(hsm: Hsm) -> Sequence[Route]:
         Route("DELETE", f"{BASE}/{{group_label}}/members/{{xname_id}}", partial(_delete_member, hsm)),
     )
     return [Route(route.method, route.path, answering(route.handler)) for route in found]
+
+
+def _groups(hsm: Hsm) -> Collection:
+    same = "group that has the same label or duplicate ids found in request."
+    return Collection(hsm, hsm.groups, "group", same, "member in another exclusive group.", partial(_taken, hsm))
 
 
 def _label(call: Call) -> str:
@@ -120,8 +123,8 @@ def _get_one(hsm: Hsm, part: Callable[[Json], Json], call: Call) -> Reply:
         return problem(500, "failed to decode query parameters.")
     partition = _partition(call)
     _check_partition(hsm, partition)
-    if label not in hsm.groups:
-        return problem(404, f"No such group: {label}")
+    if missing := _groups(hsm).missing(label):
+        return missing
     return answer(part(_on_wire(_within(hsm, hsm.groups[label], partition))))
 
 
@@ -131,14 +134,10 @@ def _post(hsm: Hsm, call: Call) -> Reply:
     except Refusal as error:
         return problem(400, f"couldn't validate group: {error}")
     try:
-        _insert(hsm, group)
-    except Conflict as conflict:
-        return problem(
-            409, _CONFLICT + (str(conflict) or "group that has the same label or duplicate ids found in request.")
-        )
-    except (Refusal, DatabaseError) as error:
-        return members.not_stored(error)
-    return all_created(BASE, [f"{BASE}/{group['label']}"])
+        _check_widths(group)
+    except DatabaseError as error:
+        return not_stored(error)
+    return _groups(hsm).insert(group["label"], group)
 
 
 def _checked(given: Json) -> Json:
@@ -156,13 +155,9 @@ def _checked(given: Json) -> Json:
     return group
 
 
-def _insert(hsm: Hsm, group: Json) -> None:
+def _check_widths(group: Json) -> None:
     fits((group["label"], 255), (group["description"], 255), (group["exclusiveGroup"], 253))
     fits(*((tag, 255) for tag in group["tags"]))
-    if group["label"] in hsm.groups:
-        raise Conflict("")
-    members.check_new(hsm, group["members"]["ids"], (), _taken(hsm, group), _ELSEWHERE)
-    hsm.groups[group["label"]] = group
 
 
 def _taken(hsm: Hsm, group: Json) -> frozenset[str]:
@@ -178,11 +173,7 @@ def _taken(hsm: Hsm, group: Json) -> frozenset[str]:
 
 
 def _delete(hsm: Hsm, call: Call) -> Reply:
-    label = _label(call)
-    if label not in hsm.groups:
-        return problem(404, "no such group.")
-    del hsm.groups[label]
-    return message("deleted 1 entry")
+    return _groups(hsm).delete(_label(call))
 
 
 def _patch(hsm: Hsm, call: Call) -> Reply:
@@ -196,30 +187,8 @@ def _patch(hsm: Hsm, call: Call) -> Reply:
 
 
 def _post_member(hsm: Hsm, call: Call) -> Reply:
-    label = _label(call)
-    xname = verified(decode(call.body, members.MEMBER)["id"])
-    if not xname:
-        return problem(400, "invalid xname ID")
-    if label not in hsm.groups:
-        return problem(404, f"No such group: {label}")
-    group = hsm.groups[label]
-    try:
-        members.check_new(hsm, [xname], group["members"]["ids"], _taken(hsm, group), _ELSEWHERE)
-    except Conflict as conflict:
-        return problem(409, _CONFLICT + (str(conflict) or "member in the same group."))
-    except (Refusal, DatabaseError) as error:
-        return members.not_stored(error)
-    members.add(hsm.groups, label, xname)
-    return all_created(BASE, [f"{BASE}/{label}/members/{xname}"])
+    return _groups(hsm).add_member(_label(call), call)
 
 
 def _delete_member(hsm: Hsm, call: Call) -> Reply:
-    label, xname = _label(call), verified(call.args["xname_id"])
-    if not xname:
-        return problem(400, "invalid xname ID")
-    if label not in hsm.groups:
-        return problem(404, f"No such group: {label}")
-    if xname not in hsm.groups[label]["members"]["ids"]:
-        return problem(404, "group has no such member.")
-    members.drop(hsm.groups, label, xname)
-    return message("deleted 1 entry")
+    return _groups(hsm).drop_member(_label(call), call)

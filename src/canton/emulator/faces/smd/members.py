@@ -76,20 +76,6 @@ def patch(shelf: Shelf, name: str, given: Json) -> None:
     shelf[name] = record
 
 
-def add(shelf: Shelf, name: str, xname: str) -> None:
-    record = shelf[name]
-    shelf[name] = {**record, "members": {"ids": [*record["members"]["ids"], xname]}}
-
-
-def drop(shelf: Shelf, name: str, xname: str) -> None:
-    record = shelf[name]
-    shelf[name] = {**record, "members": {"ids": [other for other in record["members"]["ids"] if other != xname]}}
-
-
-def not_stored(error: Refusal | DatabaseError) -> Reply:
-    return refused(error, hidden="operation 'POST' failed during store.")
-
-
 def patch_reply(shelf: Shelf, name: str, given: Json, earlier: bytes, missing: str) -> Reply:
     """SMD goes on after it complained of an empty patch, and its later words follow the first: ``earlier``."""
     reply = _patched(shelf, name, given, missing)

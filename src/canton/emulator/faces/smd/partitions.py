@@ -6,23 +6,22 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from canton.emulator.faces.smd import forms, members
+from canton.emulator.faces.smd.collection import Collection, not_stored
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.listing import unreadable
-from canton.emulator.faces.smd.members import Conflict, is_field, lowered
-from canton.emulator.faces.smd.problems import all_created, answer, message, problem
+from canton.emulator.faces.smd.members import is_field, lowered
+from canton.emulator.faces.smd.problems import answer, problem
 from canton.emulator.faces.smd.refusals import Answered, DatabaseError, Refusal, answering, fits
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_json import decode
 from canton.emulator.wire.go_kinds import STRING, STRINGS, struct
-from canton.emulator.wire.hms_names import hms_type, normal, verified
+from canton.emulator.wire.hms_names import hms_type, normal
 from canton.emulator.wire.routes import Route
 
 BASE = "/hsm/v2/partitions"
 PARTITION = struct("sm.Partition", {"name": STRING, "description": STRING, "tags": STRINGS, "members": members.MEMBERS})
 PATCH = struct("sm.PartitionPatch", members.PATCHED)
 _BAD_NAME = "Invalid partition name."
-_CONFLICT = "operation would conflict with an existing "
-_ELSEWHERE = "member in another partition."
 
 
 def routes(hsm: Hsm) -> Sequence[Route]:
@@ -39,6 +38,11 @@ def routes(hsm: Hsm) -> Sequence[Route]:
         Route("DELETE", f"{one}/members/{{xname_id}}", partial(_delete_member, hsm)),
     )
     return [Route(route.method, route.path, answering(route.handler)) for route in found]
+
+
+def _partitions(hsm: Hsm) -> Collection:
+    same = "partition that has the same name."
+    return Collection(hsm, hsm.partitions, "partition", same, "member in another partition.", partial(_taken, hsm))
 
 
 def _name(call: Call) -> str:
@@ -70,8 +74,8 @@ def _get_names(hsm: Hsm, _: Call) -> Reply:
 
 def _get_one(hsm: Hsm, part: Callable[[Json], Json], call: Call) -> Reply:
     name = _name(call)
-    if name not in hsm.partitions:
-        return problem(404, f"No such partition: {name}")
+    if missing := _partitions(hsm).missing(name):
+        return missing
     return answer(part(_on_wire(hsm.partitions[name])))
 
 
@@ -81,12 +85,10 @@ def _post(hsm: Hsm, call: Call) -> Reply:
     except Refusal as error:
         return problem(400, f"couldn't validate partition: {error}")
     try:
-        _insert(hsm, partition)
-    except Conflict as conflict:
-        return problem(409, _CONFLICT + (str(conflict) or "partition that has the same name."))
-    except (Refusal, DatabaseError) as error:
-        return members.not_stored(error)
-    return all_created(BASE, [f"{BASE}/{partition['name']}"])
+        fits((partition["name"], 255), (partition["description"], 255), *((tag, 255) for tag in partition["tags"]))
+    except DatabaseError as error:
+        return not_stored(error)
+    return _partitions(hsm).insert(partition["name"], partition)
 
 
 def _checked(given: Json) -> Json:
@@ -103,26 +105,14 @@ def _checked(given: Json) -> Json:
     return partition
 
 
-def _insert(hsm: Hsm, partition: Json) -> None:
-    fits((partition["name"], 255), (partition["description"], 255), *((tag, 255) for tag in partition["tags"]))
-    if partition["name"] in hsm.partitions:
-        raise Conflict("")
-    members.check_new(hsm, partition["members"]["ids"], (), _taken(hsm, partition["name"]), _ELSEWHERE)
-    hsm.partitions[partition["name"]] = partition
-
-
-def _taken(hsm: Hsm, name: str) -> frozenset[str]:
+def _taken(hsm: Hsm, partition: Json) -> frozenset[str]:
     """Members of the other partitions."""
-    others = (partition for other, partition in hsm.partitions.items() if other != name)
-    return frozenset(xname for partition in others for xname in partition["members"]["ids"])
+    others = (other for name, other in hsm.partitions.items() if name != partition["name"])
+    return frozenset(xname for other in others for xname in other["members"]["ids"])
 
 
 def _delete(hsm: Hsm, call: Call) -> Reply:
-    name = _name(call)
-    if name not in hsm.partitions:
-        return problem(404, "no such partition.")
-    del hsm.partitions[name]
-    return message("deleted 1 entry")
+    return _partitions(hsm).delete(_name(call))
 
 
 def _patch(hsm: Hsm, call: Call) -> Reply:
@@ -132,29 +122,8 @@ def _patch(hsm: Hsm, call: Call) -> Reply:
 
 
 def _post_member(hsm: Hsm, call: Call) -> Reply:
-    name = _name(call)
-    xname = verified(decode(call.body, members.MEMBER)["id"])
-    if not xname:
-        return problem(400, "invalid xname ID")
-    if name not in hsm.partitions:
-        return problem(404, f"No such partition: {name}")
-    try:
-        members.check_new(hsm, [xname], hsm.partitions[name]["members"]["ids"], _taken(hsm, name), _ELSEWHERE)
-    except Conflict as conflict:
-        return problem(409, _CONFLICT + (str(conflict) or "member in the same partition."))
-    except (Refusal, DatabaseError) as error:
-        return members.not_stored(error)
-    members.add(hsm.partitions, name, xname)
-    return all_created(BASE, [f"{BASE}/{name}/members/{xname}"])
+    return _partitions(hsm).add_member(_name(call), call)
 
 
 def _delete_member(hsm: Hsm, call: Call) -> Reply:
-    name, xname = _name(call), verified(call.args["xname_id"])
-    if not xname:
-        return problem(400, "invalid xname ID")
-    if name not in hsm.partitions:
-        return problem(404, f"No such partition: {name}")
-    if xname not in hsm.partitions[name]["members"]["ids"]:
-        return problem(404, "partition has no such member.")
-    members.drop(hsm.partitions, name, xname)
-    return message("deleted 1 entry")
+    return _partitions(hsm).drop_member(_name(call), call)

@@ -133,7 +133,11 @@ class Subscriptions:
 
     def _send(self, url: str, payload: Json) -> None:
         """Services of the cluster are asked directly, everybody else over the network."""
-        place = urlsplit(url)
+        try:
+            place = urlsplit(url)
+        except ValueError:
+            # Nobody checked it when it came, and nothing is sent to what is no address.
+            return
         service = _OURS.fullmatch(place.hostname or "")
         if service and service[1] in IN_CLUSTER:
             self._hsm.world.mesh.ask(service[1], "POST", place.path, payload)
