@@ -54,7 +54,7 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
             "what hms-discovery puts in has no colons, as HPE's manual shows; the pattern wants them"
         ),
         rf"GET /Inventory/ComponentEndpoints.* → 200: {_SCHEMA}.*/Redfish(Subt|T)ype: '\w+' is not in the enum": (
-            "PDUs and their outlets are endpoints too; the enums of the file are older (pkg/redfish/rftypes.go)"
+            "PDUs and their outlets are endpoints too; the enums of the file are older"
         ),
         rf"\w+ /Subscriptions/SCN(/\{{id\}})? → (400|500): {_PROBLEM}": (
             "errors are application/problem+json everywhere; the file has application/json here (cmd/smd/response.go)"
@@ -99,23 +99,23 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
         ),
     },
     "sls": {
-        rf"GET /health → 200: {_TEXT}": "the Content-Type is set after the body was begun (cmd/sls/health.go)",
+        rf"GET /health → 200: {_TEXT}": "the Content-Type is set after the body was begun (cmd/sls/sls_misc.go)",
         rf".* → 20[01]: {_SCHEMA}.*/?Type: pattern": (
             "types are SLS's own words, `comptype_node`; the pattern has those of `TypeString` (pkg/sls-common)"
         ),
         rf"PUT /hardware/\{{xname\}} → 20[01]: {_SCHEMA}/Parent: pattern": (
-            "what has no parent has an empty one (cmd/sls/hardware.go)"
+            "what has no parent has an empty one (cmd/sls/sls_hardware.go)"
         ),
         rf".* → 20[01]: {_SCHEMA}.*/ExtraProperties: oneOf": (
             "the shapes in the file overlap, so that a lawful value fits more than one"
         ),
         rf'POST /hardware → 201: {_SCHEMA}/: "Xname" is a required property': (
-            "`code` and `message` come back, not the stored object (cmd/sls/hardware.go)"
+            "`code` and `message` come back, not the stored object (cmd/sls/sls_hardware.go)"
         ),
-        rf"GET /hardware/\{{xname\}} → 404: {_STATUS}404": "a name that is not there is 404 (cmd/sls/hardware.go)",
-        rf"(GET|DELETE) /hardware/\{{xname\}} → 400: {_STATUS}400": "what is no name is 400 (cmd/sls/hardware.go)",
+        rf"GET /hardware/\{{xname\}} → 404: {_STATUS}404": "a name that is not there is 404 (cmd/sls/sls_hardware.go)",
+        rf"(GET|DELETE) /hardware/\{{xname\}} → 400: {_STATUS}400": "what is no name is 400 (cmd/sls/sls_hardware.go)",
         rf"GET /search/hardware → 200: {_SCHEMA}/: {_NULL}": (
-            "nothing found is `null`, as Go writes a list that was never made (cmd/sls/hardware.go)"
+            "nothing found is `null`, as Go writes a list that was never made (cmd/sls/sls_hardware.go)"
         ),
         rf"GET /search/networks → 500: {_STATUS}500": (
             "a search without a filter fails in the database code, as 500 (internal/database/network.go)"
@@ -124,10 +124,10 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
             "networks of load balancers have no VLAN, and the installer (cray-site-init) writes `null`"
         ),
         rf"GET /version → 200: {_SCHEMA}/: {_more('Counter|LastUpdated')}": (
-            "the version is `Counter` and `LastUpdated` (cmd/sls/version.go)"
+            "the version is `Counter` and `LastUpdated` (cmd/sls/sls_misc.go)"
         ),
         rf"POST /hardware → 201: {_SCHEMA}/: {_more('code|message')}": (
-            "`code` and `message` come back, not the stored object (cmd/sls/hardware.go)"
+            "`code` and `message` come back, not the stored object (cmd/sls/sls_hardware.go)"
         ),
         rf"GET /.* → 200: {_SCHEMA}.*/ExtraProperties(/Subnets/\*)?: {_more('SystemDefaultRoute|MetalLBPoolName')}": (
             "networks are kept as the installer (cray-site-init) writes them"
@@ -135,7 +135,7 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
     },
     "bss": {
         rf".* → (400|404|500): {_PROBLEM}": (
-            "errors are application/problem+json; the file has application/json (hms-base, problem.go)"
+            "errors are application/problem+json; the file has application/json (hms-base)"
         ),
         rf"GET /(meta-data|boot/v1/service/.*) → 200: {_TEXT}": (
             "no Content-Type is set, so Go makes text/plain of it (cmd/boot-script-service)"
@@ -147,13 +147,13 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
             "an unknown host is 404, a NID that is no number 400 (cmd/boot-script-service/default_api.go)"
         ),
         rf"GET /boot/v1/endpoint-history → 500: {_STATUS}500": (
-            "an endpoint without a name cannot be looked for (cmd/boot-script-service/endpoint-tracker.go)"
+            "an endpoint without a name cannot be looked for (cmd/boot-script-service/cloudInitAPI.go)"
         ),
         rf"GET /boot/v1/hosts → 200: {_SCHEMA}/\*: {_more('SubRole')}": (
             "hosts are components of HSM, which have a sub-role (cmd/boot-script-service/sm.go)"
         ),
         rf"GET /boot/v1/dumpstate → 200: {_SCHEMA}/: {_more('Components|Params')}": (
-            "the names have capitals (cmd/boot-script-service/dumpstate.go)"
+            "the names have capitals (pkg/bssTypes/types.go)"
         ),
     },
     "pcs": {
@@ -175,7 +175,7 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
         ),
     },
     "capmc": {
-        rf"POST /\w+ → 400: {_STATUS}400": "what cannot be read is 400 with `e` and `err_msg` (cmd/capmcd/api.go)",
+        rf"POST /\w+ → 400: {_STATUS}400": "what cannot be read is 400 with `e` and `err_msg` (cmd/capmcd/nodecap.go)",
         rf'POST /get_power_cap_capabilities → 200: {_SCHEMA}/: "groups" is a required property': (
             "`groups` is left out when there are none (internal/capmc/capmc.go: omitempty)"
         ),
@@ -215,7 +215,7 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
         rf"GET /bmc/creds → 200: {_SCHEMA}/: dict is of the wrong type": (
             "the list stands under `Targets` (cmd/scsd/creds.go)"
         ),
-        rf"GET /readiness → 204: {_STATUS}204": "ready is 204; the file has 200 (cmd/scsd/version.go)",
+        rf"GET /readiness → 204: {_STATUS}204": "ready is 204; the file has 200 (cmd/scsd/health.go)",
         rf"\w+ /bmc/bios/\{{xname\}}/\{{bios_field\}} → 404: {_TEXT}": (
             "only `tpmstate` has a route; for any other field Go's own 404 answers (cmd/scsd/api.go)"
         ),
@@ -296,12 +296,12 @@ SERVER_ERRORS: Mapping[str, Mapping[str, str]] = {
     },
     "bss": {
         r"GET /boot/v1/endpoint-history → 500: .*Failed to search for name.*": (
-            "an endpoint without a name cannot be looked for (cmd/boot-script-service/endpoint-tracker.go)"
+            "an endpoint without a name cannot be looked for (cmd/boot-script-service/cloudInitAPI.go)"
         ),
     },
     "capmc": {
         r"POST /set_power_cap → 500: .*Hardware State Manager error.*": (
-            "HSM refuses a NID, and CAPMC hands that on as its own failure (cmd/capmcd/api.go)"
+            "HSM refuses a NID, and CAPMC hands that on as its own failure (cmd/capmcd/nodecap.go)"
         ),
     },
     "scsd": {
@@ -315,7 +315,7 @@ SERVER_ERRORS: Mapping[str, Mapping[str, str]] = {
         r"GET /bmc/creds → 500: .*Invalid Xnames.*": "what is no name is 500 (cmd/scsd/creds.go)",
         r"\w+ /bmc/bios/.* → 500: .*Call failed.*": "no such controller answers (cmd/scsd/bios.go)",
         r"POST /bmc/setcert/.* → 500: .*Internal Server Error, URL: .*": (
-            "no such controller answers (cmd/scsd/certs.go)"
+            "no such controller answers (cmd/scsd/tls.go)"
         ),
     },
 }

@@ -96,6 +96,15 @@ def test_a_key_that_went_and_came_again_is_last_also_after_a_restart() -> None:
     assert list(shelf) == list(kept) == ["two", "one"]
 
 
+def test_and_also_when_the_write_failed_at_first() -> None:
+    shelves = Shelves([("s", "one", "1"), ("s", "two", "2")])
+    shelf = shelves.open("s")
+    del shelf["one"]
+    shelf["one"] = 3
+    shelves.put_back(shelves.take_changes())
+    assert shelves.take_changes() == [("s", "one", None), ("s", "one", "3")]
+
+
 def test_only_differences_are_written() -> None:
     shelves = Shelves()
     shelf = shelves.open("s", SEED)

@@ -85,8 +85,8 @@ class Shelf(MutableMapping[str, Any]):
             rows.append((self.name, key, self._written(key)))
         return rows
 
-    def changed_again(self, key: str) -> None:
-        self._dirty.setdefault(key, False)
+    def changed_again(self, key: str, *, went: bool) -> None:
+        self._dirty[key] = self._dirty.get(key, False) or went
 
     def _written(self, key: str) -> str | None:
         if key not in self._own:
@@ -114,8 +114,8 @@ class Shelves:
 
     def put_back(self, rows: Iterable[Row]) -> None:
         """They could not be written: they are changes still."""
-        for name, key, _ in rows:
-            self._shelves[name].changed_again(key)
+        for name, key, value in rows:
+            self._shelves[name].changed_again(key, went=value is None)
 
 
 def _by_shelf(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from canton.emulator.faces.smd import endpoint_seeds, interface_seeds
-from canton.emulator.faces.smd.hardware_seeds import FruSeeds, HardwareSeeds, HistorySeeds, Numbering
+from canton.emulator.faces.smd.hardware_numbering import Numbering
+from canton.emulator.faces.smd.hardware_seeds import FruSeeds, HardwareSeeds, HistorySeeds
 from canton.emulator.machine.parts import Part
 from canton.emulator.machine.shelves import Shelf
 from canton.emulator.wire.call import Json
