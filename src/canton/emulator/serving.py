@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import secrets
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from canton.emulator.wire.listening import Certificate, Listener, Servers, bind
 BODY = 64 << 20
 TRUTH_BODY = 1 << 20
 LOOPBACK = "127.0.0.1"
+KEY_BYTES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +94,10 @@ def _listeners(asked: Serve, running: Running) -> tuple[Path | None, dict[str, L
     if not asked.plain:
         issued = issue(asked.state.with_name(f"{asked.state.name}.tls"), extra_names=(asked.host,))
         ca, shown = issued.ca, Certificate(issued.certificate, issued.key)
+    key = secrets.token_urlsafe(KEY_BYTES)
     listeners = {
         "url": Listener(bound, App(running.answer_at_gateway, BODY), shown),
-        "truth": Listener(bind(LOOPBACK, 0), App(Truth(running).answer, TRUTH_BODY)),
+        "truth": Listener(bind(LOOPBACK, 0), App(Truth(running, key).answer, TRUTH_BODY), path=f"/{key}"),
     }
     if asked.services:
         for name, face in running.site.faces.items():

@@ -34,11 +34,11 @@ def ask(truth: str | None, method: str, path: str, body: object = NOT_SENT) -> A
     place = urlsplit(whereabouts.find(truth))
     connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=NO_LIMIT)
     try:
-        connection.request(method, path, None if body is NOT_SENT else json.dumps(body))
+        connection.request(method, place.path + path, None if body is NOT_SENT else json.dumps(body))
         answer = connection.getresponse()
         text = answer.read()
     except (OSError, http.client.HTTPException) as error:
-        raise Unavailable(f"the emulator at {place.geturl()} does not answer: {error}; does it still run?") from error
+        raise Unavailable(f"the emulator at {place.netloc} does not answer: {error}; does it still run?") from error
     finally:
         connection.close()
     if answer.status >= 400:

@@ -1,6 +1,7 @@
 """The side channel: the ground truth and its switches, for tests and for `canton emulate status|fault|clock|save|load`.
 
-A listener of its own on loopback. No service answers from it, and nothing of Canton's product may ask it.
+A listener of its own on loopback, behind a key that is part of its address: other users of the machine do not know it.
+No service answers from it, and nothing of Canton's product may ask it.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from hmac import compare_digest
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +28,9 @@ Handler = Callable[[Call], Awaitable[Reply]]
 
 
 class Truth:
-    def __init__(self, running: Running) -> None:
+    def __init__(self, running: Running, key: str) -> None:
         self._running = running
+        self._key = key
         self._routes: dict[tuple[str, str], Handler] = {
             ("GET", "/status"): self._status,
             ("GET", "/log"): self._log,
@@ -45,6 +48,12 @@ class Truth:
     async def answer(self, call: Call) -> Reply:
         if not _from_here(call):
             return _problem(Invalid("the side channel answers programs of this machine only"), 403)
+        key, _, path = call.path[1:].partition("/")
+        if not compare_digest(key.encode(), self._key.encode()):
+            return _problem(
+                NotFound("nothing is here: the side channel's whole address is what `canton emulate` printed")
+            )
+        call = replace(call, path=f"/{path}")
         handler = self._routes.get((call.method, call.path))
         if handler is None and call.path.startswith("/faults/") and call.method == "DELETE":
             handler = self._clear_fault

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -104,6 +105,14 @@ def test_a_folder_that_is_not_there_is_said(machine: Emulator, tmp_path: Path) -
 def test_mistakes_are_explained(machine: Emulator, path: str, body: object, said: str) -> None:
     with pytest.raises(RuntimeError, match=said.replace("[", r"\[")):
         machine.tell("POST", path, body)
+
+
+def test_the_address_has_a_key_that_others_do_not_know(machine: Emulator) -> None:
+    place = urlsplit(machine.truth)
+    for path in ("/status", "/", "", "/x/status", f"/{'a' * len(place.path[1:])}/status", "/%ff/status"):
+        answer = machine.send("GET", f"http://{place.netloc}{path}")
+        assert answer.status == 404
+        assert place.path not in answer.body.decode()
 
 
 def test_no_web_page_may_pull_the_switches(machine: Emulator) -> None:

@@ -32,12 +32,14 @@ class Listener:
     bound: socket.socket
     app: App
     certificate: Certificate | None = None
+    path: str = ""
+    """What belongs to the address beside host and port."""
 
     @property
     def url(self) -> str:
         host, port = self.bound.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
-        return f"{'https' if self.certificate else 'http'}://{shown}:{port}"
+        return f"{'https' if self.certificate else 'http'}://{shown}:{port}{self.path}"
 
 
 def bind(host: str, port: int) -> socket.socket:
