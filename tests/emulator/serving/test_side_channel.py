@@ -56,6 +56,23 @@ def test_truth_is_told_in_order_and_with_its_cause(machine: Emulator) -> None:
     assert machine.part(node)["beating"] is True
 
 
+def test_wrong_cables_and_what_a_tenant_left_are_true_and_told(machine: Emulator) -> None:
+    nodes = machine.tell("GET", "/parts?type=Node")["parts"]
+    (one, first), (two, second) = [
+        (str(node["xname"]), port) for node in nodes for port in node["cables"].values() if port
+    ][:2]
+    swapped = machine.fault("wrong-cabling", first, facts={"with": second})
+    assert second in machine.part(one)["cables"].values()
+    assert first in machine.part(two)["cables"].values()
+    machine.clear(swapped)
+    assert first in machine.part(one)["cables"].values()
+    (rack,) = [str(node["xname"]) for node in nodes if node["class"] == "River"]
+    assert machine.part(rack)["remnants"] is None
+    left = machine.fault("disk-remnants", rack, facts={"of": "psi"})
+    assert machine.part(rack)["remnants"]["of"] == "psi"
+    machine.clear(left)
+
+
 def test_a_saved_machine_goes_on_where_it_was(machine: Emulator, tmp_path: Path) -> None:
     node = a_node(machine)
     saved = tmp_path / "monday.state"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from canton.emulator.machine.boot import Boot
@@ -78,5 +79,11 @@ class Machine:
             "since": self.power.since(xname),
         }
         if part.type == "Node":
-            told |= {"boot": self.boot.record(xname), "beating": self.boot.beating(xname)}
+            left = self.remnants(xname)
+            told |= {
+                "boot": self.boot.record(xname),
+                "beating": self.boot.beating(xname),
+                "cables": {nic.xname: self.cable_end(nic.xname) for nic in self.nics(xname) if nic.network == "HSN"},
+                "remnants": asdict(left) if left else None,
+            }
         return told
