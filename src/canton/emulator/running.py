@@ -7,6 +7,7 @@ import contextlib
 import logging
 import shutil
 import sqlite3
+import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -66,7 +67,9 @@ class Running:
         if isinstance(found, Reply):
             return found
         name, inner = found
-        return self.gateway.decorate(await self._told(self.site.answer(name, inner)))
+        began = time.monotonic()
+        reply = await self._told(self.site.answer(name, inner))
+        return self.gateway.decorate(reply, time.monotonic() - began)
 
     async def answer_at(self, service: str, call: Call) -> Reply:
         """Straight at the service, as from inside the cluster."""

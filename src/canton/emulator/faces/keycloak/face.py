@@ -12,9 +12,10 @@ from canton.emulator.faces.keycloak.pages import AUTHENTICATE, CONSENT, DEVICE, 
 from canton.emulator.faces.keycloak.realm import PATH, Realm
 from canton.emulator.faces.keycloak.side import Side
 from canton.emulator.wire.call import JSON, Call, Reply
-from canton.emulator.wire.routes import Face, Handler, Route
+from canton.emulator.wire.routes import Face, Handler, Route, unsupported
 from canton.emulator.world import World
 
+NO_CODE_FLOW = "the emulator has no authorization code flow; take the device flow, or the password grant"
 OIDC = f"{PATH}/protocol/openid-connect"
 _FORM_LIMIT = 1 << 20
 
@@ -47,7 +48,7 @@ def _routes(realm: Realm, devices: Devices) -> Iterable[Route]:
         ("GET POST", f"{OIDC}/userinfo", told.userinfo),
         ("GET POST", f"{OIDC}/logout", told.logout),
         ("POST", f"{OIDC}/revoke", told.revoke),
-        ("GET POST", f"{OIDC}/auth", _no_code_flow),
+        ("GET POST", f"{OIDC}/auth", unsupported(NO_CODE_FLOW, _not_implemented)),
         ("POST", f"{OIDC}/auth/device", pages.begin),
         ("GET HEAD", f"{OIDC}/auth/device", pages.verify),
         ("GET HEAD POST", DEVICE, pages.verify),
@@ -60,8 +61,7 @@ def _routes(realm: Realm, devices: Devices) -> Iterable[Route]:
             yield Route(method, f"{path}/", handler)
 
 
-def _no_code_flow(_: Call) -> Reply:
-    reason = "the emulator has no authorization code flow; take the device flow, or the password grant"
+def _not_implemented(reason: str) -> Reply:
     return json_answer({"error": "not_implemented", "error_description": reason}, 501)
 
 
