@@ -10,10 +10,14 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from canton.store.database import Database, open_database
 from databases import SERVER, Databases, databases, migrated
 
+# On a shared machine the first example may take a second, and that says nothing of the code: budgets are `make bench`'s.
+settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("shared")
 # Checks that live outside of test files explain themselves too.
 pytest.register_assert_rewrite("crash.scenario")
 LEFT_OUT = pytest.StashKey[int]()
