@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from canton.store.database import Database, open_database
 from databases import SERVER, Databases, databases, migrated
 
-# On a shared machine the first example may take a second, and that says nothing of the code: budgets are `make bench`'s.
+# On a shared machine the first example may take a second, which says nothing of the code; budgets have `make bench`.
 settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared")
 # Checks that live outside of test files explain themselves too.
