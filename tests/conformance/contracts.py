@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,8 +11,9 @@ from typing import Any
 
 import yaml
 
+from specs import SPECS
+
 ROOT = Path(__file__).parents[2]
-SPECS = Path(os.environ.get("SPECS") or ROOT / "../shared/specs")
 METHODS = ("get", "put", "post", "patch", "delete")
 ABSENT = f"HPE's OpenAPI files are not at {SPECS}: conformance to them is not shown here"
 

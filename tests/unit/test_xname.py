@@ -16,8 +16,9 @@ from canton.domain.errors import InvalidXname
 from canton.domain.xname import LONGEST, Xname, XnameType, is_xname, normalise, parse
 from canton.domain.xname_mistakes import first_mistake
 from canton.domain.xname_types import SHAPES, UNLIMITED, Shape
+from specs import SPECS
 
-SPEC = Path(__file__).parents[2] / "../shared/specs/xname-grammar.json"
+SPEC = SPECS / "xname-grammar.json"
 
 # Written out by hand from the HMS table: text, type, parent.
 EVERY_TYPE = [

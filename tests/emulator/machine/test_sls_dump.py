@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from canton.domain.errors import InvalidMachine
 from canton.emulator.machine.sls_dump import load_sls
+from specs import SPECS
 
-SAMPLES = Path(__file__).parents[3] / "../shared/specs/samples"
+SAMPLES = SPECS / "samples"
 # Compute nodes and all nodes of each sample, counted by hand in the files.
 LOADED = {
     "EX2000_River": (65, 77),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,8 @@ import pytest
 
 from canton.emulator.site import Site
 from emulator.service_client import GARBAGE, Service
+from specs import SPECS
 
-SPECS = Path(os.environ.get("SPECS", Path(__file__).parents[4] / "shared" / "specs"))
 SAMPLES = sorted((SPECS / "samples").glob("*.json"))
 FORM = {"content-type": "multipart/form-data; boundary=b"}
 

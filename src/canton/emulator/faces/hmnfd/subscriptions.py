@@ -56,11 +56,9 @@ class Subscriptions:
         return self._listed(sorted(key for key in self._shelf if xname_of(key) == xname))
 
     def subscribe(self, call: Call) -> Reply:
-        wanted = requests.read(call.body, OLD)
+        wanted = _wanted_in_v1(call)
         if isinstance(wanted, Reply):
             return wanted
-        if lacking := requests.missing_in_v1(wanted):
-            return invalid(lacking, OLD)
         agent, _, xname = wanted["Subscriber"].rpartition("@")
         if not hms_type(xname):
             return invalid("Subcriber field is not a valid XName", OLD)
@@ -86,11 +84,9 @@ class Subscriptions:
 
     def change(self, call: Call) -> Reply:
         """The first of this subscriber with this URL; when there is none, nothing, which is a success too."""
-        wanted = requests.read(call.body, OLD)
+        wanted = _wanted_in_v1(call)
         if isinstance(wanted, Reply):
             return wanted
-        if lacking := requests.missing_in_v1(wanted):
-            return invalid(lacking, OLD)
         agent, _, xname = wanted["Subscriber"].rpartition("@")
         for key in sorted(self._shelf):
             if self._shelf[key]["Url"] == wanted["Url"] and subscriber_of(key) == wanted["Subscriber"]:
@@ -165,3 +161,11 @@ class Subscriptions:
 
 def _bad_xname(call: Call) -> Reply:
     return invalid("Invalid XName in URL path", call.path)
+
+
+def _wanted_in_v1(call: Call) -> Json | Reply:
+    wanted = requests.read(call.body, OLD)
+    if isinstance(wanted, Reply):
+        return wanted
+    lacking = requests.missing_in_v1(wanted)
+    return invalid(lacking, OLD) if lacking else wanted

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 
 from canton.emulator.faces.smd import redfish_view
 from canton.emulator.machine.controllers import CONTROLLERS
@@ -11,15 +12,15 @@ from canton.emulator.wire.call import Json
 from canton.emulator.world import World
 
 
-class RedfishSeeds(Mapping[str, Json]):
-    def __init__(self, world: World, begun: float) -> None:
-        self._world = world
-        self._begun = begun
-        self._parts = {part.xname: part for part in world.machine.parts() if part.type in CONTROLLERS}
+class _PartSeeds(Mapping[str, Json]):
+    """A record for each of some parts, made when it is asked for."""
+
+    def __init__(self, parts: Iterable[Part], record: Callable[[Part], Json]) -> None:
+        self._parts = {part.xname: part for part in parts}
+        self._record = record
 
     def __getitem__(self, xname: str) -> Json:
-        part = self._parts[xname]
-        return redfish_view.discovered(self._world, redfish_view.new_endpoint(self._world, part), self._begun)
+        return self._record(self._parts[xname])
 
     def __contains__(self, xname: object) -> bool:
         return xname in self._parts
@@ -31,24 +32,16 @@ class RedfishSeeds(Mapping[str, Json]):
         return len(self._parts)
 
 
-class ComponentSeeds(Mapping[str, Json]):
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._parts: dict[str, Part] = {
-            part.xname: part for part in world.machine.parts() if redfish_view.speaks_for(part)
-        }
+def redfish_seeds(world: World, begun: float) -> Mapping[str, Json]:
+    def discovered(part: Part) -> Json:
+        return redfish_view.discovered(world, redfish_view.new_endpoint(world, part), begun)
 
-    def __getitem__(self, xname: str) -> Json:
-        return redfish_view.component_endpoint(self._world, self._parts[xname])
+    return _PartSeeds((part for part in world.machine.parts() if part.type in CONTROLLERS), discovered)
 
-    def __contains__(self, xname: object) -> bool:
-        return xname in self._parts
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._parts)
-
-    def __len__(self) -> int:
-        return len(self._parts)
+def component_seeds(world: World) -> Mapping[str, Json]:
+    speaking = (part for part in world.machine.parts() if redfish_view.speaks_for(part))
+    return _PartSeeds(speaking, partial(redfish_view.component_endpoint, world))
 
 
 class ServiceSeeds(Mapping[str, Json]):

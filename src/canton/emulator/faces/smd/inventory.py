@@ -69,8 +69,8 @@ def open_inventory(world: World) -> Inventory:
     found, found_frus = HardwareSeeds(numbering), FruSeeds(numbering)
     interfaces = shelves.open("smd.ethernet_interfaces", interface_seeds.InterfaceSeeds(machine, begun))
     return Inventory(
-        shelves.open("smd.redfish_endpoints", endpoint_seeds.RedfishSeeds(world, begun)),
-        shelves.open("smd.component_endpoints", endpoint_seeds.ComponentSeeds(world)),
+        shelves.open("smd.redfish_endpoints", endpoint_seeds.redfish_seeds(world, begun)),
+        shelves.open("smd.component_endpoints", endpoint_seeds.component_seeds(world)),
         shelves.open("smd.service_endpoints", endpoint_seeds.ServiceSeeds(world)),
         shelves.open("smd.hardware", found),
         shelves.open("smd.frus", found_frus),
