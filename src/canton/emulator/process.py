@@ -50,6 +50,11 @@ class Emulator:
     """Secrets by client."""
     services: dict[str, str]
     truth: str
+    addresses: dict[str, str]
+    """Of services outside of the gateway."""
+    kubeconfig: str
+    vcs: dict[str, str]
+    """User and password for git."""
 
     def password(self, username: str) -> str:
         return next(str(user["password"]) for user in self.users if user["username"] == username)

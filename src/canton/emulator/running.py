@@ -18,9 +18,8 @@ from canton.emulator.gateway.gateway import Gateway
 from canton.emulator.machine.state_file import StateFile
 from canton.emulator.site import Site
 from canton.emulator.trouble import Answered
-from canton.emulator.wire.asgi import Cut
-from canton.emulator.wire.call import Call, Reply
-from canton.emulator.world import Post
+from canton.emulator.wire.call import Call, Cut, Reply
+from canton.emulator.world import Doors, Post
 
 log = logging.getLogger("canton.emulator")
 KEEP_EVERY = 1.0
@@ -31,16 +30,20 @@ SHORTEST_SLEEP = 0.002
 class Running:
     """Everything here happens on one event loop, one thing at a time: nothing else touches the machine."""
 
-    def __init__(self, kept: StateFile, wanted: Wanted, post: Post) -> None:
+    def __init__(self, kept: StateFile, wanted: Wanted, post: Post, doors: Doors | None = None) -> None:
         self._post = post
         self._wake = asyncio.Event()
         self._stepping = asyncio.Lock()
-        self._enter(Site(begin(kept, wanted), kept, post))
+        self._enter(Site(begin(kept, wanted), kept, post, doors))
 
     def _enter(self, site: Site) -> None:
         site.agenda.excuse = _excuse
         self.site = site
         self.gateway = Gateway(site.world, site.faces.values())
+
+    def close(self) -> None:
+        """Whoever follows something hears that it is over."""
+        self.site.close()
 
     def load(self, path: Path) -> None:
         """Go on from a saved state; when it cannot be read, everything stays as it was."""
@@ -53,12 +56,15 @@ class Running:
             except (InvalidMachine, sqlite3.Error, LookupError, ValueError, TypeError, AttributeError) as error:
                 reason = error.message if isinstance(error, InvalidMachine) else repr(error)
                 raise InvalidMachine(f"{path} cannot be read as a state: {reason}") from error
-        self._enter(Site(begin(kept, Wanted()), kept, self._post))
+        before = self.site
+        self._enter(Site(begin(kept, Wanted()), kept, self._post, before.world.doors))
+        before.close()
         self.stir()
 
     def stir(self) -> None:
-        """Something may be due earlier than it was."""
+        """Something may have changed, or be due earlier than it was."""
         self._wake.set()
+        self.site.world.pulse.beat()
 
     async def answer_at_gateway(self, call: Call) -> Reply:
         """With token and policy, as from outside."""
@@ -92,12 +98,15 @@ class Running:
             there = False
             while self.site is site and not there:
                 there = site.go_towards(goal)
+                site.world.pulse.beat()
                 await asyncio.sleep(0)
         self.stir()
 
     async def tick_forever(self) -> None:
         while True:
-            if not self.site.catch_up():
+            there = self.site.catch_up()
+            self.site.world.pulse.beat()
+            if not there:
                 await asyncio.sleep(0)
                 continue
             self._wake.clear()
@@ -133,7 +142,7 @@ def _try(path: Path) -> None:
     with contextlib.closing(StateFile(path)) as saved:
         if saved.about("topology") is None:
             raise InvalidMachine("the file holds no machine; `canton emulate save FILE` writes one")
-        Site(begin(saved, Wanted()), saved)
+        Site(begin(saved, Wanted()), saved).close()
 
 
 def _excuse(kind: str, args: list[Any]) -> None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import gc
+import json
+import os
 import secrets
 import signal
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -13,19 +17,22 @@ from pathlib import Path
 
 from canton.emulator.beginning import Wanted
 from canton.emulator.faces.keycloak.users import Client, User, clients, users
+from canton.emulator.furniture.keys import VCS_USER, vcs_password
 from canton.emulator.machine.state_file import StateFile
 from canton.emulator.outbox import Outbox
 from canton.emulator.running import Running
 from canton.emulator.site import Site
 from canton.emulator.truth import Truth
 from canton.emulator.wire.asgi import App
-from canton.emulator.wire.certificates import issue
+from canton.emulator.wire.certificates import Issued, issue, issue_client
 from canton.emulator.wire.listening import Certificate, Listener, Servers, bind
+from canton.emulator.world import Doors
 
 BODY = 64 << 20
 TRUTH_BODY = 1 << 20
 LOOPBACK = "127.0.0.1"
 KEY_BYTES = 12
+KUBERNETES = "kubernetes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,11 @@ class Ready:
     """With a secret: services of the site that log in as themselves."""
     services: dict[str, str]
     truth: str
+    addresses: dict[str, str]
+    """Of services outside of the gateway: ``s3``, ``kubernetes``, ``vault``."""
+    kubeconfig: Path
+    vcs: tuple[str, str]
+    """User and password."""
 
 
 async def serve(asked: Serve, announce: Callable[[Ready], None]) -> None:
@@ -64,18 +76,25 @@ async def serve(asked: Serve, announce: Callable[[Ready], None]) -> None:
         asyncio.get_running_loop().add_signal_handler(number, over.set)
     kept = StateFile(asked.state)
     outbox = Outbox()
-    running = Running(kept, asked.wanted, outbox.post)
+    doors = Doors()
+    running = Running(kept, asked.wanted, outbox.post, doors)
     running.site.keep()
-    ca, listeners = _listeners(asked, running)
+    # Before anything is made for an address that cannot be had.
+    bound = bind(asked.host, asked.port)
+    tls = asked.state.with_name(f"{asked.state.name}.tls")
+    issued = issue(tls, extra_names=(asked.host,))
+    listeners = _listeners(asked, running, issued, bound)
+    _open_doors(doors, issued, {name: listener.url for name, listener in listeners.items()}, running.site)
     servers = Servers(list(listeners.values()))
     # What is built by now stays: looking through all of it again and again costs more than the work.
     gc.collect()
     gc.freeze()
     await servers.start()
     loops = [asyncio.create_task(loop()) for loop in (running.tick_forever, running.keep_forever, outbox.send_forever)]
-    announce(_ready(running.site, ca, {name: listener.url for name, listener in listeners.items()}))
+    announce(_ready(running.site, None if asked.plain else issued.ca, doors, listeners, tls))
     ended = asyncio.create_task(over.wait())
     await asyncio.wait([ended, *loops], return_when=asyncio.FIRST_COMPLETED)
+    running.close()
     await servers.stop()
     for task in (ended, *loops):
         task.cancel()
@@ -86,36 +105,76 @@ async def serve(asked: Serve, announce: Callable[[Ready], None]) -> None:
     kept.close()
 
 
-def _listeners(asked: Serve, running: Running) -> tuple[Path | None, dict[str, Listener]]:
+def _listeners(asked: Serve, running: Running, issued: Issued, bound: socket.socket) -> dict[str, Listener]:
     """The gateway as ``url``, the side channel as ``truth``, and services by their names."""
-    shown: Certificate | None = None
-    ca: Path | None = None
-    bound = bind(asked.host, asked.port)
-    if not asked.plain:
-        issued = issue(asked.state.with_name(f"{asked.state.name}.tls"), extra_names=(asked.host,))
-        ca, shown = issued.ca, Certificate(issued.certificate, issued.key)
+    shown = None if asked.plain else Certificate(issued.certificate, issued.key)
     key = secrets.token_urlsafe(KEY_BYTES)
     listeners = {
         "url": Listener(bound, App(running.answer_at_gateway, BODY), shown),
         "truth": Listener(bind(LOOPBACK, 0), App(Truth(running, key).answer, TRUTH_BODY), path=f"/{key}"),
     }
-    if asked.services:
-        for name, face in running.site.faces.items():
-            app = App(partial(running.answer_at, name), face.body_limit)
+    for name, face in running.site.faces.items():
+        app = App(partial(running.answer_at, name), max(face.body_limit, BODY) if face.outside else face.body_limit)
+        if face.outside:
+            listeners[name] = Listener(bind(asked.host, 0), app, _shown_outside(name, shown, issued))
+        elif asked.services:
             listeners[name] = Listener(bind(LOOPBACK, 0), app)
-    return ca, listeners
+    return listeners
 
 
-def _ready(site: Site, ca: Path | None, urls: dict[str, str]) -> Ready:
+def _shown_outside(name: str, shown: Certificate | None, issued: Issued) -> Certificate | None:
+    """Kubernetes knows its callers by their certificates, so it has TLS always."""
+    return Certificate(issued.certificate, issued.key, issued.ca) if name == KUBERNETES else shown
+
+
+def _open_doors(doors: Doors, issued: Issued, urls: dict[str, str], site: Site) -> None:
+    outside = {name: urls[name] for name, face in site.faces.items() if face.outside}
+    doors.addresses.update({"gateway": urls["url"], **outside})
+    administrator = issue_client(issued.ca.parent, "kubernetes-admin", "system:masters")
+    doors.kubernetes_ca = issued.ca.read_text()
+    doors.kubernetes_certificate, doors.kubernetes_key = administrator.certificate, administrator.key
+
+
+def _write_kubeconfig(doors: Doors, path: Path) -> Path:
+    def data(pem: str) -> str:
+        return base64.b64encode(pem.encode()).decode()
+
+    user = {
+        "client-certificate-data": data(doors.kubernetes_certificate),
+        "client-key-data": data(doors.kubernetes_key),
+    }
+    server = {
+        "server": doors.addresses.get(KUBERNETES, ""),
+        "certificate-authority-data": data(doors.kubernetes_ca),
+    }
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "csm", "cluster": server}],
+        "users": [{"name": "kubernetes-admin", "user": user}],
+        "contexts": [{"name": "csm", "context": {"cluster": "csm", "user": "kubernetes-admin"}}],
+        "current-context": "csm",
+    }
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        json.dump(config, file, indent=1)
+    return path
+
+
+def _ready(site: Site, ca: Path | None, doors: Doors, listeners: dict[str, Listener], tls: Path) -> Ready:
     topology = site.machine.topology
+    inside = {name: listener.url for name, listener in listeners.items() if name in site.faces}
     return Ready(
         topology.name,
         topology.about,
         sum(1 for _ in site.machine.parts("Node")),
-        urls["url"],
+        listeners["url"].url,
         ca,
         users(site.world),
         [client for client in clients(site.world).values() if client.secret],
-        {name: url for name, url in urls.items() if name in site.faces},
-        urls["truth"],
+        {name: url for name, url in inside.items() if not site.faces[name].outside},
+        listeners["truth"].url,
+        {name: url for name, url in inside.items() if site.faces[name].outside},
+        _write_kubeconfig(doors, tls / "kubeconfig"),
+        (VCS_USER, vcs_password(site.dice)),
     )

@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 
 from canton.domain.errors import Unavailable
 from canton.emulator import faces
+from canton.emulator.cluster.cluster import Cluster
 from canton.emulator.machine.agenda import Agenda
+from canton.emulator.machine.blobs import Blobs
 from canton.emulator.machine.clock import Clock
 from canton.emulator.machine.dice import Dice
 from canton.emulator.machine.faults import EVERYTHING, Fault, Faults
@@ -21,11 +23,13 @@ from canton.emulator.machine.parts import Topology
 from canton.emulator.machine.shelves import Shelves
 from canton.emulator.machine.state_file import StateFile
 from canton.emulator.machine.truth_log import TruthLog
+from canton.emulator.node_agents import NodeAgents
 from canton.emulator.trouble import AWAY, Answered, Trouble
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.mesh import Mesh
+from canton.emulator.wire.pulse import Pulse
 from canton.emulator.wire.routes import Face, Router
-from canton.emulator.world import World
+from canton.emulator.world import Doors, World
 
 AT_ONCE = 500
 """So many things that are due are done before requests get a turn."""
@@ -49,7 +53,13 @@ class Start:
 class Site:
     """A machine with its services, in one process, without a network: what listeners and tests talk to."""
 
-    def __init__(self, start: Start, kept: StateFile, post: Callable[[str, Json], None] | None = None) -> None:
+    def __init__(
+        self,
+        start: Start,
+        kept: StateFile,
+        post: Callable[[str, Json], None] | None = None,
+        doors: Doors | None = None,
+    ) -> None:
         self.kept = kept
         self.shelves = Shelves(kept.rows())
         self._clock_shelf = self.shelves.open("clock")
@@ -71,11 +81,16 @@ class Site:
             self.log,
             self.mesh,
             post or _drop,
+            Cluster(self.shelves, self.clock, self.dice),
+            Blobs(kept),
+            Pulse(),
+            doors or Doors(),
         )
         self.faces: dict[str, Face] = {face.name: face for face in open_faces(self.world)}
         self._routers = {name: Router(face.routes) for name, face in self.faces.items()}
         self._trouble = Trouble(self.faults)
         self.machine.boot.boot_script = self._boot_script
+        self._agents = NodeAgents(self.world)
         self.agenda.answer("service.back", self._service_back)
 
     def _open_clock(self, start: Start) -> Clock:
@@ -125,14 +140,24 @@ class Site:
 
     def keep(self) -> None:
         """Write down what changed since the last time; raises ``Unavailable``, and tries again the next time."""
+        for prepare in self.world.before_keep:
+            prepare()
         self._clock_shelf["now"] = {"moment": self.clock.reach(), "speed": self.clock.speed}
         rows, entries = self.shelves.take_changes(), self.log.take_unwritten()
+        blobs = self.world.blobs.take_changes()
         try:
-            self.kept.write(rows, entries)
+            self.kept.write(rows, entries, blobs)
         except Unavailable:
             self.shelves.put_back(rows)
             self.log.put_back(entries)
+            self.world.blobs.put_back(blobs)
             raise
+
+    def close(self) -> None:
+        """Everything that follows this machine ends."""
+        self.world.pulse.end()
+        for tidy in self.world.at_end:
+            tidy()
 
     def set_fault(self, fault: Fault) -> Fault:
         """Some faults are more than a thing to be asked for."""

@@ -102,6 +102,9 @@ def as_line(ready: Ready) -> str:
             "clients": {client.id: client.secret for client in ready.clients},
             "services": ready.services,
             "truth": ready.truth,
+            "addresses": ready.addresses,
+            "kubeconfig": str(ready.kubeconfig),
+            "vcs": {"user": ready.vcs[0], "password": ready.vcs[1]},
         }
     )
 
@@ -111,15 +114,19 @@ def as_text(ready: Ready) -> str:
     width = max(len(user.username) for user in ready.users)
     users = [f"  {user.username:<{width}}  {user.password}  {', '.join(user.roles)}" for user in ready.users]
     services = [f"  {name:<{width}}  {url}" for name, url in ready.services.items()]
+    outside = [f"{name:<12}  {url}" for name, url in ready.addresses.items()]
     return "\n".join(
         [
             f"{ready.machine}: {ready.about} ({ready.nodes} nodes)",
             f"gateway       {ready.url}",
             f"CA            {ready.ca or 'none: plain HTTP'}",
+            *outside,
+            f"kubeconfig    {ready.kubeconfig}",
             f"side channel  {ready.truth}",
             *(["services without gateway:", *services] if services else []),
             "users and their passwords:",
             *users,
+            f"git at {ready.url}/vcs: {ready.vcs[0]}  {ready.vcs[1]}",
             "try:",
             *(f"  {line}" for line in curl_lines(ready)),
             "Ctrl-C ends it.",

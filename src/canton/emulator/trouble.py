@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from canton.emulator.machine.faults import Fault, Faults
-from canton.emulator.wire.call import Call, Reply, text_reply
+from canton.emulator.wire.call import Call, Cut, Reply, text_reply
 
 # Envoy's own words when the service behind it is not there.
 AWAY = text_reply(
@@ -35,9 +35,12 @@ class Trouble:
         broken = self._strikes("server-error", service, call)
         if broken:
             return Answered(_broken(broken), delay=delay)
-        reply = handle(call)
-        if self._strikes("doubled-response", service, call):
+        try:
             reply = handle(call)
+            if self._strikes("doubled-response", service, call):
+                reply = handle(call)
+        except Cut:
+            return Answered(AWAY, lost=True, delay=delay)
         return Answered(reply, self._strikes("lost-response", service, call) is not None, delay)
 
     def _strikes(self, kind: str, service: str, call: Call) -> Fault | None:

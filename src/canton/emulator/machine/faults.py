@@ -28,9 +28,21 @@ KINDS = {
     "stale-inventory": "HSM hears nothing of what happens to the component",
     "wrong-cabling": "the cables of two switch ports are swapped (with=, the other port)",
     "disk-remnants": "the node's disks hold files of the last tenant (of=, whose)",
+    "cfs-layer-fails": "a task of a CFS layer fails on the node (layer=, its name or number; task=, a part of its name)",
+    "cfs-session-stuck": "the CFS session, by its name, stays pending",
+    "bos-unknown-member": "BOS does not know the node, though HSM has it in a group",
+    "fm-no-effect": "the Fabric Manager says yes and the switch port stays as it was",
+    "enforcement-failed": "the enforcement of the VNI partition or block, by its name, ends FAILED",
+    "slow-barrier": "what the Fabric Manager orders of the port comes later (seconds=, virtual time, 60 when not said)",
+    "port-drift": "somebody else changes the switch port (online=, native=, allowed=, untagged=), at once and once",
+    "image-job-stuck": "the IMS job, by its id or its image's name, goes no further (status=, where)",
+    "upload-cut": "an upload into the S3 bucket breaks off in the middle, and nothing is stored",
+    "console-restart": "the console pod is away (seconds=, virtual time, 30 when not said), and drops its connections",
 }
 WIRE = frozenset({"lost-response", "doubled-response", "server-error", "latency", "token-expiry", "service-restart"})
-"""Their targets are services, by name; all others' are xnames."""
+"""Their targets are services, by name."""
+NAMED = frozenset({"cfs-session-stuck", "enforcement-failed", "image-job-stuck", "upload-cut", "console-restart"})
+"""Their targets are names of other things; all the rest's are xnames."""
 EVERYTHING = "*"
 LONGEST = 366 * 86400.0
 _NUMBERS = {
@@ -38,6 +50,8 @@ _NUMBERS = {
     "service-restart": ("seconds", 0.0, LONGEST),
     "server-error": ("status", 500, 504),
     "token-expiry": ("before", 0.0, 1e12),
+    "slow-barrier": ("seconds", 0.0, LONGEST),
+    "console-restart": ("seconds", 0.0, LONGEST),
 }
 """A fact that is a number, and its least and most."""
 _STAGES = ("post", "pxe", "kernel", "systemd")
@@ -67,14 +81,23 @@ class Faults:
         self._numbers = shelves.open("faults.numbers")
         self._dice = dice
         self._log = log
+        self._actions: dict[str, Callable[[Fault], None]] = {}
         self._faults: dict[str, Fault] = {key: Fault(**value) for key, value in self._shelf.items()}
         self._targets: dict[str, frozenset[str]] = {key: _targets(fault) for key, fault in self._faults.items()}
 
     def __iter__(self) -> Iterator[Fault]:
         return iter(self._faults.values())
 
+    def answer(self, kind: str, action: Callable[[Fault], None]) -> None:
+        """What is done at once when such a fault is set; each kind has one answer, which may refuse."""
+        if kind in self._actions:
+            raise ValueError(f"{kind} is answered already")
+        self._actions[kind] = action
+
     def set(self, fault: Fault) -> Fault:
         _check(fault)
+        if fault.kind in self._actions:
+            self._actions[fault.kind](fault)
         self._targets[fault.id] = _targets(fault)
         self._keep(fault)
         self._log.add("fault-set", fault.targets, "side channel", fault=asdict(fault))
@@ -179,6 +202,6 @@ def _check_ports(fault: Fault) -> None:
 
 
 def _targets(fault: Fault) -> frozenset[str]:
-    if fault.targets == EVERYTHING or fault.kind in WIRE:
+    if fault.targets == EVERYTHING or fault.kind in WIRE | NAMED:
         return frozenset(name.strip() for name in fault.targets.split(","))
     return frozenset(nodeset.expand(fault.targets))

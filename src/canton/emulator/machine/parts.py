@@ -143,3 +143,5 @@ class Topology:
     """Nodes that are up when the machine starts."""
     sls: Mapping[str, object]
     """``{"Hardware": {…}, "Networks": {…}}``: the dump that SLS starts with, made from the parts or imported."""
+    switches: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Of each switch the dragonfly group and its number in it: what its ports' addresses on the fabric are made of."""

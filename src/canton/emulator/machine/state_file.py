@@ -21,6 +21,7 @@ CREATE TABLE IF NOT EXISTS kept (
   number INTEGER PRIMARY KEY, shelf TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, UNIQUE (shelf, key)
 );
 CREATE TABLE IF NOT EXISTS log (number INTEGER PRIMARY KEY, entry TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS blobs (key TEXT PRIMARY KEY, data BLOB NOT NULL);
 """
 _KEEP = """
 INSERT INTO kept (shelf, key, value) VALUES (?, ?, ?) ON CONFLICT (shelf, key) DO UPDATE SET value = excluded.value
@@ -29,6 +30,8 @@ _DROP = "DELETE FROM kept WHERE shelf = ? AND key = ?"
 _NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY
 Entry = tuple[int, str]
 """Number and JSON of an entry of the truth's log."""
+Blob = tuple[str, bytes | None]
+"""Key and content; None for what is gone."""
 
 
 class StateFile:
@@ -74,7 +77,11 @@ class StateFile:
     def rows(self) -> list[Row]:
         return self._connection.execute("SELECT shelf, key, value FROM kept ORDER BY number").fetchall()
 
-    def write(self, rows: Sequence[Row], entries: Sequence[Entry]) -> None:
+    def blob(self, key: str) -> bytes | None:
+        found = self._connection.execute("SELECT data FROM blobs WHERE key = ?", (key,)).fetchone()
+        return None if found is None else found[0]
+
+    def write(self, rows: Sequence[Row], entries: Sequence[Entry], blobs: Sequence[Blob] = ()) -> None:
         """All or nothing; raises ``Unavailable``, with a full disk for example."""
         try:
             with self._connection:
@@ -83,6 +90,11 @@ class StateFile:
                 self._connection.executemany(_DROP, [row[:2] for row in rows if row[2] is None])
                 self._connection.executemany(_KEEP, [row for row in rows if row[2] is not None])
                 self._connection.executemany("INSERT INTO log VALUES (?, ?)", entries)
+                for key, data in blobs:
+                    if data is None:
+                        self._connection.execute("DELETE FROM blobs WHERE key = ?", (key,))
+                    else:
+                        self._connection.execute("INSERT OR REPLACE INTO blobs VALUES (?, ?)", (key, data))
         except (sqlite3.Error, ValueError) as error:
             raise Unavailable(f"the state {self.path} cannot be written: {error}; is the disk full?") from error
 
@@ -120,7 +132,7 @@ class StateFile:
         try:
             with self._connection:
                 self._connection.execute("BEGIN")
-                for table in ("about", "kept", "log"):
+                for table in ("about", "kept", "log", "blobs"):
                     self._connection.execute(f"DELETE FROM main.{table}")  # noqa: S608 (names of our own)
                     self._connection.execute(f"INSERT INTO main.{table} SELECT * FROM other.{table}")  # noqa: S608
         finally:

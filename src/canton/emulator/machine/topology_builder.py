@@ -9,7 +9,7 @@ from canton.emulator.machine.parts import Owner, Part, Topology
 from canton.emulator.machine.topology_addresses import Allotment, add_addresses
 from canton.emulator.machine.topology_blades import load_catalogue
 from canton.emulator.machine.topology_draft import Draft, Edge
-from canton.emulator.machine.topology_fabric import add_fabric
+from canton.emulator.machine.topology_fabric import add_fabric, number_switches
 from canton.emulator.machine.topology_liquid import add_cabinets
 from canton.emulator.machine.topology_networks import plan_networks
 from canton.emulator.machine.topology_owners import deal_out
@@ -56,4 +56,5 @@ def finish(
     parts, places = draft.parts, draft.places
     sls = Dump(lambda: dump(parts, places, networks, allotment))
     nics, running = tuple(draft.nics), frozenset(draft.running)
-    return Topology(name, about, parts, nics, places, cables, networks, tuple(owners), running, sls)
+    switches = number_switches(draft)
+    return Topology(name, about, parts, nics, places, cables, networks, tuple(owners), running, sls, switches)

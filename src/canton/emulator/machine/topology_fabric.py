@@ -46,6 +46,11 @@ def add_fabric(draft: Draft, links: int) -> list[Cable]:
     return cables
 
 
+def number_switches(draft: Draft) -> dict[str, tuple[int, int]]:
+    """Group and number of every switch."""
+    return {switch: (edge.group, number) for edge in draft.edges for number, switch in edge.switches}
+
+
 def _edge_cables(draft: Draft, edge: Edge) -> Iterator[Cable]:
     """The NICs of one node go to different switches, as far as there are some; those without a port stay unplugged."""
     free = len(edge.switches) * EDGE_PORTS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,13 +10,14 @@ from urllib.parse import parse_qsl
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from canton.emulator.wire.call import Call, Reply, text_reply
+from canton.emulator.wire.call import Call, Cut, Reply, Stream, Talk, text_reply
+from canton.emulator.wire.tunnel import Tunnel
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-_ABORT = "canton.emulator.abort"
+_CONNECTION = "canton.emulator.connection"
 HEAD_LIMIT = 1 << 20
 """As Go's DefaultMaxHeaderBytes."""
 _HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
@@ -26,25 +28,39 @@ _BODILESS = frozenset({204, 304})
 TOO_LARGE = text_reply("Payload Too Large", 413, "text/plain")
 
 
-class Cut(Exception):
-    """The caller gets no answer: the connection is closed, or it is gone already."""
-
-
 Answer = Callable[[Call], Awaitable[Reply]]
 
 
 class Connection(HttpToolsProtocol):
-    """One connection, which a fault may cut. Uvicorn itself reads headers without an end, refuses long queries, and
-    hangs up on who stops sending after a request.
+    """One connection, which a fault may cut, and which an upgrade may take over. Uvicorn itself reads headers without
+    an end, refuses long queries, and hangs up on who stops sending after a request.
     """
 
     _head: int | None = None
     """How much of a head that has not ended has come."""
+    _tunnel: Tunnel | None = None
+    """There after an upgrade: what comes is no HTTP any more."""
+
+    def open_tunnel(self, head: bytes) -> Tunnel:
+        """Answer the request that is being carried out with this head, and speak freely from then on."""
+        cycle: RequestResponseCycle = self.cycle
+        cycle.response_started = cycle.response_complete = True
+        self._tunnel = Tunnel(self.transport, self.flow)
+        self.transport.write(head)
+        return self._tunnel
+
+    def cut(self) -> None:
+        self.transport.abort()
+
+    def caller(self) -> str:
+        shown = self.transport.get_extra_info("peercert") or {}
+        names = [value for part in shown.get("subject", ()) for name, value in part if name == "commonName"]
+        return names[0] if names else ""
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._head = 0
-        self.scope["extensions"] = {_ABORT: {"cut": self.transport.abort}}
+        self.scope["extensions"] = {_CONNECTION: self}  # type: ignore[dict-item]
 
     def on_headers_complete(self) -> None:
         self._head = None
@@ -60,6 +76,9 @@ class Connection(HttpToolsProtocol):
         """Java asks every server for HTTP/2, and takes no answer for an answer."""
 
     def data_received(self, data: bytes) -> None:
+        if self._tunnel is not None:
+            self._tunnel.feed(data)
+            return
         super().data_received(data)
         if self._head is None or self.transport.is_closing():
             return
@@ -67,6 +86,11 @@ class Connection(HttpToolsProtocol):
         if self._head > HEAD_LIMIT:
             self.transport.write(_HEAD_TOO_LARGE)
             self.transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        if self._tunnel is not None:
+            self._tunnel.feed_end()
 
     def eof_received(self) -> bool | None:  # type: ignore[override]
         """Whoever has said all still hears the answer; TLS knows no half-closed connection."""
@@ -97,11 +121,29 @@ class App:
         try:
             reply = await self.answer(_call(scope, body))
         except Cut:
-            scope["extensions"][_ABORT]["cut"]()
-            while (await receive())["type"] != "http.disconnect":
-                pass
+            scope["extensions"][_CONNECTION].cut()
+            await _gone(receive)
             return
-        await _send(send, reply, head=scope["method"] == "HEAD")
+        if reply.talk is not None:
+            await _talk(scope["extensions"][_CONNECTION], reply, reply.talk)
+        elif reply.stream is not None and scope["method"] != "HEAD":
+            await _send_stream(receive, send, reply, reply.stream)
+        else:
+            await _send(send, reply, head=scope["method"] == "HEAD")
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _talk(connection: Connection, reply: Reply, talk: Talk) -> None:
+    lines = ["HTTP/1.1 101 Switching Protocols", *(f"{name}: {value}" for name, value in reply.headers)]
+    tunnel = connection.open_tunnel("\r\n".join([*lines, "", ""]).encode("latin-1"))
+    try:
+        await talk(tunnel)
+    finally:
+        tunnel.close()
 
 
 def _call(scope: Scope, body: bytes) -> Call:
@@ -121,6 +163,7 @@ def _call(scope: Scope, body: bytes) -> Call:
         client[0] if client else "",
         f"{scope['scheme']}://{headers.get('host', 'localhost')}",
         target=target,
+        caller=scope["extensions"][_CONNECTION].caller(),
     )
 
 
@@ -140,11 +183,41 @@ async def _read(receive: Receive, limit: int) -> bytes | None:
             return b"".join(chunks)
 
 
-async def _send(send: Send, reply: Reply, *, head: bool) -> None:
+def _headers(reply: Reply) -> list[tuple[bytes, bytes]]:
     headers = [(name.lower().encode("latin-1"), value.encode("latin-1", "replace")) for name, value in reply.headers]
     if reply.media:
         headers.append((b"content-type", reply.media.encode("latin-1")))
-    if reply.status not in _BODILESS:
+    return headers
+
+
+async def _send_stream(receive: Receive, send: Send, reply: Reply, stream: Stream) -> None:
+    """Until it is over, or the caller is gone; a full connection holds it back."""
+    await send({"type": "http.response.start", "status": reply.status, "headers": _headers(reply)})
+    # The head goes out at once: a follower of a silent log wants to know that it was heard.
+    await send({"type": "http.response.body", "body": b"", "more_body": True})
+    gone = asyncio.ensure_future(_gone(receive))
+    pieces = stream()
+    try:
+        while True:
+            piece = asyncio.ensure_future(anext(pieces, None))
+            await asyncio.wait((piece, gone), return_when=asyncio.FIRST_COMPLETED)
+            if not piece.done():
+                piece.cancel()
+                await asyncio.wait((piece,))
+                return
+            data = piece.result()
+            if data is None:
+                break
+            await send({"type": "http.response.body", "body": data, "more_body": True})
+    finally:
+        gone.cancel()
+        await pieces.aclose()
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _send(send: Send, reply: Reply, *, head: bool) -> None:
+    headers = _headers(reply)
+    if reply.status not in _BODILESS and reply.stream is None:
         headers.append((b"content-length", str(len(reply.body)).encode()))
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     body = b"" if head or reply.status in _BODILESS else reply.body

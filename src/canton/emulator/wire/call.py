@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from canton.emulator.wire.tunnel import Tunnel
 
 Json = Any  # what ``json`` reads: the wire has no better type
 
@@ -33,6 +36,8 @@ class Call:
     """What stood in place of the ``{names}`` of the route."""
     target: str = ""
     """Path and query as they stood on the first line, still encoded: what the gateway's policy looks at."""
+    caller: str = ""
+    """The common name of the client's certificate, where the listener asks for one."""
 
     def all(self, name: str) -> list[str]:
         return [value for key, value in self.query if key == name]
@@ -51,6 +56,16 @@ class Call:
         return replace(self, args=args)
 
 
+class Cut(Exception):
+    """The caller gets no answer: the connection is closed, or it is gone already."""
+
+
+Stream = Callable[[], AsyncGenerator[bytes, None]]
+"""Gives a body bit by bit; closed when the caller goes."""
+Talk = Callable[["Tunnel"], Awaitable[None]]
+"""What both sides say after the head of an upgrade; the connection is closed when it comes back."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     status: int = 200
@@ -58,6 +73,10 @@ class Reply:
     media: str = ""
     """The Content-Type; none is sent when empty."""
     headers: Sequence[tuple[str, str]] = ()
+    stream: Stream | None = None
+    """Instead of ``body``."""
+    talk: Talk | None = None
+    """With status 101."""
 
     def json(self) -> Json:
         return json.loads(self.body)

@@ -15,6 +15,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from canton.domain.errors import InvalidMachine
+
 NAMES = ("localhost", "127.0.0.1", "::1", "api-gw-service-nmn.local")
 AUTHORITY_DAYS = 3650
 # The most that browsers take (CA/Browser Forum, ballot SC31).
@@ -31,6 +33,14 @@ class Issued:
     ca: Path
     certificate: Path
     key: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Who a client is, PEM."""
+
+    certificate: str
+    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +65,15 @@ def issue(folder: Path, extra_names: Iterable[str] = ()) -> Issued:
         server = _new_server(authority, names, now)
         _write(server.certificate, issued.certificate, server.key, issued.key, authority.certificate)
     return issued
+
+
+def issue_client(folder: Path, name: str, organization: str) -> Client:
+    """A certificate for somebody who calls, by the authority in the folder; a new one each time."""
+    authority = _read(folder / "ca.pem", folder / "ca-key.pem")
+    if authority is None:
+        raise InvalidMachine(f"no certificate authority in {folder}; remove the folder, and it is made anew")
+    pair = _new_client(authority, name, organization, datetime.now(UTC))
+    return Client(pair.certificate.public_bytes(serialization.Encoding.PEM).decode(), _pem(pair.key).decode())
 
 
 def _read(certificate: Path, key: Path) -> _Pair | None:
@@ -109,15 +128,26 @@ def _new_authority(now: datetime) -> _Pair:
 
 def _new_server(authority: _Pair, names: Iterable[str], now: datetime) -> _Pair:
     key = ec.generate_private_key(ec.SECP256R1())
-    issuer = authority.certificate.subject
-    by = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key())
-    server = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
-    built = _builder(_called("Canton emulator"), issuer, key, now, SERVER_DAYS)
-    built = built.add_extension(x509.BasicConstraints(False, None), critical=True)
-    built = built.add_extension(_usage(signs_certificates=False), critical=True)
-    built = built.add_extension(by, critical=False).add_extension(server, critical=False)
+    built = _end_entity(authority, _called("Canton emulator"), key, ExtendedKeyUsageOID.SERVER_AUTH, now)
     built = built.add_extension(x509.SubjectAlternativeName(_general(names)), critical=False)
     return _Pair(key, built.sign(authority.key, hashes.SHA256()))
+
+
+def _new_client(authority: _Pair, name: str, organization: str, now: datetime) -> _Pair:
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.ORGANIZATION_NAME, organization), *_called(name)])
+    built = _end_entity(authority, subject, key, ExtendedKeyUsageOID.CLIENT_AUTH, now)
+    return _Pair(key, built.sign(authority.key, hashes.SHA256()))
+
+
+def _end_entity(
+    authority: _Pair, subject: x509.Name, key: ec.EllipticCurvePrivateKey, purpose: x509.ObjectIdentifier, now: datetime
+) -> x509.CertificateBuilder:
+    by = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key())
+    built = _builder(subject, authority.certificate.subject, key, now, SERVER_DAYS)
+    built = built.add_extension(x509.BasicConstraints(False, None), critical=True)
+    built = built.add_extension(_usage(signs_certificates=False), critical=True)
+    return built.add_extension(by, critical=False).add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
 
 
 def _called(name: str) -> x509.Name:
@@ -154,10 +184,14 @@ def _write(
     key_path: Path,
     issuer: x509.Certificate | None = None,
 ) -> None:
-    form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    _put(key_path, key.private_bytes(serialization.Encoding.PEM, form, plain), 0o600)
+    _put(key_path, _pem(key), 0o600)
     chain = [certificate] if issuer is None else [certificate, issuer]
     _put(where, b"".join(one.public_bytes(serialization.Encoding.PEM) for one in chain), 0o644)
+
+
+def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    return key.private_bytes(serialization.Encoding.PEM, form, plain)
 
 
 def _put(path: Path, data: bytes, mode: int) -> None:

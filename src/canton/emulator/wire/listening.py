@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import socket
+import ssl
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -23,6 +24,8 @@ class Certificate:
 
     chain: Path
     key: Path
+    clients: Path | None = None
+    """An authority: who shows a certificate of it is known by it, and others are not sent away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,4 +114,6 @@ def _config(listener: Listener) -> uvicorn.Config:
         timeout_keep_alive=75,
         ssl_certfile=str(shown.chain) if shown else None,
         ssl_keyfile=str(shown.key) if shown else None,
+        ssl_ca_certs=str(shown.clients) if shown and shown.clients else None,
+        ssl_cert_reqs=ssl.CERT_OPTIONAL if shown and shown.clients else ssl.CERT_NONE,
     )

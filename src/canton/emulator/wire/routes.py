@@ -63,6 +63,8 @@ class Face:
     body_limit: int = 16 << 20
     open_paths: Sequence[str] = ()
     """Prefixes on the gateway that need no token."""
+    outside: bool = False
+    """It has a listener of its own, at the root of its address, and is not behind the gateway."""
     restarted: Callable[[], None] | None = None
     """Called when the service comes back from a restart: what it kept in memory only is gone."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from canton.emulator.furniture.keys import client_secret
 from canton.emulator.machine.dice import Dice
 from canton.emulator.machine.parts import Owner
 from canton.emulator.world import World
@@ -133,7 +134,7 @@ def clients(world: World) -> dict[str, Client]:
     services = {
         name: Client(
             name,
-            world.dice.uuid("keycloak", "client secret", name),
+            client_secret(world.dice, name),
             Account(f"service-account-{name}", client_roles={SHASTA: (role,)}),
         )
         for name, role in _SERVICES.items()

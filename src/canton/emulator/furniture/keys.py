@@ -1,0 +1,30 @@
+"""Secrets of the site, made from its seed: whoever needs one makes it again, and no service asks another for it."""
+
+from __future__ import annotations
+
+from canton.emulator.machine.dice import Dice
+from canton.emulator.wire.sigv4 import Keys
+
+VCS_USER = "crayvcs"
+
+
+def s3_keys(dice: Dice) -> Keys:
+    """Of the site's own services."""
+    return Keys(dice.hex(20, "s3.access-key", "bss").upper(), dice.hex(40, "s3.secret-key", "bss"))
+
+
+def vcs_password(dice: Dice) -> str:
+    return dice.hex(24, "vcs.password")
+
+
+def vcs_token(dice: Dice) -> str:
+    return dice.hex(40, "vcs.token")
+
+
+def vault_root(dice: Dice) -> str:
+    return f"hvs.{dice.hex(48, 'vault.root')}"
+
+
+def client_secret(dice: Dice, client: str) -> str:
+    """Of a client of Keycloak."""
+    return dice.uuid("keycloak", "client secret", client)

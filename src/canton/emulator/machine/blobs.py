@@ -1,0 +1,51 @@
+"""Bytes by key, too large for shelves: in the state file, not in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from canton.emulator.machine.state_file import Blob, StateFile
+
+MOST_WAITING = 32 << 20
+"""More than this does not wait for the next time that the state is written. What refers to it is written later, so
+that a kill in between leaves bytes that nobody knows of, and never a name without its bytes.
+"""
+
+
+class Blobs:
+    def __init__(self, kept: StateFile) -> None:
+        self._kept = kept
+        self._waiting: dict[str, bytes | None] = {}
+        self._size = 0
+
+    def put(self, key: str, data: bytes) -> None:
+        self._set(key, data)
+        if self._size > MOST_WAITING:
+            self._write_early()
+
+    def get(self, key: str) -> bytes | None:
+        return self._waiting[key] if key in self._waiting else self._kept.blob(key)
+
+    def delete(self, key: str) -> None:
+        self._set(key, None)
+
+    def _set(self, key: str, data: bytes | None) -> None:
+        self._size += len(data or b"") - len(self._waiting.pop(key, None) or b"")
+        self._waiting[key] = data
+
+    def _write_early(self) -> None:
+        there = [(key, data) for key, data in self._waiting.items() if data is not None]
+        self._kept.write((), (), there)
+        for key, _ in there:
+            del self._waiting[key]
+        self._size = 0
+
+    def take_changes(self) -> list[Blob]:
+        taken, self._waiting, self._size = list(self._waiting.items()), {}, 0
+        return taken
+
+    def put_back(self, blobs: Sequence[Blob]) -> None:
+        """They could not be written: what was put since then counts."""
+        for key, data in blobs:
+            if key not in self._waiting:
+                self._set(key, data)

@@ -1,0 +1,113 @@
+"""What a switch port does with a frame: its rules of VLANs and of VNIs, as the switch has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+TAGGED, UNTAGGED = "tagged", "untagged"
+DEFAULT_VLAN = 1
+"""Where a port is that nobody gave a VLAN."""
+SPEED = "BS_200G"
+PRIORITY_TAG = 0
+"""802.1Q: a tag with VLAN 0 has a priority only, the frame counts as untagged."""
+
+Ranges = tuple[tuple[int, int], ...]
+
+
+class Dropped(Exception):
+    """A frame came to its end: where, and why."""
+
+    def __init__(self, at: str, why: str) -> None:
+        super().__init__(f"{at} {why}")
+        self.at = at
+
+
+@dataclass(frozen=True, slots=True)
+class PortState:
+    online: bool
+    native: int | None
+    """The VLAN of frames without a tag."""
+    allowed: frozenset[int] | None
+    """The VLANs whose tagged frames pass; None is every VLAN."""
+    untagged: bool
+    """Whether frames without a tag pass."""
+    vnis: Ranges | None
+    """The VNIs that RDMA may use; None is every VNI: nothing is enforced."""
+    speed: str
+
+    def admit(self, port: str, tag: int | None) -> int:
+        """The VLAN that a frame from the cable gets; raises ``Dropped``."""
+        self.check_online(port)
+        if tag is None or tag == PRIORITY_TAG:
+            if not self.untagged or self.native is None:
+                raise Dropped(port, "takes no untagged frames")
+            return self.native
+        if not self.carries(tag):
+            raise Dropped(port, f"takes no frames of VLAN {tag}")
+        return tag
+
+    def release(self, port: str, vlan: int) -> str:
+        """How a frame of this VLAN goes out to the cable; raises ``Dropped``."""
+        self.check_online(port)
+        if self.untagged and vlan == self.native:
+            return UNTAGGED
+        if not self.carries(vlan):
+            raise Dropped(port, f"gives out no frames of VLAN {vlan}")
+        return TAGGED
+
+    def check_online(self, port: str) -> None:
+        if not self.online:
+            raise Dropped(port, "is offline")
+
+    def carries(self, vlan: int) -> bool:
+        """With a tag."""
+        return self.allowed is None or vlan in self.allowed
+
+    def check_vni(self, port: str, vni: int) -> None:
+        self.check_online(port)
+        if self.vnis is not None and not any(first <= vni <= last for first, last in self.vnis):
+            raise Dropped(port, f"lets VNI {vni} not pass")
+
+    def data(self) -> dict[str, Any]:
+        """As it is kept and told."""
+        return {
+            "online": self.online,
+            "native": self.native,
+            "allowed": None if self.allowed is None else sorted(self.allowed),
+            "untagged": self.untagged,
+            "vnis": None if self.vnis is None else [list(span) for span in self.vnis],
+            "speed": self.speed,
+        }
+
+
+def read_state(data: Mapping[str, Any]) -> PortState:
+    allowed, vnis = data["allowed"], data["vnis"]
+    return PortState(
+        data["online"],
+        data["native"],
+        None if allowed is None else frozenset(allowed),
+        data["untagged"],
+        None if vnis is None else tuple((first, last) for first, last in vnis),
+        data["speed"],
+    )
+
+
+def join_ranges(ranges: Iterable[tuple[int, int]]) -> Ranges:
+    """The same numbers in the fewest ranges, in order."""
+    joined: list[tuple[int, int]] = []
+    for first, last in sorted(ranges):
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
+        else:
+            joined.append((first, last))
+    return tuple(joined)
+
+
+EDGE = PortState(True, DEFAULT_VLAN, frozenset({DEFAULT_VLAN}), True, None, SPEED)
+"""Towards a node, on the first day: everybody is in one VLAN."""
+FABRIC = PortState(True, None, None, False, None, SPEED)
+"""Towards another switch: every VLAN, always tagged."""
+DOWN = PortState(False, None, frozenset(), False, None, SPEED)
+"""A port that nobody configured."""
