@@ -40,6 +40,8 @@ class Connection(HttpToolsProtocol):
     """How much of a head that has not ended has come."""
     _tunnel: Tunnel | None = None
     """There after an upgrade: what comes is no HTTP any more."""
+    streaming = False
+    """An answer without an end goes out: who stops sending is taken for gone."""
 
     def open_tunnel(self, head: bytes) -> Tunnel:
         """Answer the request that is being carried out with this head, and speak freely from then on."""
@@ -95,7 +97,7 @@ class Connection(HttpToolsProtocol):
     def eof_received(self) -> bool | None:  # type: ignore[override]
         """Whoever has said all still hears the answer; TLS knows no half-closed connection."""
         cycle: RequestResponseCycle | None = self.cycle
-        if self.scheme != "http" or cycle is None or cycle.response_complete or cycle.more_body:
+        if self.scheme != "http" or self.streaming or cycle is None or cycle.response_complete or cycle.more_body:
             return None
         cycle.keep_alive = False
         return True
@@ -127,7 +129,10 @@ class App:
         if reply.talk is not None:
             await _talk(scope["extensions"][_CONNECTION], reply, reply.talk)
         elif reply.stream is not None and scope["method"] != "HEAD":
+            connection = scope["extensions"][_CONNECTION]
+            connection.streaming = True
             await _send_stream(receive, send, reply, reply.stream)
+            connection.streaming = False
         else:
             await _send(send, reply, head=scope["method"] == "HEAD")
 

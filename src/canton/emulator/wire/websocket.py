@@ -24,17 +24,14 @@ MOST = 1 << 20
 class WebSocket:
     """One that is open."""
 
-    def __init__(self, protocol: ServerProtocol, tunnel: Tunnel) -> None:
+    def __init__(self, protocol: ServerProtocol, tunnel: Tunnel, subprotocol: str) -> None:
         self._protocol = protocol
         self._tunnel = tunnel
+        self.protocol = subprotocol
+        """The subprotocol that was agreed on; empty when none was."""
         self._pieces: list[bytes] = []
         self._text = False
         self._messages: deque[str | bytes] = deque()
-
-    @property
-    def protocol(self) -> str:
-        """The subprotocol that was agreed on; empty when none was."""
-        return self._protocol.subprotocol or ""
 
     async def receive(self) -> str | bytes | None:
         """The next message; None when the other side has closed, or is gone."""
@@ -92,21 +89,18 @@ def accept(call: Call, talk: Callable[[WebSocket], Awaitable[None]], protocols: 
     client knows is taken.
     """
     offered = [Subprotocol(name) for name in protocols] or None
-    protocol = ServerProtocol(subprotocols=offered, select_subprotocol=_first_known, max_size=MOST)
+    handshake = ServerProtocol(subprotocols=offered, select_subprotocol=_first_known)
     headers = Headers()
     for name, value in call.headers.items():
         headers[name] = value
-    response = protocol.accept(Request(call.target or call.path, headers))
+    response = handshake.accept(Request(call.target or call.path, headers))
     told = [(name, value) for name, value in response.headers.raw_items() if name.lower() != "date"]
     if response.status_code != 101:
         kept = [(name, value) for name, value in told if name.lower() not in ("content-length", "connection")]
         return Reply(response.status_code, bytes(response.body or b""), headers=kept)
-    protocol.send_response(response)
-    # The head goes out by the server, with the reply.
-    protocol.data_to_send()
 
     async def open_and_talk(tunnel: Tunnel) -> None:
-        socket = WebSocket(protocol, tunnel)
+        socket = WebSocket(ServerProtocol(state=State.OPEN, max_size=MOST), tunnel, handshake.subprotocol or "")
         await talk(socket)
         await socket.close()
 

@@ -1,0 +1,73 @@
+"""Bytes beside the shelves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from canton.domain.errors import Unavailable
+from canton.emulator.machine import blobs as module
+from canton.emulator.machine.blobs import Blobs
+from canton.emulator.machine.state_file import StateFile
+from emulator.service_client import open_site, reopen
+
+
+def test_they_are_read_back_before_and_after_a_restart(tmp_path: Path) -> None:
+    site = open_site(tmp_path / "state")
+    site.world.blobs.put("a", b"\0\xff")
+    site.world.blobs.put("b", b"two")
+    site.world.blobs.delete("b")
+    assert (site.world.blobs.get("a"), site.world.blobs.get("b")) == (b"\0\xff", None)
+    site = reopen(site)
+    assert (site.world.blobs.get("a"), site.world.blobs.get("b")) == (b"\0\xff", None)
+    site.world.blobs.delete("a")
+    site = reopen(site)
+    assert site.world.blobs.get("a") is None
+    site.kept.close()
+
+
+def test_what_was_not_written_down_is_gone(tmp_path: Path) -> None:
+    kept = StateFile(tmp_path / "state")
+    Blobs(kept).put("a", b"lost")
+    assert Blobs(kept).get("a") is None
+    kept.close()
+
+
+def test_many_bytes_do_not_wait_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_WAITING", 1000)
+    kept = StateFile(tmp_path / "state")
+    blobs = Blobs(kept)
+    for number in range(100):
+        blobs.put(str(number), bytes(100))
+    assert sum(len(data or b"") for _, data in blobs.take_changes()) <= 1000
+    assert Blobs(kept).get("0") == bytes(100)
+    kept.close()
+
+
+def test_what_could_not_be_written_is_written_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = open_site(tmp_path / "state")
+    site.world.blobs.put("a", b"first")
+
+    def full(*_: object) -> None:
+        raise Unavailable("the disk is full")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(site.kept, "write", full)
+        with pytest.raises(Unavailable):
+            site.keep()
+    site = reopen(site)
+    assert site.world.blobs.get("a") == b"first"
+    site.kept.close()
+
+
+def test_a_saved_state_holds_them(tmp_path: Path) -> None:
+    site = open_site(tmp_path / "state")
+    site.world.blobs.put("a", b"first")
+    site.keep()
+    site.kept.copy_to(tmp_path / "copy")
+    site.world.blobs.put("a", b"second")
+    site.keep()
+    site.kept.become(tmp_path / "copy")
+    assert Blobs(site.kept).get("a") == b"first"
+    site.kept.close()
