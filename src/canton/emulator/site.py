@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from canton.domain.errors import Unavailable
 from canton.emulator import faces
 from canton.emulator.cluster.cluster import Cluster
+from canton.emulator.furniture.keys import node_password
 from canton.emulator.machine.agenda import Agenda
 from canton.emulator.machine.blobs import Blobs
 from canton.emulator.machine.clock import Clock
@@ -24,6 +25,8 @@ from canton.emulator.machine.shelves import Shelves
 from canton.emulator.machine.state_file import StateFile
 from canton.emulator.machine.truth_log import TruthLog
 from canton.emulator.node_agents import NodeAgents
+from canton.emulator.nodes.consoles import Consoles
+from canton.emulator.nodes.terminals import Terminals
 from canton.emulator.trouble import AWAY, Answered, Trouble
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.mesh import Mesh
@@ -71,6 +74,7 @@ class Site:
         means = Means(self.clock, self.agenda, self.shelves, self.dice, self.faults, self.log)
         self.machine = Machine(start.topology, means)
         self.mesh = Mesh(self.ask)
+        consoles = Consoles(self.machine, self.clock, self.shelves)
         self.world = World(
             self.machine,
             self.clock,
@@ -82,6 +86,8 @@ class Site:
             self.mesh,
             post or _drop,
             Cluster(self.shelves, self.clock, self.dice),
+            consoles,
+            Terminals(self.machine, means, consoles, node_password(self.dice)),
             Blobs(kept),
             Pulse(),
             doors or Doors(),

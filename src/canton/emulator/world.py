@@ -14,6 +14,8 @@ from canton.emulator.machine.faults import Faults
 from canton.emulator.machine.machine import Machine
 from canton.emulator.machine.shelves import Shelves
 from canton.emulator.machine.truth_log import TruthLog
+from canton.emulator.nodes.consoles import Consoles
+from canton.emulator.nodes.terminals import Terminals
 from canton.emulator.wire.call import Json
 from canton.emulator.wire.mesh import Mesh
 from canton.emulator.wire.pulse import Pulse
@@ -46,6 +48,8 @@ class World:
     mesh: Mesh
     post: Post
     cluster: Cluster
+    consoles: Consoles
+    terminals: Terminals
     blobs: Blobs
     pulse: Pulse
     doors: Doors

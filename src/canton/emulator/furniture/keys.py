@@ -28,3 +28,8 @@ def vault_root(dice: Dice) -> str:
 def client_secret(dice: Dice, client: str) -> str:
     """Of a client of Keycloak."""
     return dice.uuid("keycloak", "client secret", client)
+
+
+def node_password(dice: Dice) -> str:
+    """Of root, on every node."""
+    return dice.hex(12, "node.root-password")

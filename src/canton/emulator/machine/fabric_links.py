@@ -43,9 +43,7 @@ class Links:
         self._trees: dict[tuple[str, int | None], dict[str, tuple[str, Link]]] = {}
         self._zones: dict[int | None, dict[str, int]] = {}
 
-    def _live(
-        self, end: Callable[[str], str | None], state: Callable[[str], PortState]
-    ) -> Iterator[tuple[Link, str]]:
+    def _live(self, end: Callable[[str], str | None], state: Callable[[str], PortState]) -> Iterator[tuple[Link, str]]:
         for port in self._plan.ports.values():
             if port.edge or port.switch.xname not in self.powered:
                 continue
@@ -70,7 +68,6 @@ class Links:
                 # A link passes a VLAN both ways or not at all, so what is reached reaches back.
                 number = len(zones)
                 zones |= dict.fromkeys([switch, *self._tree(switch, vlan)], number)
-                self._trees.clear()
         return zones
 
     def path(self, source: str, target: str, vlan: int | None) -> Sequence[str] | None:

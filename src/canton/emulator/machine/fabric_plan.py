@@ -39,7 +39,7 @@ class PortPlace:
 class Plan:
     def __init__(self, topology: Topology) -> None:
         self.nics: dict[str, Nic] = {nic.xname: nic for nic in topology.nics if nic.network == "HSN"}
-        self.switches = {xname: SwitchPlace(xname, *place) for xname, place in sorted(topology.switches.items())}
+        self.switches = {xname: SwitchPlace(xname, *place) for xname, place in topology.switches.items()}
         self.ports: dict[str, PortPlace] = {}
         self.port_of: dict[str, str] = {}
         """By NIC."""

@@ -10,6 +10,7 @@ from canton.emulator.machine.boot import Boot
 from canton.emulator.machine.cabling import Cabling
 from canton.emulator.machine.caps import Caps
 from canton.emulator.machine.disks import Remnants, find_remnants
+from canton.emulator.machine.fabric import Fabric
 from canton.emulator.machine.means import Means, Watcher
 from canton.emulator.machine.parts import Nic, NodePlace, Part, Topology
 from canton.emulator.machine.power import Power
@@ -31,6 +32,7 @@ class Machine:
         self.boot = Boot(self, means)
         self.caps = Caps(self, means)
         self._cabling = Cabling(topology.cables, means.faults)
+        self.fabric = Fabric(self, means)
 
     def part(self, xname: str) -> Part | None:
         return self.topology.parts.get(xname)
@@ -67,10 +69,10 @@ class Machine:
         self.means.watchers.append(watcher)
 
     def describe(self, xname: str) -> dict[str, Any] | None:
-        """All that is true of one part, for the side channel."""
+        """All that is true of one part, or of one port of a switch, for the side channel."""
         part = self.part(xname)
         if part is None:
-            return None
+            return self.fabric.describe(xname)
         told: dict[str, Any] = {
             "xname": xname,
             "type": part.type,

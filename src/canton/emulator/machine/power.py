@@ -105,6 +105,11 @@ class Power:
         off = "GracefulShutdown" if part.type == "Node" else "ForceOff"
         self._do[off if action == "Off" else action](xname, cause)
 
+    def by_itself(self, node: str, action: str, cause: str) -> None:
+        """The system on a node stops or starts anew, which takes no controller."""
+        self._means.log.add("power-order", node, cause, action=action)
+        self._do[action](node, cause)
+
     def _switch_on(self, xname: str, cause: str) -> None:
         if self.state(xname) == OFF:
             self._power_up(xname, self._next_order(xname), cause)

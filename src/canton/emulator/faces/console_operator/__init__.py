@@ -1,0 +1,1 @@
+"""cray-console-operator: which pod watches which console, and WebSockets to them."""

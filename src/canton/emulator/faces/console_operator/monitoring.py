@@ -1,0 +1,54 @@
+"""Which console pod watches which node."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from canton.emulator.cluster.pods import RUNNING, Pod
+from canton.emulator.world import World
+
+NAMESPACE = "services"
+CONTAINER = "cray-console-node"
+POD = "cray-console-node-{}"
+LABEL = ("app.kubernetes.io/name", "cray-console-node")
+MOST_RIVER, MOST_MOUNTAIN = 2000, 750
+"""Consoles that one pod takes."""
+
+
+class Monitoring:
+    """HSM says which nodes there are; the pods share them."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def nodes(self) -> dict[str, str]:
+        """Class by xname, in the order of HSM."""
+        reply = self._world.mesh.ask("smd", "GET", "/hsm/v2/State/Components?type=Node")
+        found = reply.json()["Components"] if reply.ok else []
+        return {node["ID"]: node.get("Class", "River") for node in found if node.get("State") != "Empty"}
+
+    def counts(self) -> tuple[int, int]:
+        """River and Mountain; Hill counts as Mountain."""
+        classes = list(self.nodes().values())
+        river = classes.count("River")
+        return river, len(classes) - river
+
+    def pods(self) -> list[Pod]:
+        name, value = LABEL
+        found = [pod for pod in self._world.cluster.pods(NAMESPACE) if pod.labels.get(name) == value]
+        return sorted(found, key=lambda pod: int(pod.name.rpartition("-")[2]))
+
+    def targets(self) -> tuple[int, int, int]:
+        """Pods, and how many River and Mountain consoles each of them is to take."""
+        river, mountain = self.counts()
+        pods = max(ceil(river / MOST_RIVER), ceil(mountain / MOST_MOUNTAIN), 1) + 1
+        return pods, ceil(river / pods) + 1, ceil(mountain / pods) + 1
+
+    def pod_of(self, node: str) -> Pod | None:
+        """None when nobody watches it: an unknown node, or its pod is away."""
+        nodes, pods = list(self.nodes()), self.pods()
+        if node not in nodes or not pods:
+            return None
+        pod = pods[nodes.index(node) * len(pods) // len(nodes)]
+        container = pod.container(CONTAINER)
+        return pod if container is not None and container.state == RUNNING else None

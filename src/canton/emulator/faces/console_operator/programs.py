@@ -1,0 +1,161 @@
+"""What can be run in the console pods: conman, tail, get-node."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+from collections.abc import Awaitable, Callable
+
+from canton.emulator.cluster.pods import RUNNING, Exec
+from canton.emulator.faces.console_operator.monitoring import Monitoring
+from canton.emulator.nodes.consoles import Position
+from canton.emulator.world import World
+
+LOG = "/var/log/conman/console."
+LOOK_EVERY = 0.1
+"""Real seconds: a boot goes on without anything that would tell so."""
+_INTERRUPT = b"\x03"
+TERMINATED = 137
+
+
+class ConsolePrograms:
+    def __init__(self, world: World, monitoring: Monitoring) -> None:
+        self._world = world
+        self._monitoring = monitoring
+
+    async def in_operator(self, asked: Exec) -> int:
+        """``/app/get-node x1000c0s0b0n0``, also through ``sh -c``."""
+        argv = _unwrapped(asked.argv)
+        if len(argv) != 2 or argv[0].rpartition("/")[2] != "get-node":
+            await asked.write_error(f"{argv[0] if argv else 'sh'}: not found\n".encode())
+            return 127
+        pod = self._monitoring.pod_of(argv[1])
+        if pod is None:
+            told = {"message": f"There was an error querying console-data service: no console for {argv[1]}"}
+        else:
+            told = {"podname": pod.name}
+        await asked.write(json.dumps(told).encode() + b"\n")
+        return 0
+
+    async def in_node_pod(self, asked: Exec) -> int:
+        argv = _unwrapped(asked.argv)
+        name = argv[0].rpartition("/")[2] if argv else ""
+        if name == "conman":
+            return await self._conman(asked, argv[1:])
+        if name in ("tail", "cat"):
+            return await self._tail(asked, argv)
+        await asked.write_error(f"{name or 'sh'}: not found\n".encode())
+        return 127
+
+    async def _conman(self, asked: Exec, argv: list[str]) -> int:
+        """``-j`` joins whoever is there, ``-m`` looks on; ``&.`` leaves."""
+        node = next((word for word in argv if not word.startswith("-")), "")
+        if "-q" in argv:
+            names = [name for name in self._monitoring.nodes() if self._here(asked, name)]
+            await asked.write("".join(f"{name}\r\n" for name in names).encode())
+            return 0
+        if not self._here(asked, node):
+            await asked.write(f"ERROR: Found no consoles matching [{node}].\r\n".encode())
+            return 1
+        await asked.write(f"\r\n<ConMan> Connection to console [{node}] opened.\r\n\r\n".encode())
+        watching = "-m" in argv
+
+        async def keys() -> int:
+            before = ""
+            while data := await asked.read():
+                typed, left = _until_escape(before, data.decode("utf-8", "replace"))
+                before = (before + typed)[-1:]
+                if not watching:
+                    self._world.terminals.type(node, typed)
+                    self._world.pulse.beat()
+                if left:
+                    break
+            return 0
+
+        code = await self._follow(asked, node, self._world.consoles.end(node), keys)
+        await asked.write(f"\r\n<ConMan> Connection to console [{node}] closed.\r\n".encode())
+        return code
+
+    async def _tail(self, asked: Exec, argv: list[str]) -> int:
+        path = next((word for word in argv[1:] if word.startswith("/")), "")
+        node = path.removeprefix(LOG)
+        if not path.startswith(LOG) or node not in self._monitoring.nodes():
+            await asked.write_error(
+                f"{argv[0]}: cannot open '{path}' for reading: No such file or directory\n".encode()
+            )
+            return 1
+        text, position = self._world.consoles.tail(node, _lines(argv))
+        await asked.write(text.encode())
+        if argv[0].endswith("cat") or not {"-F", "-f"} & set(argv):
+            return 0
+
+        async def keys() -> int:
+            while data := await asked.read():
+                if _INTERRUPT in data:
+                    return 130
+            return 0
+
+        return await self._follow(asked, node, position, keys)
+
+    async def _follow(self, asked: Exec, node: str, position: Position, keys: Callable[[], Awaitable[int]]) -> int:
+        """What comes out of the console, until its reader leaves or the pod goes."""
+        reader = asyncio.ensure_future(keys())
+        waiter = asyncio.ensure_future(self._show(asked, node, position))
+        try:
+            await asyncio.wait((reader, waiter), return_when=asyncio.FIRST_COMPLETED)
+            return reader.result() if reader.done() else waiter.result()
+        finally:
+            reader.cancel()
+            waiter.cancel()
+            await asyncio.wait((reader, waiter))
+
+    async def _show(self, asked: Exec, node: str, position: Position) -> int:
+        beginning = _beginnings(self._world, asked)
+        while True:
+            texts, position = self._world.consoles.read(node, position)
+            if texts:
+                await asked.write("".join(texts).encode())
+            if not await self._world.pulse.wait(LOOK_EVERY) or _beginnings(self._world, asked) != beginning:
+                return TERMINATED
+
+    def _here(self, asked: Exec, node: str) -> bool:
+        pod = self._monitoring.pod_of(node)
+        return pod is not None and pod.name == asked.pod.name
+
+
+def _beginnings(world: World, asked: Exec) -> float | None:
+    """When the container that it runs in began; None when it does not run."""
+    pod = world.cluster.pod(asked.pod.namespace, asked.pod.name)
+    container = pod.container(asked.container) if pod and pod.uid == asked.pod.uid else None
+    return container.began if container and container.state == RUNNING else None
+
+
+def _unwrapped(argv: list[str]) -> list[str]:
+    """``sh -c "…"`` as what it runs."""
+    if len(argv) == 3 and argv[0].rpartition("/")[2] in ("sh", "bash") and argv[1] == "-c":
+        try:
+            return shlex.split(argv[2])
+        except ValueError:
+            return []
+    return argv
+
+
+def _until_escape(before: str, text: str) -> tuple[str, bool]:
+    """What was typed before ``&.``, and whether that was there."""
+    if before == "&" and text.startswith("."):
+        return "", True
+    typed, mark, _ = text.partition("&.")
+    return typed, bool(mark)
+
+
+def _lines(argv: list[str]) -> int:
+    for number, word in enumerate(argv):
+        if word == "-n" and argv[number + 1 : number + 2]:
+            word = argv[number + 1]  # noqa: PLW2901 (the value beside its name)
+        elif word.startswith("-n"):
+            word = word[2:]  # noqa: PLW2901
+        else:
+            continue
+        return abs(int(word)) if word.lstrip("+-").isdecimal() else 10
+    return 1 << 20 if argv[0].endswith("cat") else 10

@@ -1,0 +1,109 @@
+"""The text that comes out of each node's serial line, in order, with its moments.
+
+A boot is kept as the moments of its stages, and its text is written when somebody reads it: ten thousand nodes that
+boot cost ten thousand short lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from canton.emulator.machine import boot
+from canton.emulator.machine.clock import Clock
+from canton.emulator.machine.machine import Machine
+from canton.emulator.machine.means import Event
+from canton.emulator.machine.shelves import Shelves
+from canton.emulator.nodes.boot_output import Timed, stage_output
+from canton.emulator.nodes.description import describe
+
+MOST_PIECES = 48
+"""Of each console; what is older is gone, as it is from a log that was rotated."""
+PIECE = 2048
+"""Characters that somebody typed, or was answered, in one piece."""
+TEXT = "text"
+Position = tuple[int, int]
+"""The number of a piece, and how many texts of it were read."""
+START: Position = (0, 0)
+
+Piece = Sequence[Any]
+"""Moment, kind (a stage of the boot, or ``text``), and what else there is to know: of a kernel where it came from and
+its parameters, of ``text`` the texts with the seconds after which they come.
+"""
+
+
+class Consoles:
+    def __init__(self, machine: Machine, clock: Clock, shelves: Shelves) -> None:
+        self._machine = machine
+        self._clock = clock
+        self._shelf = shelves.open("nodes.consoles")
+        machine.watch(self._saw)
+
+    def _saw(self, event: Event) -> None:
+        if event.kind != "stage" or event.value == boot.OFF:
+            return
+        detail: Any = ""
+        if event.value == boot.KERNEL:
+            record = self._machine.boot.record(event.xname)
+            detail = [record["kernel"], record["parameters"]]
+        self._add(event.xname, event.value, detail)
+
+    def write(self, node: str, text: str) -> None:
+        """Text that ends its own lines."""
+        first, pieces = self._pieces(node)
+        if pieces and pieces[-1][1] == TEXT and sum(len(one) for _, one in pieces[-1][2]) < PIECE:
+            moment, kind, texts = pieces[-1]
+            longer = [moment, kind, [*texts, [self._clock.now() - moment, text]]]
+            self._shelf[node] = {"first": first, "pieces": [*pieces[:-1], longer]}
+        else:
+            self._add(node, TEXT, [[0.0, text]])
+
+    def _add(self, node: str, kind: str, detail: Any) -> None:
+        first, pieces = self._pieces(node)
+        kept = [*pieces, [self._clock.now(), kind, detail]]
+        gone = max(len(kept) - MOST_PIECES, 0)
+        self._shelf[node] = {"first": first + gone, "pieces": kept[gone:]}
+
+    def _pieces(self, node: str) -> tuple[int, list[Piece]]:
+        found = self._shelf.get(node) or {"first": 0, "pieces": []}
+        return found["first"], found["pieces"]
+
+    def end(self, node: str) -> Position:
+        """Where somebody who looks only at what is to come begins."""
+        return self.read(node, START)[1]
+
+    def read(self, node: str, after: Position) -> tuple[list[str], Position]:
+        """The texts that have come since, and where they end."""
+        found: list[str] = []
+        now = self._clock.now()
+        first, pieces = self._pieces(node)
+        number, done = after if after[0] >= first else (first, 0)
+        while number - first < len(pieces):
+            index = number - first
+            over = pieces[index + 1][0] if index + 1 < len(pieces) else None
+            texts = list(self._texts(node, pieces[index], over))
+            ready = [text for when, text in texts if when <= now]
+            found += ready[done:]
+            if over is None or len(ready) < len(texts):
+                return found, (number, max(done, len(ready)))
+            number, done = number + 1, 0
+        return found, (number, done)
+
+    def _texts(self, node: str, piece: Piece, over: float | None) -> Iterator[tuple[float, str]]:
+        """Until the next piece begins: a stage that was cut short says no more."""
+        moment, kind, detail = piece
+        for seconds, text in self._output(node, kind, detail):
+            if over is None or moment + seconds <= over:
+                yield moment + seconds, text
+
+    def _output(self, node: str, kind: str, detail: Any) -> Iterator[Timed]:
+        if kind == TEXT:
+            return ((seconds, text) for seconds, text in detail)
+        described = describe(self._machine, node, *(detail or ()))
+        return ((seconds, f"{line}\r\n") for seconds, line in stage_output(kind, described))
+
+    def tail(self, node: str, lines: int) -> tuple[str, Position]:
+        """The last lines, and where they end; a line that has not ended counts as one."""
+        texts, position = self.read(node, START)
+        kept = "".join(texts).splitlines(keepends=True)[-lines:] if lines > 0 else []
+        return "".join(kept), position

@@ -1,0 +1,244 @@
+"""What comes out of a node's console, and what somebody at it gets for an answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from canton.emulator.furniture.keys import node_password
+from canton.emulator.machine.faults import Fault
+from canton.emulator.nodes.consoles import MOST_PIECES, START
+from canton.emulator.site import Site
+from emulator.service_client import open_site, reopen
+
+GPU, OTHER = "x1100c0s4b0n0", "x1000c0s0b0n0"
+"""Of psi: the first is off and has four GH200, the second runs."""
+
+
+class Seat:
+    """Somebody at a console."""
+
+    def __init__(self, site: Site, node: str) -> None:
+        self.site, self.node = site, node
+        self._position = site.world.consoles.end(node)
+
+    def type(self, text: str, seconds: float = 0.0) -> str:
+        """What appears then, in lines."""
+        self.site.world.terminals.type(self.node, text)
+        self.site.step(seconds)
+        texts, self._position = self.site.world.consoles.read(self.node, self._position)
+        return "".join(texts).replace("\r\n", "\n")
+
+    def run(self, line: str, seconds: float = 0.0) -> str:
+        """The answer, without the echo and the prompt."""
+        shown = self.type(f"{line}\r", seconds)
+        return shown.partition("\n")[2].rpartition("\n")[0]
+
+    def log_in(self) -> Seat:
+        self.type("root\r")
+        assert self.type(f"{node_password(self.site.dice)}\r").endswith("# ")
+        return self
+
+
+@pytest.fixture
+def psi(tmp_path: Path) -> Site:
+    return open_site(tmp_path / "state", "psi")
+
+
+def boot(site: Site, node: str) -> None:
+    body = {"hosts": [node], "kernel": "s3://boot-images/abc/kernel", "params": "console=ttyS0 root=live:x"}
+    assert site.mesh.ask("bss", "PUT", "/boot/v1/bootparameters", body).ok
+    site.machine.power.reset(node, "On", "test")
+    site.step(900)
+    assert site.machine.boot.stage(node) == "up"
+
+
+def _all(site: Site, node: str) -> str:
+    return "".join(site.world.consoles.read(node, START)[0]).replace("\r\n", "\n")
+
+
+def address(site: Site, node: str, network: str = "HSN") -> str:
+    return next(nic.address for nic in site.machine.nics(node) if nic.network == network)
+
+
+def test_a_boot_is_written_as_it_goes_on(psi: Site) -> None:
+    body = {"hosts": [GPU], "kernel": "s3://boot-images/abc/kernel", "params": "console=ttyS0"}
+    psi.mesh.ask("bss", "PUT", "/boot/v1/bootparameters", body)
+    psi.machine.power.reset(GPU, "On", "test")
+    seen, stages = "", []
+    position = START
+    for _ in range(90):
+        psi.step(10)
+        texts, position = psi.world.consoles.read(GPU, position)
+        seen += "".join(texts)
+        stages.append(psi.machine.boot.stage(GPU))
+        if stages[-1] == "kernel" and "Switching root" not in seen:
+            assert "login:" not in seen
+    assert seen.replace("\r\n", "\n") == _all(psi, GPU), "read bit by bit it is the same"
+    order = [
+        "BIOS",
+        "Start PXE",
+        "boot-images/abc/kernel... ok",
+        "Linux version",
+        "Welcome to SUSE",
+        "nid005008 login: ",
+    ]
+    places = [seen.index(word) for word in order]
+    assert places == sorted(places)
+    assert "X-Amz-Signature" not in seen, "the address of the kernel is signed, and whoever reads it could fetch it"
+    assert f"xname={GPU}" in seen, "the kernel's own parameters"
+
+
+def test_a_boot_that_hangs_says_no_more(psi: Site) -> None:
+    psi.set_fault(Fault("f1", "boot-hangs", GPU, facts={"stage": "kernel"}))
+    body = {"hosts": [GPU], "kernel": "s3://boot-images/abc/kernel"}
+    psi.mesh.ask("bss", "PUT", "/boot/v1/bootparameters", body)
+    psi.machine.power.reset(GPU, "On", "test")
+    psi.step(3600)
+    assert "Linux version" in _all(psi, GPU)
+    assert "Welcome" not in _all(psi, GPU)
+    assert Seat(psi, GPU).type("root\r") == "", "nobody hears what is typed"
+
+
+def test_a_second_boot_does_not_rewrite_the_first(psi: Site) -> None:
+    boot(psi, GPU)
+    before = _all(psi, GPU)
+    body = {"hosts": [GPU], "kernel": "s3://boot-images/other/kernel", "params": "quiet"}
+    psi.mesh.ask("bss", "PUT", "/boot/v1/bootparameters", body)
+    psi.machine.power.reset(GPU, "ForceRestart", "test")
+    psi.step(900)
+    assert _all(psi, GPU).startswith(before)
+    assert "boot-images/other/kernel" in _all(psi, GPU)[len(before) :]
+
+
+def test_only_root_with_the_right_password_gets_in(psi: Site) -> None:
+    seat = Seat(psi, OTHER)
+    assert seat.type("\r").endswith("login: ")
+    shown = seat.type("root\rwrong\r")
+    assert "Login incorrect" in shown
+    assert "wrong" not in shown, "a password is not shown"
+    assert "Login incorrect" in seat.type(f"bea\r{node_password(psi.dice)}\r")
+    assert seat.type(f"root\r{node_password(psi.dice)}\r").endswith(":~ # ")
+    assert seat.type("exit\r").endswith("login: ")
+
+
+def test_answers_come_from_the_truth(psi: Site) -> None:
+    boot(psi, GPU)
+    seat = Seat(psi, GPU).log_in()
+    assert seat.run("hostname") == "nid005008"
+    assert seat.run("uname -m") == "aarch64"
+    brief = seat.run("ip -br addr").splitlines()
+    assert [line.split()[0] for line in brief] == ["lo", "nmn0", "hsn0", "hsn1", "hsn2", "hsn3"]
+    assert f"{address(psi, GPU)}/16" in brief[2]
+    assert seat.run("ip route").startswith("default via 10.100.0.1 dev nmn0")
+    assert seat.run("nvidia-smi -L").count("NVIDIA GH200 120GB") == 4
+    assert "part" not in seat.run("lsblk")
+    assert seat.run("cat /proc/cmdline") == psi.machine.boot.record(GPU)["parameters"]
+    assert "link is up" in seat.run("dmesg")
+    assert seat.run("systemctl is-system-running") == "running"
+    x86 = Seat(psi, OTHER).log_in()
+    assert x86.run("nvidia-smi") == "-bash: nvidia-smi: command not found"
+    assert x86.run("uname -m") == "x86_64"
+
+
+def test_what_another_tenant_left_can_be_seen(psi: Site) -> None:
+    psi.set_fault(Fault("f1", "disk-remnants", GPU, facts={"of": "mch"}))
+    boot(psi, GPU)
+    seat = Seat(psi, GPU).log_in()
+    assert "nvme0n1p1" in seat.run("lsblk")
+    assert 'LABEL="mch-scratch"' in seat.run("blkid")
+
+
+def test_a_port_that_is_down_is_a_link_that_is_down(psi: Site) -> None:
+    boot(psi, GPU)
+    seat = Seat(psi, GPU).log_in()
+    port = psi.machine.cable_end(f"{GPU}h0")
+    psi.set_fault(Fault("f1", "port-drift", str(port), facts={"online": 0}))
+    assert "hsn0             DOWN" in seat.run("ip -br addr")
+    assert "hsn1             UP" in seat.run("ip -br addr")
+    assert "hsn0 link is down" in seat.run("dmesg")
+
+
+def test_ping_walks_the_fabric_one_second_after_another(psi: Site) -> None:
+    seat = Seat(psi, OTHER).log_in()
+    target = address(psi, "x1100c0s0b0n0")
+    shown = seat.run(f"ping -c 3 {target}", seconds=1.5)
+    assert shown.count("64 bytes from") == 2, "the third is a second later"
+    port = str(psi.machine.cable_end("x1100c0s0b0n0h0"))
+    psi.set_fault(Fault("f1", "port-drift", port, facts={"online": 0}))
+    ended = seat.type("", seconds=1)
+    assert "Destination Host Unreachable" in ended, "the port went down on the way"
+    assert "3 packets transmitted, 2 received, 33.33% packet loss" in ended
+    assert ended.endswith("# ")
+    assert seat.run("foo; echo $?; echo $?").splitlines()[1:] == ["127", "0"]
+
+
+def test_ping_ends_with_ctrl_c(psi: Site) -> None:
+    seat = Seat(psi, OTHER).log_in()
+    seat.type(f"ping {address(psi, OTHER)}\r", seconds=2.5)
+    assert seat.type("hostname\r") == "", "the shell is busy"
+    ended = seat.type("\x03")
+    assert "3 packets transmitted, 3 received" in ended
+    assert ended.endswith("# ")
+    assert seat.type("", seconds=10) == ""
+
+
+def test_ping_knows_names_and_says_what_it_does_not(psi: Site) -> None:
+    seat = Seat(psi, OTHER).log_in()
+    assert f"({address(psi, 'x1100c0s0b0n0')})" in seat.run("ping -c 1 nid005000-hsn0", seconds=2)
+    assert f"({address(psi, 'x1100c0s0b0n0', 'NMN')})" in seat.run("ping -c 1 x1100c0s0b0n0", seconds=2)
+    assert seat.run("ping -c 1 nowhere") == "ping: nowhere: Name or service not known"
+    assert seat.run("ping -c x 1.1.1.1") == "ping: invalid argument for -c"
+
+
+def test_keys_are_edited_and_lines_bounded(psi: Site) -> None:
+    seat = Seat(psi, OTHER).log_in()
+    assert seat.run("hostnamee\x7f") == "nid001000"
+    assert seat.run("rubbish\x15hostname") == "nid001000"
+    assert seat.type("never\x03").endswith("# ")
+    seat.type("x" * 10_000)
+    assert len(seat.run("")) < 5000
+
+
+@pytest.mark.parametrize(
+    "line", ["'", '"', "a | b", "cat", "ip", "ip nonsense", "ping", "systemctl blah", "uname -z", ";;", "&&", "echo ü€"]
+)
+def test_odd_lines_get_an_answer_and_a_prompt(psi: Site, line: str) -> None:
+    assert Seat(psi, OTHER).log_in().type(f"{line}\r").endswith("# ")
+
+
+def test_root_reboots_the_node(psi: Site) -> None:
+    boot(psi, GPU)
+    boots = psi.machine.boot.record(GPU)["boots"]
+    Seat(psi, GPU).log_in().type("reboot\r", seconds=1200)
+    assert psi.machine.boot.record(GPU)["boots"] == boots + 1
+    assert psi.machine.boot.stage(GPU) == "up"
+    assert Seat(psi, GPU).type("\r").endswith("login: "), "nobody is logged in after that"
+
+
+def test_a_console_survives_a_restart_of_the_machine_s_process(psi: Site) -> None:
+    seat = Seat(psi, OTHER).log_in()
+    seat.type("ping -c 5 10.253.0.10\r", seconds=1.5)
+    before = _all(psi, OTHER)
+    again = reopen(psi)
+    assert _all(again, OTHER) == before
+    again.step(10)
+    assert "5 packets transmitted" in _all(again, OTHER)
+    again.kept.close()
+
+
+def test_a_console_is_bounded(psi: Site) -> None:
+    seat = Seat(psi, OTHER).log_in()
+    for _ in range(400):
+        seat.run("ip addr")
+    assert len(psi.shelves._shelves["nodes.consoles"][OTHER]["pieces"]) <= MOST_PIECES
+    assert len(_all(psi, OTHER)) < 400_000
+
+
+def test_tail_gives_the_last_lines(psi: Site) -> None:
+    boot(psi, GPU)
+    text, position = psi.world.consoles.tail(GPU, 2)
+    assert text.endswith("nid005008 login: ")
+    assert text.count("\n") == 1
+    assert psi.world.consoles.read(GPU, position)[0] == []
