@@ -49,7 +49,9 @@ Command = Callable[[Terminal, Sequence[str]], Outcome]
 def run(terminal: Terminal, line: str, commands: dict[str, Command]) -> Outcome:
     """Several commands with ``;`` or ``&&`` between go one after the other; a pipe is more than this shell knows."""
     try:
-        words = list(shlex.shlex(line, posix=True, punctuation_chars=";&|"))
+        lexer = shlex.shlex(line, posix=True, punctuation_chars=";&|")
+        lexer.whitespace_split = True
+        words = list(lexer)
     except ValueError:
         return Outcome("-bash: unexpected EOF while looking for matching quote\n", 2)
     text, code = "", terminal.last_code
