@@ -12,8 +12,9 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from canton.domain.errors import InvalidMachine
 from canton.emulator.wire import certificates
-from canton.emulator.wire.certificates import Issued, issue
+from canton.emulator.wire.certificates import Issued, issue, issue_client
 
 
 def _files(folder: Path) -> dict[str, bytes]:
@@ -129,3 +130,15 @@ def test_files_of_two_cas_do_not_go_together(tmp_path: Path) -> None:
     first.certificate.write_bytes(second.certificate.read_bytes())
     first.key.write_bytes(second.key.read_bytes())
     _shake_hands(issue(tmp_path / "1"), "localhost")
+
+
+def test_a_client_is_known_by_its_certificate(tmp_path: Path) -> None:
+    issued = issue(tmp_path)
+    client = issue_client(tmp_path, "kubernetes-admin", "system:masters")
+    assert issue_client(tmp_path, "kubernetes-admin", "system:masters") == client, "the same as long as it is valid"
+    assert (tmp_path / "kubernetes-admin-key.pem").stat().st_mode & 0o777 == 0o600
+    shown = x509.load_pem_x509_certificate(client.certificate.encode())
+    shown.verify_directly_issued_by(x509.load_pem_x509_certificate(issued.ca.read_bytes()))
+    assert shown.subject.rfc4514_string() == "CN=kubernetes-admin,O=system:masters"
+    with pytest.raises(InvalidMachine, match="no certificate authority"):
+        issue_client(tmp_path / "nowhere", "kubernetes-admin", "system:masters")

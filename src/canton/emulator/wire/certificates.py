@@ -68,12 +68,16 @@ def issue(folder: Path, extra_names: Iterable[str] = ()) -> Issued:
 
 
 def issue_client(folder: Path, name: str, organization: str) -> Client:
-    """A certificate for somebody who calls, by the authority in the folder; a new one each time."""
-    authority = _read(folder / "ca.pem", folder / "ca-key.pem")
+    """For somebody who calls, by the authority in the folder, where it is then as ``NAME.pem`` and ``NAME-key.pem``."""
+    certificate, key = folder / f"{name}.pem", folder / f"{name}-key.pem"
+    authority, client = _read(folder / "ca.pem", folder / "ca-key.pem"), _read(certificate, key)
     if authority is None:
         raise InvalidMachine(f"no certificate authority in {folder}; remove the folder, and it is made anew")
-    pair = _new_client(authority, name, organization, datetime.now(UTC))
-    return Client(pair.certificate.public_bytes(serialization.Encoding.PEM).decode(), _pem(pair.key).decode())
+    now = datetime.now(UTC)
+    if client is None or not _valid(client, now) or not _by(authority, client):
+        client = _new_client(authority, name, organization, now)
+        _write(client.certificate, certificate, client.key, key)
+    return Client(certificate.read_text(), key.read_text())
 
 
 def _read(certificate: Path, key: Path) -> _Pair | None:
