@@ -61,17 +61,17 @@ def _measure(topology: str) -> Cost:
         token = {"Authorization": f"Bearer {machine.token()}"}
         gateway = _least(machine, f"{machine.url}/apis/smd{listing}", token)
         _power(machine, nodes, "force-off")
-        cpu = _cpu(machine.pid)
+        cpu = cpu_seconds(machine.pid)
         power_wall = _timed(lambda: _power(machine, nodes, "on"))
         boot_wall = power_wall + _timed(lambda: machine.step(BOOT_MINUTES * 60))
         beating = {part["xname"] for part in machine.tell("GET", "/parts?type=Node")["parts"] if part["beating"]}
         if not beating.issuperset(nodes):
             raise RuntimeError(f"of {len(nodes)} nodes of {topology} only {len(beating)} booted")
-        power_cpu = _cpu(machine.pid) - cpu
+        power_cpu = cpu_seconds(machine.pid) - cpu
         machine.speed(1)
         time.sleep(2)
         idle = _idle(machine.pid)
-        return Cost(len(nodes), start, direct, gateway, power_wall, power_cpu, boot_wall, idle, _peak(machine.pid))
+        return Cost(len(nodes), start, direct, gateway, power_wall, power_cpu, boot_wall, idle, peak_mb(machine.pid))
 
 
 def _power(machine: Emulator, nodes: list[str], operation: str) -> None:
@@ -116,16 +116,16 @@ def _get(connection: http.client.HTTPConnection, path: str, headers: dict[str, s
 
 
 def _idle(pid: int) -> float:
-    before = _cpu(pid)
+    before = cpu_seconds(pid)
     time.sleep(IDLE_SECONDS)
-    return (_cpu(pid) - before) / IDLE_SECONDS * 100
+    return (cpu_seconds(pid) - before) / IDLE_SECONDS * 100
 
 
-def _cpu(pid: int) -> float:
+def cpu_seconds(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
-def _peak(pid: int) -> float:
+def peak_mb(pid: int) -> float:
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024

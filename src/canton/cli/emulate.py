@@ -12,6 +12,7 @@ COMMANDS = {
     "status": Entry("canton.emulator.switches:status", "what the machine does now"),
     "fault": Entry("canton.emulator.switches:fault", "break things, and mend them"),
     "clock": Entry("canton.emulator.switches:clock", "look at virtual time, change its speed, step it"),
+    "probe": Entry("canton.emulator.switches:probe", "who reaches whom over the high-speed network"),
     "log": Entry("canton.emulator.switches:log", "what really happened, and why"),
     "save": Entry("canton.emulator.switches:save", "write the whole state to a file"),
     "load": Entry("canton.emulator.switches:load", "go on from a state that was saved"),

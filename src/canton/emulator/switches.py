@@ -192,6 +192,36 @@ def clock_step(seconds: float, truth: str | None) -> None:
     click.echo(_time(ask(truth, "POST", "/clock/step", {"seconds": seconds})))
 
 
+@click.command(
+    epilog="\b\nExamples:\n  canton emulate probe x1000c0s0b0n0 x1000c0s1b0n0\n"
+    "  canton emulate probe x1000c0s0b0n[0-1] x1000c0s1b0n0 --vlan 100\n"
+    "  canton emulate probe x1000c0s0b0n0 x1000c0s1b0n0 --vni 1025"
+)
+@click.argument("ends", nargs=2, metavar="FROM TO")
+@click.option("--vlan", type=click.IntRange(0, 4095), help="Send frames with this tag; without, they have none.")
+@click.option("--vni", type=click.IntRange(1, 65535), help="Ask for RDMA with this VNI.")
+@click.option("--ip", "over_ip", is_flag=True, help="Ask whether a ping is answered: both nodes must be up.")
+@truth_option
+@json_option
+def probe(
+    ends: tuple[str, str], vlan: int | None, vni: int | None, over_ip: bool, truth: str | None, as_json: bool
+) -> None:
+    """Show who of FROM reaches whom of TO over the high-speed network: nodes or their NICs, as nodesets."""
+    if vni is not None and (over_ip or vlan is not None):
+        raise click.UsageError("--vni goes with neither --vlan nor --ip")
+    kind = "vni" if vni is not None else "ip" if over_ip else "ethernet"
+    body = {"from": ends[0], "to": ends[1], "kind": kind, "vlan": vlan, "vni": vni}
+    told = ask(truth, "POST", "/fabric/probe", body)
+    counts = told["counts"]
+    lines = [_reach(pair) for pair in told["pairs"]]
+    show(told, [*lines, f"{counts['reached']} of {counts['pairs']} reached"], as_json=as_json)
+
+
+def _reach(pair: dict[str, Any]) -> str:
+    how = f" ({pair['leaves']})" if pair.get("leaves") else ""
+    return f"{pair['from']} → {pair['to']}  {'reached' + how if pair['reached'] else 'stopped: ' + pair['why']}"
+
+
 @click.command(epilog="\b\nExample:\n  canton emulate log --after 100")
 @click.option("--after", type=click.IntRange(0), default=0, help="Only entries after this number.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=1000, help="At most so many.  [default: 1000]")

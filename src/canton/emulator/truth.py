@@ -17,6 +17,7 @@ from typing import Any
 from canton.domain.errors import CantonError, Invalid, InvalidMachine, NotFound
 from canton.emulator.machine.clock import FASTEST, rfc3339
 from canton.emulator.machine.faults import KINDS, Fault
+from canton.emulator.probing import describe_ports, probe
 from canton.emulator.running import Running
 from canton.emulator.wire.call import Call, Json, Reply, json_reply
 from canton.emulator.wire.listening import is_loopback
@@ -35,6 +36,8 @@ class Truth:
             ("GET", "/status"): self._status,
             ("GET", "/log"): self._log,
             ("GET", "/parts"): self._parts,
+            ("GET", "/fabric/ports"): self._fabric_ports,
+            ("POST", "/fabric/probe"): self._probe,
             ("GET", "/faults"): self._faults,
             ("POST", "/faults"): self._set_fault,
             ("DELETE", "/faults"): self._clear_faults,
@@ -96,10 +99,20 @@ class Truth:
         """``?xname=`` some, ``?type=`` all of a type."""
         machine = self._running.site.machine
         names = call.all("xname") or [part.xname for part in machine.parts(*call.all("type"))]
-        unknown = [name for name in names if machine.part(name) is None]
+        told = {name: machine.describe(name) for name in names}
+        unknown = [name for name, found in told.items() if found is None]
         if unknown:
             raise NotFound(f"no part {unknown[0]} in this machine")
-        return json_reply({"parts": [machine.describe(name) for name in names]})
+        return json_reply({"parts": [told[name] for name in names]})
+
+    async def _fabric_ports(self, call: Call) -> Reply:
+        """``?port=`` some, else all; with ``?differs=true`` those that are not as the documents want them."""
+        ports = describe_ports(self._running.site.machine, call.all("port"), differs=call.first("differs") == "true")
+        return json_reply({"ports": ports})
+
+    async def _probe(self, call: Call) -> Reply:
+        """Who reaches whom over the high-speed network."""
+        return json_reply(probe(self._running.site.machine, _object(call)))
 
     async def _faults(self, _: Call) -> Reply:
         return json_reply({"faults": [asdict(fault) for fault in self._running.site.faults], "kinds": KINDS})

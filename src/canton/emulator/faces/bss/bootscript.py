@@ -7,8 +7,9 @@ from canton.emulator.faces.bss.bodies import BootData
 from canton.emulator.faces.bss.boot_store import BootStore
 from canton.emulator.faces.bss.history import BOOTSCRIPT, History
 from canton.emulator.faces.bss.inventory import Inventory
-from canton.emulator.faces.bss.presigned import resolved, site_keys
+from canton.emulator.faces.bss.presigned import resolved
 from canton.emulator.faces.bss.script import SERVER, Booted, NoScript, Outside, waiting, written
+from canton.emulator.furniture.keys import s3_keys
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.world import World
 
@@ -22,7 +23,7 @@ class BootScript:
         self._store = store
         self._inventory = inventory
         self._history = history
-        keys = site_keys(world.dice)
+        keys = s3_keys(world.dice)
         self._outside = Outside(lambda address: resolved(address, keys, int(world.clock.now())), self._join_token)
 
     def get(self, call: Call) -> Reply:

@@ -5,20 +5,15 @@ The keys are the site's, made from its seed: whoever serves S3 for this machine 
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import re
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import lru_cache
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
-from canton.emulator.machine.dice import Dice
+from canton.emulator.wire import sigv4
+from canton.emulator.wire.sigv4 import Keys
 
 ENDPOINT = "http://rgw-vip.nmn"
-REGION = "default"
 EXPIRES = 86400
-_ALGORITHM = "AWS4-HMAC-SHA256"
 _BAD_ESCAPE = re.compile("%(?![0-9a-fA-F]{2})")
 _SLASHES = re.compile("/+")
 _NOT_IN_URLS = re.compile(r"[\x00-\x1f\x7f]")
@@ -26,16 +21,6 @@ _NOT_IN_URLS = re.compile(r"[\x00-\x1f\x7f]")
 
 class Unsigned(Exception):
     """What the S3 library says of an address that it cannot sign."""
-
-
-@dataclass(frozen=True, slots=True)
-class Keys:
-    access: str
-    secret: str
-
-
-def site_keys(dice: Dice) -> Keys:
-    return Keys(dice.hex(20, "s3.access-key", "bss").upper(), dice.hex(40, "s3.secret-key", "bss"))
 
 
 @lru_cache(maxsize=512)
@@ -58,18 +43,8 @@ def resolved(address: str, keys: Keys, moment: int) -> str:
 
 def presigned(bucket: str, key: str, keys: Keys, moment: int) -> str:
     _check(bucket, key)
-    path = quote(_SLASHES.sub("/", f"/{bucket}/{key}"), safe="/-._~")
-    now = datetime.fromtimestamp(moment, UTC).strftime("%Y%m%dT%H%M%SZ")
-    scope = f"{now[:8]}/{REGION}/s3/aws4_request"
-    credential = quote(f"{keys.access}/{scope}", safe="")
-    query = (
-        f"X-Amz-Algorithm={_ALGORITHM}&X-Amz-Credential={credential}&X-Amz-Date={now}"
-        f"&X-Amz-Expires={EXPIRES}&X-Amz-SignedHeaders=host"
-    )
-    host = ENDPOINT.partition("//")[2]
-    request = f"GET\n{path}\n{query}\nhost:{host}\n\nhost\nUNSIGNED-PAYLOAD"
-    text = f"{_ALGORITHM}\n{now}\n{scope}\n{hashlib.sha256(request.encode()).hexdigest()}"
-    return f"{ENDPOINT}{path}?{query}&X-Amz-Signature={_signature(keys.secret, scope, text)}"
+    path = sigv4.encoded_path(_SLASHES.sub("/", f"/{bucket}/{key}"))
+    return sigv4.presigned("GET", f"{ENDPOINT}{path}", keys, moment, EXPIRES)
 
 
 def _check(bucket: str, key: str) -> None:
@@ -77,10 +52,3 @@ def _check(bucket: str, key: str) -> None:
     if missing:
         lines = "".join(f"- minimum field size of 1, GetObjectInput.{name}.\n" for name in missing)
         raise Unsigned(f"InvalidParameter: {len(missing)} validation error(s) found.\n{lines}")
-
-
-def _signature(secret: str, scope: str, text: str) -> str:
-    key = f"AWS4{secret}".encode()
-    for part in (*scope.split("/"), text):
-        key = hmac.digest(key, part.encode(), "sha256")
-    return key.hex()

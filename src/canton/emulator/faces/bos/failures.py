@@ -1,0 +1,36 @@
+"""What goes wrong inside of BOS and is told to others: in session errors, component errors and refusals.
+
+The real one tells Python exceptions, with the names of their classes; those names are part of what clients see.
+"""
+
+from __future__ import annotations
+
+S3_ERRORS = "bos.common.clients.s3.exceptions"
+API_ERROR = "bos.common.clients.endpoints.exceptions.ApiResponseError"
+HSM_ERROR = "bos.common.clients.hsm.exceptions.HWStateManagerException"
+PCS_ERROR = "bos.common.clients.pcs.exceptions.PowerControlException"
+
+
+class Failure(Exception):
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+    @property
+    def named(self) -> str:
+        """With its class, and the newline of Python's traceback module."""
+        text = str(self)
+        return f"{self.kind}: {text}\n" if text else f"{self.kind}\n"
+
+
+def failure_of(error: Exception) -> Failure:
+    """A mistake in data, as Python's own exceptions tell it."""
+    if isinstance(error, Failure):
+        return error
+    kind = type(error)
+    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    return Failure(name, str(error))
+
+
+def s3_failure(name: str, message: str) -> Failure:
+    return Failure(f"{S3_ERRORS}.{name}", message)

@@ -1,0 +1,72 @@
+"""Whose request it is, and which nodes are theirs: TAPMS knows."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from canton.emulator.faces.bos.answers import invalid_tenant
+from canton.emulator.faces.bos.failures import Failure
+from canton.emulator.wire.call import Call, Json
+from canton.emulator.wire.connexion import Parameter, Refused, internal_error
+from canton.emulator.wire.mesh import Mesh
+
+HEADER = Parameter("Cray-Tenant-Name", {"type": "string", "maxLength": 127}, "header")
+_HTTP_ERROR = "requests.exceptions.HTTPError"
+
+
+class InvalidTenant(Failure):
+    """TAPMS has no such tenant."""
+
+    def __init__(self, tenant: str) -> None:
+        super().__init__("bos.common.tenant_utils.InvalidTenantException", f"Data not found for tenant {tenant}")
+
+
+def tenant_of(call: Call) -> str:
+    return call.headers.get("cray-tenant-name", "")
+
+
+class Tenants:
+    def __init__(self, mesh: Mesh) -> None:
+        self._mesh = mesh
+
+    def must_exist(self, call: Call) -> str:
+        """The tenant of the request; refuses one that is not there."""
+        tenant = tenant_of(call)
+        if tenant:
+            try:
+                self._read(tenant)
+            except InvalidTenant:
+                raise Refused(invalid_tenant("The provided tenant does not exist")) from None
+            except Failure:
+                raise Refused(internal_error()) from None
+        return tenant
+
+    def members_for(self, call: Call) -> set[str] | None:
+        """Nodes that the request may see; None for all."""
+        tenant = tenant_of(call)
+        if not tenant:
+            return None
+        try:
+            return self.members(tenant)
+        except InvalidTenant as none:
+            raise Refused(invalid_tenant(str(none))) from None
+        except Failure:
+            raise Refused(internal_error()) from None
+
+    def members(self, tenant: str) -> set[str]:
+        """Raises ``Failure``."""
+        status = self._read(tenant).get("status") or {}
+        return {xname for resource in status.get("tenantresources") or () for xname in resource.get("xnames") or ()}
+
+    def _read(self, tenant: str) -> Json:
+        path = f"/v1alpha3/tenants/{quote(tenant, safe='')}"
+        reply = self._mesh.ask("tapms", "GET", path)
+        if reply.status == 404:
+            raise InvalidTenant(tenant)
+        try:
+            found = reply.json() if reply.ok else None
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise Failure(_HTTP_ERROR, f"{reply.status} Server Error for url: http://cray-tapms{path}")
+        return found

@@ -1,0 +1,43 @@
+"""What all operations answer with, beside what connexion has for them."""
+
+from __future__ import annotations
+
+from canton.emulator.faces.cfs.component_changes import Stumble
+from canton.emulator.wire.call import Call, Reply
+from canton.emulator.wire.connexion import Refused, answering, internal_error, problem
+from canton.emulator.wire.routes import Handler
+
+UNPARSABLE = "Error parsing the data provided."
+
+
+def served(handler: Handler) -> Handler:
+    answer = answering(handler)
+
+    def serve(call: Call) -> Reply:
+        try:
+            return answer(call)
+        except Stumble:
+            return internal_error()
+
+    return serve
+
+
+def refuse(status: int, title: str, detail: str) -> Refused:
+    return Refused(problem(status, title, detail))
+
+
+def too_large() -> Refused:
+    detail = "The response size exceeds the default_page_size.  Use the v3 API to page through the results."
+    return refuse(400, "The response size is too large", detail)
+
+
+def no_component(name: str) -> Refused:
+    return refuse(404, "Component not found.", f"Component {name} could not be found")
+
+
+def no_session(name: str) -> Refused:
+    return refuse(404, "Session not found.", f"Session {name} could not be found")
+
+
+def no_configuration(name: str) -> Refused:
+    return refuse(404, "Configuration not found", f"Configuration {name} could not be found")

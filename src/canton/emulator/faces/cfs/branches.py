@@ -1,0 +1,102 @@
+"""From the name of a branch to the commit at its top: the real service clones the repository; here the VCS is asked."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from typing import Any
+from urllib.parse import quote
+
+from canton.emulator.faces.cfs.configuration_table import layers_and_inventory
+from canton.emulator.faces.cfs.source_table import Sources
+from canton.emulator.furniture.keys import VCS_USER, vcs_password
+from canton.emulator.world import World
+
+Record = dict[str, Any]
+
+_OF_THIS_SITE = re.compile(r"https?://[^/]+/vcs/(?P<owner>[^/]+)/(?P<repo>[^/]+?)(\.git)?/?")
+_CLONE_FAILED, _CHECKOUT_FAILED, _NO_SUCH_OPTION = 128, 1, 129
+"""What git ends with."""
+
+
+class NoCommit(Exception):
+    """Why there is none, in the service's words."""
+
+
+class Branches:
+    def __init__(self, world: World, sources: Sources) -> None:
+        self._world = world
+        self._sources = sources
+
+    def resolved(self, record: Record) -> Record:
+        """The same configuration, with the commits that its branches have now; raises ``NoCommit``."""
+        commits = [self._commit(part) for part in layers_and_inventory(record)]
+        layers = [_at(layer, commit) for layer, commit in zip(record["layers"], commits, strict=False)]
+        changed = {**record, "layers": layers}
+        if record.get("additional_inventory"):
+            changed["additional_inventory"] = _at(record["additional_inventory"], commits[-1])
+        return changed
+
+    def _commit(self, part: Record) -> str | None:
+        """None where no branch is named."""
+        if "branch" not in part:
+            return None
+        source = (self._sources.get(part["source"]) or {}) if "source" in part else None
+        url = part.get("clone_url", "") if source is None else source.get("clone_url", "")
+        authorization = self._authorization(source)
+        if url.count("/") < 2:
+            raise NoCommit("list index out of range")
+        return self._top(url, part["branch"], authorization)
+
+    def _authorization(self, source: Record | None) -> str:
+        if source is None:
+            return _basic(VCS_USER, vcs_password(self._world.dice))
+        name = source.get("credentials", {}).get("secret_name", "")
+        secret = self._sources.secret(name)
+        if secret is None:
+            path = f"http://cray-vault.vault:8200/v1/secret/data/{name}"
+            raise NoCommit(f"Error loading Vault secret: None, on get {path}")
+        return _basic(secret["username"], secret["password"])
+
+    def _top(self, url: str, branch: str, authorization: str) -> str:
+        found = _OF_THIS_SITE.fullmatch(url)
+        about = self._ask(f"/{quote(found['owner'])}/{quote(found['repo'])}", authorization) if found else None
+        if about is None or found is None:
+            raise _failure(["git", "clone", *url.split()], _CLONE_FAILED)
+        path = f"/{quote(found['owner'])}/{quote(found['repo'])}"
+        if branch.startswith("-"):
+            raise _failure(["git", "checkout", branch], _NO_SUCH_OPTION)
+        commit = self._look_up(path, branch or about.get("default_branch", ""), authorization)
+        if commit is None:
+            raise _failure(["git", "checkout", *branch.split()], _CHECKOUT_FAILED)
+        return commit
+
+    def _look_up(self, path: str, name: str, authorization: str) -> str | None:
+        """A branch, or what else ``git checkout`` takes: a tag, a commit."""
+        for kind in ("branches", "tags", "git/commits"):
+            found = self._ask(f"{path}/{kind}/{quote(name)}", authorization) if name else None
+            if found is not None:
+                commit = found.get("commit", {})
+                return str(commit.get("id") or commit.get("sha") or found.get("sha"))
+        return None
+
+    def _ask(self, path: str, authorization: str) -> Record | None:
+        reply = self._world.mesh.ask("vcs", "GET", f"/api/v1/repos{path}", headers={"authorization": authorization})
+        if not reply.ok:
+            return None
+        found: Record = reply.json()
+        return found
+
+
+def _at(part: Record, commit: str | None) -> Record:
+    return part if commit is None else {**part, "commit": commit}
+
+
+def _failure(command: list[str], code: int) -> NoCommit:
+    return NoCommit(
+        f"Failed interacting with the specified clone_url: Command '{command}' returned non-zero exit status {code}."
+    )
+
+
+def _basic(user: str, password: str) -> str:
+    return "Basic " + b64encode(f"{user}:{password}".encode()).decode()

@@ -1,0 +1,64 @@
+"""Completed sessions go when they are older than ``session_ttl``: the real operator looks every five minutes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from canton.emulator.faces.cfs.moments import at
+from canton.emulator.faces.cfs.options import Options
+from canton.emulator.faces.cfs.session_actions import SessionActions
+from canton.emulator.faces.cfs.session_filters import SessionFilter, span
+from canton.emulator.world import World
+
+_EVERY = 300
+_LOOK = "cfs.cleanup"
+
+
+class Cleanup:
+    """Looks at the first such moment at which there is something to find."""
+
+    def __init__(self, world: World, options: Options, actions: SessionActions) -> None:
+        self._world = world
+        self._options = options
+        self._actions = actions
+        self._shelf = world.shelves.open("cfs.cleanup")
+        world.agenda.answer(_LOOK, self._look)
+        actions.table.when_complete = self._arm_for
+        options.watchers.append(self._arm)
+
+    def _look(self) -> None:
+        now = self._world.clock.now()
+        if self._shelf.get("next") != now:
+            return
+        del self._shelf["next"]
+        ttl = self._ttl()
+        if ttl is not None and self._world.faults.present("service-restart", "cfs") is None:
+            try:
+                self._actions.delete_matching(SessionFilter(youngest=at(now) - ttl, status="complete"))
+            except OverflowError:
+                return
+        self._arm()
+
+    def _arm(self) -> None:
+        for session in self._actions.table.all():
+            if session["status"]["session"].get("status") == "complete":
+                self._arm_for(session["name"])
+
+    def _arm_for(self, name: str) -> None:
+        ttl = self._ttl()
+        if ttl is None:
+            return
+        session = self._actions.get(name)["status"]["session"]
+        start = datetime.fromisoformat(session["start_time"]).replace(tzinfo=UTC).timestamp()
+        old = max(start + ttl.total_seconds(), self._world.clock.now())
+        moment = float((old // _EVERY + 1) * _EVERY)
+        if moment < self._shelf.get("next", float("inf")):
+            self._shelf["next"] = moment
+            self._world.agenda.at(moment, _LOOK)
+
+    def _ttl(self) -> timedelta | None:
+        text = self._options.text("session_ttl")
+        try:
+            return span(text) if text else None
+        except OverflowError:
+            return None

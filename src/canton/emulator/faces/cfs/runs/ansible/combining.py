@@ -1,0 +1,105 @@
+"""How expressions are put together. Logic has three values, and what is not known stays so unless a side decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from canton.emulator.faces.cfs.runs.ansible.filters import LONGEST
+from canton.emulator.faces.cfs.runs.ansible.unknown import UNDEFINED, UNKNOWN, Unknown, known
+
+Variables = Callable[[str], Any]
+"""A name → its value, or ``UNDEFINED``."""
+Expression = Callable[[Variables], Any]
+
+
+def constant(value: Any) -> Expression:
+    return lambda _: value
+
+
+def strict(combine: Callable[[Any, Any], Any], left: Expression, right: Expression) -> Expression:
+    """Unknown when a side is, or when the sides do not fit."""
+
+    def combined(variables: Variables) -> Any:
+        one, other = left(variables), right(variables)
+        if not known(one, other):
+            return one if isinstance(one, Unknown) and not one.defined else UNKNOWN
+        try:
+            return combine(one, other)
+        except (TypeError, ValueError, ArithmeticError):
+            return UNKNOWN
+
+    return combined
+
+
+def any_of(parts: list[Expression]) -> Expression:
+    def decide(variables: Variables) -> Any:
+        value: Any = False
+        for part in parts:
+            found = part(variables)
+            if not isinstance(found, Unknown) and found:
+                return found
+            value = UNKNOWN if isinstance(found, Unknown) or isinstance(value, Unknown) else found
+        return value
+
+    return decide
+
+
+def all_of(parts: list[Expression]) -> Expression:
+    def decide(variables: Variables) -> Any:
+        value: Any = True
+        for part in parts:
+            found = part(variables)
+            if not isinstance(found, Unknown) and not found:
+                return found
+            value = UNKNOWN if isinstance(found, Unknown) or isinstance(value, Unknown) else found
+        return value
+
+    return decide
+
+
+def negate(value: Expression) -> Expression:
+    def turned(variables: Variables) -> Any:
+        found = value(variables)
+        return UNKNOWN if isinstance(found, Unknown) else not found
+
+    return turned
+
+
+def choice(condition: Expression, value: Expression, other: Expression) -> Expression:
+    def chosen(variables: Variables) -> Any:
+        found = condition(variables)
+        if isinstance(found, Unknown):
+            return UNKNOWN
+        return value(variables) if found else other(variables)
+
+    return chosen
+
+
+def contains(item: Any, container: Any) -> bool:
+    return str(item) in container if isinstance(container, str) else item in container
+
+
+def glue(left: Any, right: Any) -> Any:
+    glued = f"{left}{right}"
+    return glued if len(glued) <= LONGEST else UNKNOWN
+
+
+def only_numbers(combine: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def combined(left: Any, right: Any) -> Any:
+        if isinstance(left, int | float) and isinstance(right, int | float):
+            return combine(left, right)
+        return UNKNOWN
+
+    return combined
+
+
+def member(container: Any, key: Any) -> Any:
+    if isinstance(container, Mapping):
+        return container.get(key, UNDEFINED)
+    if isinstance(container, list | str) and isinstance(key, int | str):
+        try:
+            return container[int(key)]
+        except (ValueError, IndexError):
+            return UNDEFINED
+    return UNKNOWN

@@ -1,0 +1,104 @@
+"""``include_tasks`` and ``include_role``: read when their turn comes, for the hosts that want them."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from canton.emulator.faces.cfs.runs.ansible.attempts import Attempts
+from canton.emulator.faces.cfs.runs.ansible.course import Stand
+from canton.emulator.faces.cfs.runs.ansible.display import dump
+from canton.emulator.faces.cfs.runs.ansible.loading import AnsibleError
+from canton.emulator.faces.cfs.runs.ansible.plays import NO_LOOP, Entry, Manner, Play, Task
+from canton.emulator.faces.cfs.runs.ansible.scope import Scope
+from canton.emulator.faces.cfs.runs.ansible.task_running import print_banner
+from canton.emulator.faces.cfs.runs.ansible.task_words import role_name, start_of
+from canton.emulator.faces.cfs.runs.ansible.templating import show
+
+_BRIEF = 0.05
+MOST_TASKS, DEEPEST = 2000, 40
+"""An include that includes itself comes to an end."""
+Wanted = tuple[str, str, Any]
+"""Name of a file or a role, the loop's variable and the item."""
+
+
+def including(
+    stand: Stand, play: Play, task: Task, hosts: list[str]
+) -> Iterator[tuple[tuple[Entry, ...] | None, list[str]]]:
+    """What is included and for whom; None for what cannot be read, which fails those hosts."""
+    stand.number += 1
+    print_banner(stand, play, task, hosts[0], "TASK")
+    stand.timeline.now += _BRIEF
+    wanted = _by_target(stand, play, task, hosts)
+    skipping = [host for host in hosts if not any(host in taken for _, taken in wanted)]
+    for host in skipping:
+        stand.tally(host).skipped += 1
+    stand.timeline.print(f"skipping: [{host}]" for host in skipping)
+    for (name, variable, item), taken in wanted:
+        yield _read(stand, task, name, {variable: item} if variable else {}, taken), taken
+
+
+def _by_target(stand: Stand, play: Play, task: Task, hosts: list[str]) -> list[tuple[Wanted, list[str]]]:
+    found: list[tuple[Wanted, list[str]]] = []
+    attempts = Attempts(stand, play, task, 0.0)
+    for host in hosts:
+        for target in _targets(task, attempts, stand.scope(play, task, host)):
+            known = next((taken for other, taken in found if other == target), None)
+            if known is None:
+                found.append((target, [host]))
+            else:
+                known.append(host)
+    return found
+
+
+def _targets(task: Task, attempts: Attempts, scope: Scope) -> list[Wanted]:
+    if task.loop is NO_LOOP:
+        return [(_name(task, scope), "", None)] if attempts.wanted(scope) else []
+    control = task.words.get("loop_control")
+    variable = str(control.get("loop_var", "item")) if isinstance(control, dict) else "item"
+    inner = [(item, attempts.item_scope(scope, item)) for item in attempts.items(scope)]
+    return [(_name(task, around), variable, item) for item, around in inner if attempts.wanted(around)]
+
+
+def _name(task: Task, scope: Scope) -> str:
+    if "role" in task.module:
+        return show(role_name(task.args), scope)
+    said = task.args.get("file", "") if isinstance(task.args, dict) else str(task.args).split(" ")[0]
+    return show(said, scope)
+
+
+def _read(stand: Stand, task: Task, name: str, extra: dict[str, Any], hosts: Sequence[str]) -> tuple[Entry, ...] | None:
+    manner = replace(task.manner, when=(), vars={**task.manner.vars, **extra})
+    if stand.number > MOST_TASKS or stand.depth > DEEPEST:
+        _fail(stand, AnsibleError(f"recursive loop detected in {name}"), hosts)
+        return None
+    try:
+        return _role(stand, task, name, manner) if "role" in task.module else _file(stand, task, name, manner, hosts)
+    except AnsibleError as error:
+        _fail(stand, error, hosts)
+        return None
+
+
+def _role(stand: Stand, task: Task, name: str, manner: Manner) -> tuple[Entry, ...]:
+    role = stand.reader.role(name, manner.vars, task.place)
+    return stand.reader.role_tasks(role, manner, task.place, start_of(task.args))
+
+
+def _file(stand: Stand, task: Task, name: str, manner: Manner, hosts: Sequence[str]) -> tuple[Entry, ...]:
+    path = stand.reader.find(name, task.directory, task.manner.role)
+    entries = stand.reader.task_file(path, manner)
+    stand.timeline.print([f"included: {posixpath.join(stand.setting.files.root, path)} for {', '.join(hosts)}"])
+    for host in hosts:
+        stand.tally(host).ok += 1
+    return entries
+
+
+def _fail(stand: Stand, error: AnsibleError, hosts: Sequence[str]) -> None:
+    reason = "\n".join(error.lines()).removeprefix("ERROR! ")
+    for host in hosts:
+        tally = stand.tally(host)
+        tally.rescued += bool(stand.rescuable)
+        tally.failed += not stand.rescuable
+    stand.timeline.print(f"fatal: [{host}]: FAILED! => {dump({'reason': reason})}" for host in hosts)

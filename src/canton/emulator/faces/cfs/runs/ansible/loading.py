@@ -1,0 +1,116 @@
+"""YAML as Ansible reads it: every mapping knows where it stood, and errors read as Ansible's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+PARSER_ERROR = 4
+OTHER_ERROR = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    path: str
+    line: int
+    column: int
+    source: str
+
+
+class AnsibleError(Exception):
+    """Ansible stops with these words, before or in the middle of a play."""
+
+    def __init__(self, message: str, place: Place | None = None, code: int = PARSER_ERROR) -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = place
+        self.code = code
+
+    def lines(self) -> list[str]:
+        return [*f"ERROR! {self.message}".split("\n"), *(_where(self.place) if self.place else [])]
+
+
+class Mapping(dict[Any, Any]):
+    """A mapping of a file, with its place."""
+
+    place: Place
+
+
+def _where(place: Place) -> list[str]:
+    lines = place.source.split("\n")
+    line = lines[place.line - 1] if 0 < place.line <= len(lines) else ""
+    before = [lines[place.line - 2]] if 1 < place.line <= len(lines) + 1 else []
+    return [
+        "",
+        f"The error appears to be in '{place.path}': line {place.line}, column {place.column}, but may",
+        "be elsewhere in the file depending on the exact syntax problem.",
+        "",
+        "The offending line appears to be:",
+        "",
+        *before,
+        line,
+        f"{' ' * (place.column - 1)}^ here",
+        "",
+    ]
+
+
+class _Loader(yaml.SafeLoader):
+    path = ""
+    source = ""
+
+    def flat(self, node: yaml.MappingNode) -> Mapping:
+        self.flatten_mapping(node)
+        mapping = Mapping()
+        mapping.place = Place(self.path, node.start_mark.line + 1, node.start_mark.column + 1, self.source)
+        for key, value in node.value:
+            made = self.construct_object(key, deep=True)
+            mapping[made if isinstance(made, str | int | float | bool | None) else str(made)] = self.construct_object(
+                value, deep=True
+            )
+        return mapping
+
+
+def _mapping(loader: _Loader, node: yaml.MappingNode) -> Mapping:
+    return loader.flat(node)
+
+
+def _as_text(loader: _Loader, node: yaml.Node) -> Any:
+    """What is encrypted, or said not to be a template, is a text."""
+    return loader.construct_scalar(node) if isinstance(node, yaml.ScalarNode) else None
+
+
+_Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
+_Loader.add_constructor("!vault", _as_text)
+_Loader.add_constructor("!unsafe", _as_text)
+
+
+def load(text: str, path: str) -> Any:
+    """Raises ``AnsibleError`` for what is no YAML."""
+    try:
+        return _read(text, path)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        place = Place(path, mark.line + 1, mark.column + 1, text) if mark else None
+        raise AnsibleError(_unreadable(str(error.problem)), place) from error
+    except (yaml.YAMLError, ValueError) as error:
+        raise AnsibleError(_unreadable(str(error))) from error
+    except RecursionError as error:
+        raise AnsibleError(_unreadable("maximum recursion depth exceeded")) from error
+
+
+def _read(text: str, path: str) -> Any:
+    loader = _Loader(text)
+    loader.path, loader.source = path, text
+    try:
+        return loader.get_single_data()
+    finally:
+        loader.dispose()
+
+
+def _unreadable(problem: str) -> str:
+    return (
+        "We were unable to read either as JSON nor YAML, these are the errors we got from each:\n"
+        "JSON: Expecting value: line 1 column 1 (char 0)\n\nSyntax Error while loading YAML.\n  " + problem
+    )

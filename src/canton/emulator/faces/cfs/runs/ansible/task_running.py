@@ -1,0 +1,181 @@
+"""One task over all its hosts, in step, and the lines that come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from canton.emulator.faces.cfs.runs.ansible import modules
+from canton.emulator.faces.cfs.runs.ansible.attempts import LONGEST_DELAY, Attempts, Report
+from canton.emulator.faces.cfs.runs.ansible.course import Stand
+from canton.emulator.faces.cfs.runs.ansible.display import CENSORED, banner, dump, unreachable_line
+from canton.emulator.faces.cfs.runs.ansible.outcomes import Fields
+from canton.emulator.faces.cfs.runs.ansible.plays import NO_LOOP, Play, Task, as_tuple
+from canton.emulator.faces.cfs.runs.ansible.templating import holds, show
+
+SHOW_OK = SHOW_SKIPPED = True
+"""``display_ok_hosts`` and ``display_skipped_hosts`` of ansible.cfg."""
+REMOTE, LOCAL = (4.0, 24.0), (0.05, 0.4)
+"""Seconds that a task takes on hosts and on the controller."""
+_NO_HOST = "localhost"
+
+
+class TaskRunning:
+    """``run`` gives back the hosts that go on."""
+
+    def __init__(self, stand: Stand, play: Play, task: Task) -> None:
+        self._stand = stand
+        self._play = play
+        self._task = task
+        self._delegate = task.manner.delegate_to
+        self._lines: list[str] = []
+
+    def run(self, hosts: Sequence[str], kind: str = "TASK") -> list[str]:
+        stand, task = self._stand, self._task
+        stand.number += 1
+        print_banner(stand, self._play, task, hosts[0], kind)
+        chosen = list(hosts[:1]) if task.manner.run_once else list(hosts)
+        seconds = self._seconds(chosen)
+        attempts = Attempts(stand, self._play, task, seconds)
+        waited = 0.0
+        lost: list[str] = []
+        for host in chosen:
+            if self._out_of_reach(host, seconds):
+                self._unreachable(host)
+                continue
+            report = attempts.report(host)
+            waited = max(waited, self._wait(report))
+            if not self._tell(host, report):
+                lost.append(host)
+        stand.timeline.now += seconds + waited
+        stand.timeline.print(self._lines)
+        return self._going_on(hosts, lost)
+
+    def _seconds(self, chosen: Sequence[str]) -> float:
+        span = REMOTE if self._connects() and self._anybody(chosen) else LOCAL
+        return span[0] + (span[1] - span[0]) * self._stand.setting.roll(self._stand.number)
+
+    def _anybody(self, chosen: Sequence[str]) -> bool:
+        """Whether the task runs anywhere, as far as can be said before its items are known."""
+        if self._task.loop is not NO_LOOP or not self._task.manner.when:
+            return True
+        attempts = Attempts(self._stand, self._play, self._task, 0.0)
+        return any(attempts.wanted(self._stand.scope(self._play, self._task, host)) for host in chosen)
+
+    def _connects(self) -> bool:
+        return self._task.module not in modules.ON_CONTROLLER and self._delegate != _NO_HOST
+
+    def _out_of_reach(self, host: str, seconds: float) -> bool:
+        fell = self._stand.setting.fell.get(host)
+        if fell is None or not self._connects() or fell >= self._stand.timeline.now + seconds:
+            return False
+        return self._anybody([host])
+
+    def _unreachable(self, host: str) -> None:
+        self._stand.tally(host).unreachable += 1
+        self._stand.dark.add(host)
+        self._lines.append(unreachable_line(host))
+
+    def _wait(self, report: Report) -> float:
+        if not report.retries:
+            return 0.0
+        title = show(self._task.name or self._task.module, lambda _: "")
+        left = range(report.retries, 0, -1)
+        self._lines += [f"FAILED - RETRYING: {title} ({count} retries left)." for count in left]
+        delay = self._task.words.get("delay", 5)
+        return report.retries * (min(float(delay), LONGEST_DELAY) if isinstance(delay, int | float) else 5.0)
+
+    def _tell(self, host: str, report: Report) -> bool:
+        """Count and print; whether the host goes on."""
+        tally = self._stand.tally(host)
+        if report.items is not None:
+            self._print_items(host, report)
+        if report.failed:
+            return self._tell_failure(host, report)
+        if report.skipped:
+            tally.skipped += 1
+            self._print(SHOW_SKIPPED, "skipping", host, report.fields)
+            return True
+        tally.ok += 1
+        self._take_over(host, report.fields)
+        if report.fields["changed"]:
+            tally.changed += 1
+            self._notify(host)
+        if report.items is None:
+            changed = report.fields["changed"]
+            self._print(SHOW_OK or changed, "changed" if changed else "ok", host, report.fields)
+        return True
+
+    def _tell_failure(self, host: str, report: Report) -> bool:
+        tally = self._stand.tally(host)
+        if report.items is None:
+            self._lines.append(f"fatal: [{self._label(host)}]: FAILED! => {self._dump(report.fields)}")
+        if holds(self._task.manner.ignore_errors, self._stand.scope(self._play, self._task, host), unknown=False):
+            self._lines.append("...ignoring")
+            tally.ok += 1
+            tally.ignored += 1
+            tally.changed += bool(report.fields["changed"])
+            return True
+        if self._stand.rescuable:
+            tally.rescued += 1
+        else:
+            tally.failed += 1
+        return False
+
+    def _print_items(self, host: str, report: Report) -> None:
+        for shown, fields in report.items or ():
+            if fields.get("failed"):
+                self._lines.append(f"failed: [{self._label(host)}] (item={shown}) => {self._dump(fields)}")
+            elif fields.get("skipped"):
+                self._lines += [f"skipping: [{self._label(host)}] => (item={shown}) "] if SHOW_SKIPPED else []
+            elif SHOW_OK or fields["changed"]:
+                word = "changed" if fields["changed"] else "ok"
+                told = f" => {self._dump(fields)}" if self._verbose() else ""
+                self._lines.append(f"{word}: [{self._label(host)}] => (item={shown}){told}")
+
+    def _print(self, shown: object, word: str, host: str, fields: Fields) -> None:
+        if shown:
+            told = f" => {self._dump(fields)}" if self._verbose() else ""
+            self._lines.append(f"{word}: [{self._label(host)}]{told}")
+
+    def _verbose(self) -> bool:
+        setting, module = self._stand.setting, self._task.module
+        if module in ("setup", "gather_facts"):
+            return False
+        shown = setting.options.verbosity > 0 or module == "debug"
+        return shown or (setting.show_commands and module in modules.COMMANDS)
+
+    def _dump(self, fields: Fields) -> str:
+        if self._task.words.get("no_log") is True:
+            return dump({"censored": CENSORED, "changed": fields["changed"]})
+        return dump(fields, tall=self._task.module == "debug")
+
+    def _label(self, host: str) -> str:
+        return f"{host} -> {self._delegate}" if self._delegate else host
+
+    def _take_over(self, host: str, fields: Fields) -> None:
+        facts = fields.get("ansible_facts")
+        if not isinstance(facts, dict):
+            return
+        if self._task.module == "set_fact":
+            self._stand.held[host].update(facts)
+        else:
+            own = {key.removeprefix("ansible_"): value for key, value in facts.items()}
+            self._stand.facts[host] = {**facts, "ansible_facts": own}
+
+    def _notify(self, host: str) -> None:
+        for name in as_tuple(self._task.words.get("notify")):
+            self._stand.notified.setdefault(str(name), set()).add(host)
+
+    def _going_on(self, hosts: Sequence[str], lost: list[str]) -> list[str]:
+        fatal = self._task.manner.any_errors_fatal or self._task.manner.run_once
+        if fatal and (lost or any(host in self._stand.dark for host in hosts)):
+            self._stand.broke = not self._stand.rescuable
+            return []
+        return [host for host in hosts if host not in lost and host not in self._stand.dark]
+
+
+def print_banner(stand: Stand, play: Play, task: Task, host: str, kind: str) -> None:
+    lines = banner(f"{kind} [{show(task.title, stand.scope(play, task, host))}]")
+    if stand.setting.options.verbosity > 1:
+        lines.append(f"task path: {task.place.path}:{task.place.line}")
+    stand.timeline.print(lines)

@@ -1,0 +1,65 @@
+"""``{{ }}`` in texts, lists and mappings, and what decides whether a task runs."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from canton.emulator.faces.cfs.runs.ansible.combining import Variables
+from canton.emulator.faces.cfs.runs.ansible.expressions import evaluate
+from canton.emulator.faces.cfs.runs.ansible.filters import LONGEST, as_bool
+from canton.emulator.faces.cfs.runs.ansible.unknown import UNKNOWN, Unknown, plain
+
+_BRACES = re.compile(r"\{\{-?(.*?)-?\}\}", re.DOTALL)
+_WHOLE = re.compile(r"\A\s*\{\{-?((?:(?!\}\}).)*?)-?\}\}\s*\Z", re.DOTALL)
+
+
+def render(value: Any, variables: Variables) -> Any:
+    """Templates replaced; a text that is one expression keeps the type of its value.
+
+    What is not known inside a longer text stays as it was written.
+    """
+    if isinstance(value, str):
+        return _render_text(value, variables) if "{{" in value else value
+    if isinstance(value, list):
+        return [render(item, variables) for item in value]
+    if isinstance(value, dict):
+        return {key: render(item, variables) for key, item in value.items()}
+    return value
+
+
+def _render_text(text: str, variables: Variables) -> Any:
+    alone = _WHOLE.match(text)
+    if alone:
+        return evaluate(alone[1], variables)
+
+    def fill(found: re.Match[str]) -> str:
+        value = evaluate(found[1], variables)
+        return found[0] if isinstance(value, Unknown) else _written(value)
+
+    filled = _BRACES.sub(fill, text)
+    return filled if len(filled) <= LONGEST else UNKNOWN
+
+
+def _written(value: Any) -> str:
+    return "" if value is None else str(plain(value))
+
+
+def show(value: Any, variables: Variables) -> str:
+    """For names and commands: always a text."""
+    shown = render(value, variables)
+    return str(value) if isinstance(shown, Unknown) else _written(shown)
+
+
+def holds(condition: Any, variables: Variables, *, unknown: bool = True) -> bool:
+    """Whether a condition of ``when`` and its kin is met; ``unknown`` is the answer when nobody can know."""
+    if not isinstance(condition, str):
+        return bool(condition)
+    if "{{" in condition:
+        value = render(condition, variables)
+        value = evaluate(value, variables) if isinstance(value, str) else value
+    else:
+        value = evaluate(condition, variables)
+    if isinstance(value, Unknown):
+        return unknown
+    return as_bool(value) if isinstance(value, str) else bool(value)

@@ -1,0 +1,42 @@
+"""Jinja's expressions cut into words."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+
+_WORD = re.compile(
+    r"\s*(?:(?P<number>\d+(?:\.\d+)?)|(?P<text>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")|(?P<name>[A-Za-z_]\w*)"
+    r"|(?P<sign>==|!=|<=|>=|//|[-+*/%~<>|.,:()\[\]{}]))"
+)
+
+
+class BadExpression(ValueError):
+    """It is none of Jinja's, or beyond what is followed here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    kind: str
+    """number, text, name, sign or end."""
+    text: str
+
+    def value(self) -> str | int | float:
+        if self.kind == "text":
+            return str(ast.literal_eval(self.text)) if "\\" in self.text else self.text[1:-1]
+        return float(self.text) if "." in self.text else int(self.text)
+
+
+END = Token("end", "")
+
+
+def cut(text: str) -> list[Token]:
+    tokens, place, text = [], 0, text.strip()
+    while place < len(text):
+        found = _WORD.match(text, place)
+        if found is None:
+            raise BadExpression(text[place:])
+        tokens.append(Token(str(found.lastgroup), found[str(found.lastgroup)]))
+        place = found.end()
+    return [*tokens, END]

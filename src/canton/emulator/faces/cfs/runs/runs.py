@@ -1,0 +1,112 @@
+"""From a session's record to its job, and back: what the operator hears of sessions and of jobs."""
+
+from __future__ import annotations
+
+import math
+
+from canton.emulator.cluster.pods import PodEvent
+from canton.emulator.faces.cfs.book import Book
+from canton.emulator.faces.cfs.runs.bench import NAMESPACE, Bench, Run
+from canton.emulator.faces.cfs.runs.cloning import Cloning
+from canton.emulator.faces.cfs.runs.configuring import Configuring
+from canton.emulator.faces.cfs.runs.image_inventories import ImageInventories
+from canton.emulator.faces.cfs.runs.ims import Ims, ImsRefused, ImsSilent
+from canton.emulator.faces.cfs.runs.inventories import Inventories
+from canton.emulator.faces.cfs.runs.jobs import Jobs
+from canton.emulator.faces.cfs.runs.monitor import Monitor
+from canton.emulator.faces.cfs.runs.repositories import Library
+from canton.emulator.faces.cfs.runs.settings import Settings
+from canton.emulator.faces.cfs.runs.teardown import Teardown
+from canton.emulator.world import World
+
+HEARD = (0.3, 1.5)
+"""Seconds until Kafka has brought an event to the operator."""
+TRIES, TRY_AGAIN, LONGEST_TRYING = 10, 1.0, 600.0
+"""An event that cannot be handled comes again; it is dropped after both so many times and so long."""
+ORPHANS = 60.0
+_LAUNCH, _ORPHAN = "cfs.session-heard", "cfs.ims-job-left"
+_STUCK = "cfs-session-stuck"
+
+
+class Runs:
+    def __init__(self, world: World, book: Book) -> None:
+        self._world = world
+        self._book = book
+        self._bench = Bench(world, book)
+        self._jobs = Jobs(self._bench)
+        self._ims = Ims(world.mesh)
+        self._monitor = Monitor(self._bench)
+        library = Library(world, book)
+        Cloning(self._bench, library)
+        inventories = Inventories(self._bench, library)
+        ImageInventories(self._bench, self._ims, inventories)
+        self._configuring = Configuring(self._bench, Settings(self._bench, library))
+        Teardown(self._bench, self._ims)
+        world.cluster.watch(self._hear)
+        world.agenda.answer(_LAUNCH, self._launch)
+        world.agenda.answer(_ORPHAN, self._remove_orphan)
+
+    def session_created(self, name: str) -> None:
+        """The API told of a new session."""
+        now = self._world.clock.now()
+        self._world.agenda.after(self._bench.chance(*HEARD, "heard", name, now), _LAUNCH, name, 0, now)
+
+    def session_deleted(self, name: str) -> None:
+        """The API told that a session is gone: its job goes, and what it had from IMS."""
+        run = self._bench.find(name)
+        if run is None:
+            return
+        self._configuring.forget(run)
+        self._bench.forget(name)
+        if self._world.cluster.pod(NAMESPACE, run["pod"]) is not None:
+            self._world.cluster.delete_pod(NAMESPACE, run["pod"])
+        for made in run["images"].values():
+            if "ended" not in made:
+                self._ims.delete_job(made["job"])
+
+    def _launch(self, name: str, attempt: int, since: float) -> None:
+        session = self._book.session(name)
+        status = session["status"]["session"] if session else {}
+        if session is None or status.get("job") or status.get("status") != "pending":
+            return
+        if self._world.faults.strikes(_STUCK, name):
+            return
+        try:
+            layers = self._book.layers(session)
+        except LookupError:
+            self._launch_again(name, attempt + 1, since)
+            return
+        job = self._jobs.new_name(name)
+        self._book.change_session(name, job=job)
+        self._monitor.add(self._jobs.start(session, layers, job))
+
+    def _launch_again(self, name: str, attempt: int, since: float) -> None:
+        if attempt <= TRIES or self._world.clock.now() - since <= LONGEST_TRYING:
+            self._world.agenda.after(TRY_AGAIN, _LAUNCH, name, attempt, since)
+
+    def _hear(self, event: PodEvent) -> None:
+        """A pod that goes while its session is there was taken from outside, and its job with it."""
+        if event.kind != "deleted" or event.pod.namespace != NAMESPACE:
+            return
+        run = self._bench.find(event.pod.labels.get("cfsession", ""))
+        if run is None or run["pod"] != event.pod.name or run["seen"] == "complete":
+            return
+        self._configuring.forget(run)
+        self._leave_orphans(self._bench.put(run, lost=True, course=None, inventory=None))
+
+    def _leave_orphans(self, run: Run) -> None:
+        """Another loop of the operator finds jobs of IMS whose session is over."""
+        moment = (math.floor(self._world.clock.now() / ORPHANS) + 2) * ORPHANS
+        for made in run["images"].values():
+            self._world.agenda.at(moment, _ORPHAN, made["job"])
+
+    def _remove_orphan(self, job_id: str) -> None:
+        try:
+            status = self._ims.job(job_id)["status"]
+        except ImsSilent:
+            self._world.agenda.after(ORPHANS, _ORPHAN, job_id)
+        except ImsRefused:
+            return
+        else:
+            if status not in ("success", "error"):
+                self._ims.delete_job(job_id)

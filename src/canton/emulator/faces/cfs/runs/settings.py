@@ -1,0 +1,141 @@
+"""From a run's record to what Ansible is given, and to how it goes.
+
+The same record gives the same course, so that a run can be told again after a restart, or when a node has fallen: what
+was printed until then stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from canton.emulator.faces.cfs.runs import debug_playbooks
+from canton.emulator.faces.cfs.runs.ansible.course import Course, Setting
+from canton.emulator.faces.cfs.runs.ansible.display import Timeline
+from canton.emulator.faces.cfs.runs.ansible.hosts import Inventory, choose
+from canton.emulator.faces.cfs.runs.ansible.loading import AnsibleError
+from canton.emulator.faces.cfs.runs.ansible.plays import Files, Play, tasks_in
+from canton.emulator.faces.cfs.runs.ansible.running import STARTUP, follow
+from canton.emulator.faces.cfs.runs.bench import Bench, Run
+from canton.emulator.faces.cfs.runs.command_line import arguments, parse
+from canton.emulator.faces.cfs.runs.facts import image_facts, node_facts
+from canton.emulator.faces.cfs.runs.repositories import Folder, Library, NoCommit, NoRepository
+from canton.emulator.machine.faults import Fault
+
+FAULT = "cfs-layer-fails"
+BEFORE = -1.0
+"""Fallen before the layer began."""
+
+
+def is_image(run: Run) -> bool:
+    return bool(run["target"]["definition"] == "image")
+
+
+class Settings:
+    def __init__(self, bench: Bench, library: Library) -> None:
+        self._bench = bench
+        self._library = library
+
+    def begin(self, run: Run, place: int) -> Run:
+        """The record with what holds at the beginning of this layer; raises ``Silent``."""
+        hosts = self.hosts(run)
+        course = {
+            "place": place,
+            "began": self._bench.world.clock.now(),
+            "said": 0,
+            "fell": {} if is_image(run) else {host: BEFORE for host in hosts if not self._reachable(host)},
+            "faulty": self._faulty(run["layers"][place], hosts),
+            "settled": [] if is_image(run) else self._settled(run["layers"][place], hosts),
+        }
+        return {**run, "course": course}
+
+    def hosts(self, run: Run) -> list[str]:
+        """Whom the limit leaves."""
+        return choose(_inventory(run), parse(arguments(run)).limit or "all")[0]
+
+    def course(self, run: Run) -> Course:
+        """How the layer goes; raises ``Silent``."""
+        state = run["course"]
+        layer = run["layers"][state["place"]]
+        dice, about = self._bench.world.dice, (run["job"], state["place"])
+        try:
+            files, plays = self._playbook(layer)
+        except AnsibleError as error:
+            timeline = Timeline(now=STARTUP[0])
+            timeline.print(error.lines())
+            return Course(timeline, {}, error.code)
+        return follow(
+            Setting(
+                files,
+                layer["playbook"],
+                plays,
+                _inventory(run),
+                parse(arguments(run)),
+                lambda host: self._facts(run, host),
+                lambda number: dice.roll("cfs.task", *about, number),
+                state["began"],
+                state["fell"],
+                state["faulty"],
+                frozenset(state["settled"]),
+                is_image(run),
+            )
+        )
+
+    def _playbook(self, layer: dict[str, Any]) -> tuple[Files, tuple[Play, ...]]:
+        playbook = layer["playbook"]
+        if layer["layer"] == "_debug":
+            return debug_playbooks.DebugFolder(), debug_playbooks.plays(playbook)
+        root = f"/etc/ansible/layer{layer['layer']}"
+        try:
+            repository = self._library.open(layer)
+        except (NoRepository, NoCommit) as error:
+            # It was there when it was cloned; without a copy of its own this machine cannot go on with it.
+            raise AnsibleError(f"the playbook: {root}/{playbook} could not be found") from error
+        return Folder(repository, root), repository.plays(playbook, root)
+
+    def _facts(self, run: Run, host: str) -> Mapping[str, Any]:
+        if is_image(run):
+            return image_facts(run["images"].get(host, {}).get("arch", ""))
+        return node_facts(self._bench.world, host)
+
+    def _reachable(self, host: str) -> bool:
+        return host == "localhost" or self._bench.world.machine.boot.beating(host)
+
+    def _settled(self, layer: dict[str, Any], hosts: list[str]) -> list[str]:
+        """Who has had this layer since it booted: there everything is as the playbook wants it."""
+        wanted = tuple(layer[key] for key in ("clone_url", "playbook", "commit"))
+        known = self._bench.book.components(hosts)
+        return [host for host, component in known.items() if _has(component, wanted)]
+
+    def _faulty(self, layer: dict[str, Any], hosts: list[str]) -> dict[str, str]:
+        faults = self._bench.world.faults
+        if not any(fault.kind == FAULT for fault in faults):
+            return {}
+        titles = self._titles(layer)
+
+        def aims(fault: Fault) -> bool:
+            meant = fault.facts.get("layer")
+            part = str(fault.facts.get("task", "")).lower()
+            fits = meant is None or str(meant) in (layer["name"], layer["layer"])
+            return fits and any(part in title for title in titles)
+
+        struck = ((host, faults.strikes(FAULT, host, when=aims)) for host in hosts)
+        return {host: str(fault.facts.get("task", "")) for host, fault in struck if fault is not None}
+
+    def _titles(self, layer: dict[str, Any]) -> list[str]:
+        try:
+            _, plays = self._playbook(layer)
+        except AnsibleError:
+            return []
+        return [task.title.lower() for play in plays for stage in play.stages for task in tasks_in(stage)]
+
+
+def _inventory(run: Run) -> Inventory:
+    return Inventory(**run["inventory"])
+
+
+def _has(component: dict[str, Any], wanted: tuple[str, ...]) -> bool:
+    return any(
+        entry.get("status") == "applied" and wanted == (entry["clone_url"], entry["playbook"], entry["commit"])
+        for entry in component.get("state") or ()
+    )

@@ -1,0 +1,75 @@
+"""All sessions, by name, and how their status moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from canton.emulator.machine.shelves import Shelves
+
+Record = dict[str, Any]
+
+_ORDER = {"status": ["pending", "running", "complete"], "succeeded": ["none", "unknown", "false", "true"]}
+"""Several report on one session; whoever is late does not turn it back."""
+
+
+class Sessions:
+    def __init__(self, shelves: Shelves) -> None:
+        self._shelf = shelves.open("cfs.sessions")
+        self.when_complete: Callable[[str], None] = _nobody
+        """Called with the name of a session that has just come to its end."""
+
+    def get(self, name: str) -> Record | None:
+        found: Record | None = self._shelf.get(name)
+        return found
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._shelf
+
+    def names(self) -> list[str]:
+        return sorted(self._shelf)
+
+    def all(self) -> Iterator[Record]:
+        return iter(self._shelf.values())
+
+    def put(self, record: Record) -> None:
+        self._shelf[record["name"]] = record
+
+    def delete(self, name: str) -> None:
+        del self._shelf[name]
+
+    def change(self, name: str, fields: Record, artifacts: list[Any]) -> Record:
+        """Lay a report over the status of a session that there is."""
+        before: Record = self._shelf[name]
+        status = before["status"]
+        session = {**status["session"], **_news(status["session"], fields)}
+        known = list(status["artifacts"])
+        known += [artifact for artifact in artifacts if not any(_says_all(each, artifact) for each in known)]
+        after = {**before, "status": {**status, "session": session, "artifacts": known}}
+        self._shelf[name] = after
+        if session.get("status") == "complete" != status["session"].get("status"):
+            self.when_complete(name)
+        return after
+
+
+def _news(session: Record, fields: Record) -> Record:
+    """Nothing is overwritten by what is empty."""
+    return {key: value for key, value in fields.items() if value and _goes_on(session, key, value)}
+
+
+def _goes_on(session: Record, key: str, value: Any) -> bool:
+    order = _ORDER.get(key)
+    if order is None:
+        return True
+    before = session.get(key)
+    return value in order and order.index(value) > (order.index(before) if before in order else -1)
+
+
+def _says_all(known: Any, artifact: Any) -> bool:
+    if not isinstance(known, dict) or not isinstance(artifact, dict):
+        return bool(known == artifact)
+    return all(known.get(key) == value for key, value in artifact.items())
+
+
+def _nobody(name: str) -> None:
+    """Until somebody asks to be told."""

@@ -1,0 +1,71 @@
+"""The Fabric Manager's paths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from canton.emulator.faces.fabric_manager.blocks import Blocks
+from canton.emulator.faces.fabric_manager.collectives import Collectives
+from canton.emulator.faces.fabric_manager.documents import Refusal, error_reply, not_found
+from canton.emulator.faces.fabric_manager.enforcement import Enforcement
+from canton.emulator.faces.fabric_manager.partitions import Partitions
+from canton.emulator.faces.fabric_manager.policies import Policies
+from canton.emulator.faces.fabric_manager.ports import Ports
+from canton.emulator.faces.fabric_manager.pushing import SERVICE
+from canton.emulator.faces.fabric_manager.store import Store
+from canton.emulator.faces.fabric_manager.switches import Switches
+from canton.emulator.faces.fabric_manager.vlans import Vlans
+from canton.emulator.machine.fabric_ports import PortState
+from canton.emulator.wire.call import Call, Reply
+from canton.emulator.wire.routes import Face, Handler, Route
+from canton.emulator.world import World
+
+
+def open_face(world: World) -> Face:
+    fabric = world.machine.fabric
+    store = Store(world)
+    ports = Ports(world, store)
+    enforcement = Enforcement(world, store, ports.pushing)
+    blocks = Blocks(store, enforcement)
+    rooms = (
+        Switches(world, store.envelope),
+        ports,
+        Policies(store, ports),
+        Vlans(store),
+        Partitions(store, fabric.plan),
+        blocks,
+        enforcement,
+        Collectives(store),
+    )
+
+    def intention(port: str) -> dict[str, Any] | None:
+        place = fabric.plan.ports.get(port)
+        if place is None:
+            return None
+        vnis = blocks.intended(place.dfa) if place.edge else None
+        return PortState(**ports.wanted(place), vnis=vnis).data()
+
+    fabric.intention = intention
+    routes = [Route(route.method, route.path, _answering(route.handler)) for room in rooms for route in room.routes()]
+    return Face(
+        SERVICE,
+        [("/apis/fabric-manager", "")],
+        routes,
+        not_found=lambda call: error_reply(not_found(call.path)),
+        wrong_method=_wrong_method,
+    )
+
+
+def _answering(handler: Handler) -> Handler:
+    def answer(call: Call) -> Reply:
+        try:
+            return handler(call)
+        except Refusal as refusal:
+            return error_reply(refusal)
+
+    return answer
+
+
+def _wrong_method(call: Call, _: Sequence[str]) -> Reply:
+    return error_reply(Refusal(405, f"Action not supported: {call.method}"))

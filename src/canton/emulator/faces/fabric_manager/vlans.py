@@ -1,0 +1,51 @@
+"""VLANs: a number and a name, to which policies refer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from canton.emulator.faces.fabric_manager.documents import Refusal, read_object
+from canton.emulator.faces.fabric_manager.fields import one_of, read_fields, text, whole
+from canton.emulator.faces.fabric_manager.store import Store
+from canton.emulator.machine.fabric_drift import VLANS
+from canton.emulator.machine.fabric_ports import DEFAULT_VLAN
+from canton.emulator.wire.call import Call, Reply, json_reply
+from canton.emulator.wire.routes import Route
+
+MOST = 256
+"""So many the public operator of HPE knows of; inferred to be what a switch holds."""
+_FIELDS = {"id": whole, "name": text, "status": one_of("ONLINE")}
+
+
+class Vlans:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._all = store.vlans
+
+    def routes(self) -> Sequence[Route]:
+        path = self._all.path
+        return (
+            Route("GET", path, lambda _: self._all.list()),
+            Route("POST", path, self._create),
+            Route("GET", f"{path}/{{id}}", lambda call: json_reply(self._all.get(call.args["id"]))),
+            Route("DELETE", f"{path}/{{id}}", self._delete),
+        )
+
+    def _create(self, call: Call) -> Reply:
+        said = read_fields(read_object(call), _FIELDS)
+        if said.get("id") not in VLANS:
+            raise Refusal(400, f"id must be from {VLANS[0]} to {VLANS[-1]}")
+        name = str(said["id"])
+        if name not in self._all and len(self._all) >= MOST:
+            raise Refusal(400, f"No more than {MOST} VLANs")
+        return json_reply(self._all.create(name, {"name": "", "status": "ONLINE"} | said))
+
+    def _delete(self, call: Call) -> Reply:
+        name = call.args["id"]
+        link = self._all.get(name)["documentSelfLink"]
+        if name == str(DEFAULT_VLAN):
+            raise Refusal(400, f"{link} is the VLAN of ports without a VLAN policy")
+        for policy, document in self._store.policies.items():
+            if link == document.get("nativeVlanId") or link in document.get("allowedVlans", ()):
+                raise Refusal(400, f"{link} is in use by {self._store.policies.link(policy)}")
+        return json_reply(self._all.delete(name))

@@ -1,0 +1,133 @@
+"""Shapes of built-in kinds, as far as the rest relies on them: their types, and what must be there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from canton.emulator.faces.kubernetes.kinds import Json, Kind
+from canton.emulator.faces.kubernetes.schema import mistakes
+from canton.emulator.faces.kubernetes.statuses import Mistake, bad_request
+
+_TEXT: Json = {"type": "string"}
+_TEXTS: Json = {"type": "array", "items": _TEXT}
+_MAP: Json = {"type": "object", "additionalProperties": _TEXT}
+
+
+def _object(properties: Json, *required: str) -> Json:
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+_CONTAINERS: Json = {"type": "array", "minItems": 1, "items": _object({"name": _TEXT, "image": _TEXT}, "name")}
+_POD = _object(
+    {"containers": _CONTAINERS, "initContainers": {**_CONTAINERS, "minItems": 0}, "nodeName": _TEXT}, "containers"
+)
+_LABELLED = _object({"labels": _MAP, "annotations": _MAP})
+_TEMPLATE = _object({"metadata": _LABELLED, "spec": _POD}, "spec")
+_WORKLOAD = _object(
+    {
+        "spec": _object(
+            {
+                "replicas": {"type": "integer", "minimum": 0},
+                "selector": _object({"matchLabels": _MAP}),
+                "template": _TEMPLATE,
+            },
+            "selector",
+            "template",
+        )
+    },
+    "spec",
+)
+_NAMES = _object(
+    {
+        "plural": {**_TEXT, "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"},
+        "kind": _TEXT,
+        "singular": _TEXT,
+        "listKind": _TEXT,
+        "shortNames": _TEXTS,
+        "categories": _TEXTS,
+    },
+    "plural",
+    "kind",
+)
+_COLUMN = _object(
+    {"name": _TEXT, "type": _TEXT, "jsonPath": _TEXT, "priority": {"type": "integer"}}, "name", "type", "jsonPath"
+)
+_VERSION = _object(
+    {
+        "name": _TEXT,
+        "served": {"type": "boolean"},
+        "storage": {"type": "boolean"},
+        "schema": _object({"openAPIV3Schema": {"type": "object"}}),
+        "subresources": {"type": "object"},
+        "additionalPrinterColumns": {"type": "array", "items": _COLUMN},
+    },
+    "name",
+    "served",
+    "storage",
+    "schema",
+)
+_DEFINITION = _object(
+    {
+        "spec": _object(
+            {
+                "group": {**_TEXT, "pattern": r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$"},
+                "names": _NAMES,
+                "scope": {**_TEXT, "enum": ["Cluster", "Namespaced"]},
+                "versions": {"type": "array", "minItems": 1, "items": _VERSION},
+            },
+            "group",
+            "names",
+            "scope",
+            "versions",
+        )
+    },
+    "spec",
+)
+_ABOUT = _object({"involvedObject": {"type": "object"}, "message": _TEXT, "reason": _TEXT, "type": _TEXT})
+_PORTS: Json = {"type": "array", "items": {"type": "object"}}
+_SERVICE = _object({"spec": _object({"ports": _PORTS, "selector": _MAP, "externalIPs": _TEXTS, "clusterIP": _TEXT})})
+_CONDITIONS: Json = {"type": "array", "items": _object({"type": _TEXT, "status": _TEXT}, "type", "status")}
+_ADDRESSES: Json = {"type": "array", "items": _object({"type": _TEXT, "address": _TEXT}, "type", "address")}
+_NODE = _object(
+    {
+        "spec": {"type": "object"},
+        "status": _object({"conditions": _CONDITIONS, "addresses": _ADDRESSES, "nodeInfo": {"type": "object"}}),
+    },
+    "spec",
+)
+_SHAPES = {
+    "apps/deployments": _WORKLOAD,
+    "apps/statefulsets": _WORKLOAD,
+    "apps/replicasets": _WORKLOAD,
+    "/pods": _object({"spec": _POD}, "spec"),
+    "apiextensions.k8s.io/customresourcedefinitions": _DEFINITION,
+    "/events": _ABOUT,
+    "/services": _SERVICE,
+    "/nodes": _NODE,
+    "/serviceaccounts": _object({"secrets": {"type": "array", "items": {"type": "object"}}}),
+    "/secrets": _object({"type": _TEXT}),
+}
+
+
+def shape_mistakes(kind: Kind, value: Json) -> Iterator[Mistake]:
+    """What is of another type cannot be decoded: raises ``Refused``."""
+    for found in mistakes(value, _SHAPES.get(kind.place, {})):
+        if found.reason == "FieldValueTypeInvalid":
+            raise bad_request(
+                f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: json: cannot unmarshal '
+                f"into Go struct field {kind.kind}.{found.field}"
+            )
+        yield found
+    if kind.place.endswith("/customresourcedefinitions"):
+        yield from _definition_mistakes(value)
+
+
+def _definition_mistakes(value: Json) -> Iterator[Mistake]:
+    spec = value.get("spec") or {}
+    names, versions = spec.get("names") or {}, spec.get("versions") or ()
+    whole = f"{names.get('plural')}.{spec.get('group')}"
+    if value["metadata"]["name"] != whole:
+        shown = f'Invalid value: "{value["metadata"]["name"]}": must be spec.names.plural+"."+spec.group'
+        yield Mistake("metadata.name", shown)
+    if sum(bool(each.get("storage")) for each in versions) != 1:
+        yield Mistake("spec.versions", "Invalid value: must have exactly one version marked as storage version")

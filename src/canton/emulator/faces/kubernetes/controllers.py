@@ -1,0 +1,127 @@
+"""What the cluster does by itself when objects change: namespaces, definitions of resources, sub-namespaces."""
+
+from __future__ import annotations
+
+from canton.emulator.faces.kubernetes.deleting import Deleting
+from canton.emulator.faces.kubernetes.kinds import (
+    CONFIG_MAPS,
+    CRDS,
+    NAMESPACES,
+    SERVICE_ACCOUNTS,
+    Json,
+    Kind,
+)
+from canton.emulator.faces.kubernetes.objects import Objects
+from canton.emulator.faces.kubernetes.registry import kinds_of
+
+ANCHORS = "hnc.x-k8s.io/subnamespaceanchors"
+PARENT = "hnc.x-k8s.io/subnamespace-of"
+SOON = 1.0
+"""Seconds until a controller acts on a change."""
+_LOOK_AGAIN = 2.0
+
+
+class Controllers:
+    def __init__(self, objects: Objects, deleting: Deleting) -> None:
+        self._objects = objects
+        self._deleting = deleting
+        self._agenda = objects.world.agenda
+        objects.listeners.append(self._changed)
+        self._agenda.answer("kubernetes.empty-namespace", self._empty)
+        self._agenda.answer("kubernetes.make-subnamespace", self._make_subnamespace)
+
+    def _changed(self, kind: Kind, before: Json, after: Json) -> None:
+        if kind == NAMESPACES:
+            self._namespace_changed(before, after)
+        elif kind == CRDS:
+            self._definition_changed(before, after)
+        elif kind.place == ANCHORS:
+            self._anchor_changed(before, after)
+
+    def _namespace_changed(self, before: Json, after: Json) -> None:
+        if after is None:
+            return
+        name = after["metadata"]["name"]
+        if before is None:
+            labels = {"kubernetes.io/metadata.name": name, **(after["metadata"].get("labels") or {})}
+            settled = {**after, "metadata": {**after["metadata"], "labels": labels}}
+            self._objects.put(
+                NAMESPACES, {**settled, "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
+            )
+            furnish(self._objects, name)
+        elif after["metadata"].get("deletionTimestamp") and after["status"]["phase"] == "Active":
+            self._objects.put(NAMESPACES, {**after, "status": {"phase": "Terminating"}})
+            self._agenda.after(SOON, "kubernetes.empty-namespace", name)
+
+    def _empty(self, name: str) -> None:
+        """Everything in it is asked to go; when nothing is left, it goes itself."""
+        found = self._objects.namespace(name)
+        if found is None:
+            return
+        left = 0
+        for kind in list(self._objects.registry.stored()):
+            if not kind.namespaced:
+                continue
+            for each in self._objects.list(kind, name):
+                self._deleting.remove(kind, each)
+                left += self._objects.get(kind, name, each["metadata"]["name"]) is not None
+        if left:
+            self._agenda.after(_LOOK_AGAIN, "kubernetes.empty-namespace", name)
+        else:
+            self._objects.remove(NAMESPACES, "", name)
+
+    def _definition_changed(self, before: Json, after: Json) -> None:
+        self._objects.registry.forget()
+        if after is None:
+            for kind in kinds_of(before):
+                for each in self._objects.store.list(kind.place):
+                    self._objects.store.remove(kind.place, each["metadata"].get("namespace", ""), each["metadata"]["name"])
+        elif before is None:
+            self._objects.put(CRDS, {**after, "status": established(after, self._objects.now())})
+
+    def _anchor_changed(self, before: Json, after: Json) -> None:
+        meta = (after or before)["metadata"]
+        if before is None:
+            self._agenda.after(SOON, "kubernetes.make-subnamespace", meta["namespace"], meta["name"])
+        elif after is None:
+            child = self._objects.namespace(meta["name"])
+            if child and (child["metadata"].get("annotations") or {}).get(PARENT) == meta["namespace"]:
+                self._deleting.remove(NAMESPACES, child)
+
+    def _make_subnamespace(self, parent: str, name: str) -> None:
+        kind = self._objects.registry.find("hnc.x-k8s.io", "v1alpha2", "subnamespaceanchors")
+        anchor = self._objects.store.get(ANCHORS, parent, name)
+        if kind is None or anchor is None:
+            return
+        there = self._objects.namespace(name)
+        own = there is None or (there["metadata"].get("annotations") or {}).get(PARENT) == parent
+        if there is None:
+            labels = {f"{name}.tree.hnc.x-k8s.io/depth": "0", f"{parent}.tree.hnc.x-k8s.io/depth": "1"}
+            meta = {"name": name, "annotations": {PARENT: parent}, "labels": labels}
+            self._objects.create(NAMESPACES, {"kind": "Namespace", "apiVersion": "v1", "metadata": meta, "spec": {}})
+        self._objects.put(kind, {**anchor, "status": {"status": "Ok" if own else "Conflict"}})
+
+
+def furnish(objects: Objects, namespace: str) -> None:
+    """What every namespace has."""
+    meta = {"name": "default", "namespace": namespace}
+    objects.create(SERVICE_ACCOUNTS, {"kind": "ServiceAccount", "apiVersion": "v1", "metadata": meta})
+    trust = {"name": "kube-root-ca.crt", "namespace": namespace}
+    data = {"ca.crt": objects.world.doors.kubernetes_ca}
+    objects.create(CONFIG_MAPS, {"kind": "ConfigMap", "apiVersion": "v1", "metadata": trust, "data": data})
+
+
+def established(crd: Json, now: str) -> Json:
+    names, versions = crd["spec"]["names"], crd["spec"]["versions"]
+    table = (
+        ("NamesAccepted", "NoConflicts", "no conflicts found"),
+        ("Established", "InitialNamesAccepted", "the initial names have been accepted"),
+    )
+    conditions = [
+        {"type": kind, "status": "True", "lastTransitionTime": now, "reason": reason, "message": message}
+        for kind, reason, message in table
+    ]
+    stored = [each["name"] for each in versions if each.get("storage")]
+    return {"conditions": conditions, "acceptedNames": names, "storedVersions": stored}
+
+

@@ -1,0 +1,135 @@
+"""Deleting objects, and what belongs to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from canton.emulator.faces.kubernetes.admission import DELETE, TENANTS, VERSION, Admission
+from canton.emulator.faces.kubernetes.conversion import shown
+from canton.emulator.faces.kubernetes.kinds import NAMESPACES, PODS, Json, Kind
+from canton.emulator.faces.kubernetes.objects import Objects
+from canton.emulator.faces.kubernetes.requests import Request, read
+from canton.emulator.faces.kubernetes.selectors import selector
+from canton.emulator.faces.kubernetes.statuses import bad_request, conflict, not_found, success
+
+FOREGROUND, BACKGROUND, ORPHAN = "Foreground", "Background", "Orphan"
+
+
+@dataclass(frozen=True, slots=True)
+class Deleting:
+    objects: Objects
+    admission: Admission
+
+    def delete(self, request: Request) -> Json:
+        found = self.objects.get(request.kind, request.namespace, request.name)
+        if found is None:
+            raise not_found(request.kind, request.name)
+        options = _options(request)
+        _check(request.kind, found, options)
+        return self._delete(request, found, options)
+
+    def delete_collection(self, request: Request) -> Json:
+        options = _options(request)
+        chosen = selector(request.kind, request.call.first("labelSelector"), request.call.first("fieldSelector"))
+        gone = [found for found in self.objects.list(request.kind, request.namespace) if chosen(found)]
+        for found in gone:
+            self._delete(request, found, options)
+        return gone
+
+    def _delete(self, request: Request, found: Json, options: Json) -> Json:
+        """A Status when it is gone; the object when it is on its way."""
+        kind = request.kind
+        if kind.place == TENANTS:
+            asked = self.objects.registry.find(kind.group, VERSION, kind.plural) or kind
+            self.admission.admit(asked, DELETE, request.user, None, shown(asked, found), dry=request.dry)
+        meta = found["metadata"]
+        if request.dry:
+            return success(kind, meta["name"], meta["uid"])
+        if options.get("propagationPolicy") == ORPHAN:
+            self._orphan(meta["uid"])
+        return self.remove(kind, found, options.get("gracePeriodSeconds"))
+
+    def remove(self, kind: Kind, found: Json, grace: int | None = None) -> Json:
+        """At once, or when its finalizers are gone, or as long as its kind takes."""
+        meta = found["metadata"]
+        if kind == PODS:
+            return self._stop(found, grace)
+        if meta.get("finalizers") or kind == NAMESPACES:
+            return self._mark(kind, found)
+        self.objects.remove(kind, meta.get("namespace", ""), meta["name"])
+        return success(kind, meta["name"], meta["uid"])
+
+    def _mark(self, kind: Kind, found: Json) -> Json:
+        meta = found["metadata"]
+        if meta.get("deletionTimestamp"):
+            return found
+        marks = {"deletionTimestamp": self.objects.now(), "deletionGracePeriodSeconds": 0}
+        counted = {"generation": meta["generation"] + 1} if "generation" in meta else {}
+        return self.objects.put(kind, {**found, "metadata": {**meta, **marks, **counted}})
+
+    def _stop(self, pod: Json, grace: int | None) -> Json:
+        meta = pod["metadata"]
+        if grace == 0:
+            return self.objects.remove(PODS, meta["namespace"], meta["name"])
+        if meta.get("deletionTimestamp"):
+            return pod
+        marks = {"deletionTimestamp": self.objects.now(), "deletionGracePeriodSeconds": 30 if grace is None else grace}
+        return self.objects.put(PODS, {**pod, "metadata": {**meta, **marks}})
+
+    def _collect(self, uid: str) -> None:
+        """What has no owner any more goes too."""
+        for place, each in self.objects.store.owned(uid):
+            kind = next((one for one in self.objects.registry.stored() if one.place == place), None)
+            left = [owner for owner in each["metadata"]["ownerReferences"] if owner["uid"] != uid]
+            if kind is None:
+                continue
+            if left:
+                self.objects.put(kind, {**each, "metadata": {**each["metadata"], "ownerReferences": left}})
+            else:
+                self.remove(kind, each)
+
+    def gone(self, _: Kind, before: Json, after: Json) -> None:
+        """A listener: what belonged to it alone goes too."""
+        if after is None and before is not None:
+            self._collect(before["metadata"]["uid"])
+
+    def _orphan(self, uid: str) -> None:
+        for place, each in self.objects.store.owned(uid):
+            kind = next((one for one in self.objects.registry.stored() if one.place == place), None)
+            left = [owner for owner in each["metadata"]["ownerReferences"] if owner["uid"] != uid]
+            if kind is not None:
+                self.objects.put(kind, {**each, "metadata": {**each["metadata"], "ownerReferences": left}})
+
+
+def _options(request: Request) -> Json:
+    """DeleteOptions, from the body, or from the query."""
+    body = read(request.call.body) if request.call.body.strip() else {}
+    if not isinstance(body, dict):
+        raise bad_request("couldn't get version/kind; json parse error: json: cannot unmarshal into DeleteOptions")
+    query = {name: request.call.first(name) for name in ("propagationPolicy",) if request.call.has(name)}
+    grace: Json = request.call.first("gracePeriodSeconds", "")
+    if grace.isdecimal():
+        query["gracePeriodSeconds"] = int(grace)
+    options = {**body, **query}
+    policy = options.get("propagationPolicy")
+    if policy not in (None, FOREGROUND, BACKGROUND, ORPHAN):
+        raise bad_request(f'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Unsupported value: "{policy}"')
+    if not isinstance(options.get("gracePeriodSeconds", 0), int | None):
+        raise bad_request("json: cannot unmarshal into Go struct field DeleteOptions.gracePeriodSeconds of type int64")
+    return options
+
+
+def _check(kind: Kind, found: Json, options: Json) -> None:
+    wanted, meta = options.get("preconditions") or {}, found["metadata"]
+    if not isinstance(wanted, dict):
+        raise bad_request("json: cannot unmarshal into Go struct field DeleteOptions.preconditions")
+    uid, version = wanted.get("uid", meta["uid"]), wanted.get("resourceVersion", meta["resourceVersion"])
+    if uid != meta["uid"]:
+        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {meta['uid']}"
+        raise conflict(kind, meta["name"], why)
+    if version != meta["resourceVersion"]:
+        why = (
+            f"Precondition failed: ResourceVersion in precondition: {version}, ResourceVersion in object meta: "
+            f"{meta['resourceVersion']}"
+        )
+        raise conflict(kind, meta["name"], why)

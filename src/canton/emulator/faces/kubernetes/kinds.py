@@ -1,0 +1,128 @@
+"""What kinds of objects there are, and what of each is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+Json = Any
+ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column that ``kubectl get`` prints; ``path`` is the JSONPath of a CRD's own."""
+
+    name: str
+    type: str = "string"
+    path: str = ""
+    priority: int = 0
+    """Above 0 it is shown with ``-o wide`` only."""
+    format: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A resource in one of its versions."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    short: tuple[str, ...] = ()
+    namespaced: bool = True
+    subresources: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ALL_VERBS
+    categories: tuple[str, ...] = ()
+    singular: str = ""
+    list_kind: str = ""
+    schema: Json = None
+    """The structural schema of a custom resource."""
+    columns: tuple[Column, ...] = ()
+    storage: str = ""
+    """The version in which a custom resource is kept; this one when empty."""
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def resource(self) -> str:
+        """As messages name it."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def place(self) -> str:
+        """Where its objects are kept, whatever the version."""
+        return f"{self.group}/{self.plural}"
+
+    @property
+    def custom(self) -> bool:
+        return self.schema is not None
+
+    @property
+    def lists(self) -> str:
+        return self.list_kind or f"{self.kind}List"
+
+    @property
+    def one(self) -> str:
+        return self.singular or self.kind.lower()
+
+
+def _core(plural: str, kind: str, *short: str, **more: Any) -> Kind:
+    return Kind("", "v1", plural, kind, short, **more)
+
+
+NAMESPACES = _core("namespaces", "Namespace", "ns", namespaced=False, subresources=("finalize", "status"))
+NODES = _core("nodes", "Node", "no", namespaced=False, subresources=("status",))
+PODS = _core(
+    "pods", "Pod", "po", subresources=("attach", "eviction", "exec", "log", "status"), categories=("all",)
+)
+CONFIG_MAPS = _core("configmaps", "ConfigMap", "cm")
+SECRETS = _core("secrets", "Secret")
+SERVICE_ACCOUNTS = _core("serviceaccounts", "ServiceAccount", "sa", subresources=("token",))
+SERVICES = _core("services", "Service", "svc", subresources=("status",), categories=("all",))
+EVENTS = _core("events", "Event", "ev")
+CLAIMS = _core("persistentvolumeclaims", "PersistentVolumeClaim", "pvc", subresources=("status",))
+DEPLOYMENTS = Kind(
+    "apps", "v1", "deployments", "Deployment", ("deploy",), subresources=("scale", "status"), categories=("all",)
+)
+STATEFUL_SETS = Kind(
+    "apps", "v1", "statefulsets", "StatefulSet", ("sts",), subresources=("scale", "status"), categories=("all",)
+)
+REPLICA_SETS = Kind(
+    "apps", "v1", "replicasets", "ReplicaSet", ("rs",), subresources=("scale", "status"), categories=("all",)
+)
+JOBS = Kind("batch", "v1", "jobs", "Job", subresources=("status",), categories=("all",))
+CRDS = Kind(
+    "apiextensions.k8s.io",
+    "v1",
+    "customresourcedefinitions",
+    "CustomResourceDefinition",
+    ("crd", "crds"),
+    namespaced=False,
+    subresources=("status",),
+    categories=("api-extensions",),
+)
+ROLES = tuple(
+    Kind("rbac.authorization.k8s.io", "v1", f"{kind.lower()}s", kind, namespaced=not kind.startswith("Cluster"))
+    for kind in ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
+)
+BUILT_IN = (
+    NAMESPACES,
+    NODES,
+    PODS,
+    CONFIG_MAPS,
+    SECRETS,
+    SERVICE_ACCOUNTS,
+    SERVICES,
+    EVENTS,
+    CLAIMS,
+    DEPLOYMENTS,
+    STATEFUL_SETS,
+    REPLICA_SETS,
+    JOBS,
+    CRDS,
+    *ROLES,
+)

@@ -1,0 +1,237 @@
+"""Deployments and StatefulSets: they see to it that so many pods run, a few seconds after somebody says so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from canton.emulator.cluster.pods import RUNNING, Container, Pod, PodEvent
+from canton.emulator.faces.kubernetes.kinds import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, Json, Kind
+from canton.emulator.faces.kubernetes.objects import Objects
+from canton.emulator.faces.kubernetes.pods import Pods
+from canton.emulator.faces.kubernetes.workload_status import deployment_status, replica_set_status, stateful_status
+
+NOTICED_AFTER = 1.0
+"""Seconds until a controller acts on a change."""
+PROGRAMS = {"cray-console-operator": "console-operator", "cray-console-node": "console-node"}
+"""What runs in the pods of a workload, where it is more than a shell."""
+DEFAULT_PROGRAM = "shell"
+_KINDS = {kind.plural: kind for kind in (DEPLOYMENTS, STATEFUL_SETS)}
+
+
+class Workloads:
+    def __init__(self, objects: Objects, pods: Pods, nodes: list[str]) -> None:
+        self._objects = objects
+        self._world = objects.world
+        self._pods = pods
+        self._nodes = nodes
+        self._awaited: set[tuple[str, str, str]] = set()
+        objects.listeners.append(self._changed)
+        self._world.cluster.watch(self._hear)
+        self._world.agenda.answer("kubernetes.reconcile", self._reconcile)
+
+    def start_all(self) -> None:
+        """On the first day everything runs already."""
+        for kind in _KINDS.values():
+            for found in self._objects.list(kind):
+                for name in self._wanted_names(kind, found):
+                    self._pods.begin_now(self._start(kind, found, name))
+                self._tell_status(kind, found["metadata"]["namespace"], found["metadata"]["name"])
+
+    def _changed(self, kind: Kind, before: Json, after: Json) -> None:
+        if kind.plural not in _KINDS or kind.group != "apps":
+            return
+        meta = (after or before)["metadata"]
+        if after is None:
+            for pod in self._of(kind, meta["namespace"], meta["name"]):
+                self._pods.stop(pod)
+        elif before is None or before.get("spec") != after.get("spec"):
+            self._soon(kind, meta["namespace"], meta["name"])
+
+    def _hear(self, event: PodEvent) -> None:
+        if event.kind not in ("changed", "deleted") or event.pod.owner is None:
+            return
+        owner, name = event.pod.owner
+        if owner == "ReplicaSet":
+            self._soon(DEPLOYMENTS, event.pod.namespace, name.rpartition("-")[0])
+        elif owner == "StatefulSet":
+            self._soon(STATEFUL_SETS, event.pod.namespace, name)
+
+    def _soon(self, kind: Kind, namespace: str, name: str) -> None:
+        if (kind.plural, namespace, name) not in self._awaited:
+            self._awaited.add((kind.plural, namespace, name))
+            self._world.agenda.after(NOTICED_AFTER, "kubernetes.reconcile", kind.plural, namespace, name)
+
+    def _reconcile(self, plural: str, namespace: str, name: str) -> None:
+        self._awaited.discard((plural, namespace, name))
+        kind = _KINDS[plural]
+        found = self._objects.get(kind, namespace, name)
+        if found is None:
+            return
+        if kind == STATEFUL_SETS:
+            self._bring_in_order(found)
+        else:
+            self._roll(found)
+        self._tell_status(kind, namespace, name)
+
+    def _roll(self, found: Json) -> None:
+        """New pods first; when they run, those of another template go, and those that are too many."""
+        meta = found["metadata"]
+        pods = [pod for pod in self._of(DEPLOYMENTS, meta["namespace"], meta["name"]) if self._stays(pod)]
+        mark = self._hash(found)
+        new = [pod for pod in pods if pod.labels.get("pod-template-hash") == mark]
+        wanted = _replicas(found)
+        for _ in range(wanted - len(new)):
+            self._pods.begin_soon(self._start(DEPLOYMENTS, found, self._free_name(found)))
+        for pod in new[wanted:]:
+            self._pods.stop(pod)
+        if sum(_runs(pod) for pod in new) >= wanted:
+            for pod in pods:
+                if pod not in new:
+                    self._pods.stop(pod)
+
+    def _bring_in_order(self, found: Json) -> None:
+        """One after another, each when the one before runs; the highest number goes first."""
+        meta, wanted, mark = found["metadata"], _replicas(found), self._hash(found)
+        pods = {pod.name: pod for pod in self._of(STATEFUL_SETS, meta["namespace"], meta["name"])}
+        extra = [pod for name, pod in pods.items() if _number(name) >= wanted]
+        for pod in sorted(extra, key=lambda pod: -_number(pod.name))[:1]:
+            self._pods.stop(pod)
+        for number in range(wanted):
+            pod = pods.get(f"{meta['name']}-{number}")
+            if pod is None:
+                self._pods.begin_soon(self._start(STATEFUL_SETS, found, f"{meta['name']}-{number}"))
+                return
+            if not _runs(pod) or not self._stays(pod):
+                return
+        for pod in sorted(pods.values(), key=lambda pod: -_number(pod.name)):
+            if pod.labels.get("controller-revision-hash") != f"{meta['name']}-{mark}" and pod not in extra:
+                self._pods.stop(pod)
+                return
+
+    def _stays(self, pod: Pod) -> bool:
+        return not self._pods.is_stopping(pod)
+
+    def _wanted_names(self, kind: Kind, found: Json) -> Iterator[str]:
+        for number in range(_replicas(found)):
+            yield f"{found['metadata']['name']}-{number}" if kind == STATEFUL_SETS else self._free_name(found)
+
+    def _free_name(self, found: Json) -> str:
+        meta = found["metadata"]
+        number = self._objects.store.next_version()
+        tail = self._world.dice.hex(5, "pod name", meta["name"], number)
+        return f"{meta['name']}-{self._hash(found)}-{tail}"
+
+    def _start(self, kind: Kind, found: Json, name: str) -> Pod:
+        meta, template, mark = found["metadata"], found["spec"].get("template") or {}, self._hash(found)
+        labels = dict((template.get("metadata") or {}).get("labels") or {})
+        if kind == STATEFUL_SETS:
+            owner = ("StatefulSet", meta["name"])
+            labels |= {
+                "controller-revision-hash": f"{meta['name']}-{mark}",
+                "statefulset.kubernetes.io/pod-name": name,
+                "apps.kubernetes.io/pod-index": str(_number(name)),
+            }
+        else:
+            owner = ("ReplicaSet", self._replica_set(found, mark))
+            labels |= {"pod-template-hash": mark}
+        return self._world.cluster.start_pod(
+            meta["namespace"],
+            name,
+            list(_containers(template)),
+            labels,
+            annotations=(template.get("metadata") or {}).get("annotations"),
+            owner=owner,
+            program=PROGRAMS.get(meta["name"], DEFAULT_PROGRAM),
+            node=self._node(name),
+        )
+
+    def _replica_set(self, found: Json, mark: str) -> str:
+        meta, spec = found["metadata"], found["spec"]
+        template = spec.get("template") or {}
+        inner = template.get("metadata") or {}
+        labels = {**(inner.get("labels") or {}), "pod-template-hash": mark}
+        owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": meta["name"], "uid": meta["uid"]}
+        match = {**((spec.get("selector") or {}).get("matchLabels") or {}), "pod-template-hash": mark}
+        value = {
+            "kind": "ReplicaSet",
+            "apiVersion": "apps/v1",
+            "metadata": {
+                "name": f"{meta['name']}-{mark}",
+                "namespace": meta["namespace"],
+                "labels": labels,
+                "annotations": {"deployment.kubernetes.io/revision": str(meta.get("generation", 1))},
+                "ownerReferences": [{**owner, "controller": True, "blockOwnerDeletion": True}],
+            },
+            "spec": {
+                "replicas": _replicas(found),
+                "selector": {"matchLabels": match},
+                "template": {**template, "metadata": {**inner, "labels": labels}},
+            },
+        }
+        self._objects.create(REPLICA_SETS, value)
+        return f"{meta['name']}-{mark}"
+
+    def _node(self, name: str) -> str:
+        return self._nodes[int(self._world.dice.roll("node of pod", name) * len(self._nodes))] if self._nodes else ""
+
+    def _hash(self, found: Json) -> str:
+        template = json.dumps(found["spec"].get("template"), sort_keys=True)
+        return self._world.dice.hex(10, "template", template)
+
+    def _of(self, kind: Kind, namespace: str, name: str) -> list[Pod]:
+        """The oldest first."""
+        owners = {("StatefulSet", name)}
+        if kind == DEPLOYMENTS:
+            sets = self._objects.list(REPLICA_SETS, namespace)
+            owners = {("ReplicaSet", each["metadata"]["name"]) for each in sets if _belongs(each, name)}
+        return [pod for pod in self._world.cluster.pods(namespace) if pod.owner in owners]
+
+    def _tell_status(self, kind: Kind, namespace: str, name: str) -> None:
+        found = self._objects.get(kind, namespace, name)
+        pods = [pod for pod in self._of(kind, namespace, name) if self._stays(pod)]
+        mark = self._hash(found)
+        if kind == STATEFUL_SETS:
+            status = stateful_status(found, pods, mark)
+        else:
+            status = deployment_status(found, pods, mark, self._objects.now())
+            self._tell_sets(namespace, name, pods, f"{name}-{mark}", _replicas(found))
+        if status != found.get("status"):
+            self._objects.put(kind, {**found, "status": status})
+
+    def _tell_sets(self, namespace: str, name: str, pods: list[Pod], current: str, wanted: int) -> None:
+        for each in self._objects.list(REPLICA_SETS, namespace):
+            if not _belongs(each, name):
+                continue
+            called = each["metadata"]["name"]
+            own = [pod for pod in pods if pod.owner == ("ReplicaSet", called)]
+            replicas = wanted if called == current else len(own)
+            told = {**each, "spec": {**each["spec"], "replicas": replicas}, "status": replica_set_status(each, own)}
+            if told != each:
+                self._objects.put(REPLICA_SETS, told)
+
+
+def _belongs(replica_set: Json, deployment: str) -> bool:
+    owners = replica_set["metadata"].get("ownerReferences") or ()
+    return any(each["kind"] == "Deployment" and each["name"] == deployment for each in owners)
+
+
+def _replicas(found: Json) -> int:
+    wanted = found["spec"].get("replicas", 1)
+    return wanted if isinstance(wanted, int) and wanted > 0 else 0
+
+
+def _runs(pod: Pod) -> bool:
+    return all(one.state == RUNNING for one in pod.containers if not one.init)
+
+
+def _number(name: str) -> int:
+    tail = name.rpartition("-")[2]
+    return int(tail) if tail.isdecimal() else 0
+
+
+def _containers(template: Json) -> Iterator[Container]:
+    spec = template.get("spec") or {}
+    for field, init in (("initContainers", True), ("containers", False)):
+        for one in spec.get(field) or ():
+            yield Container(str(one.get("name")), str(one.get("image", "")), init)

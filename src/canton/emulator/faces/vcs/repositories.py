@@ -1,0 +1,193 @@
+"""The repositories: records and refs on shelves, what they hold as bundles in the state file; folders are a cache."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from canton.domain.errors import Unavailable
+from canton.emulator.faces.vcs.git import Git, GitFailed
+from canton.emulator.furniture import repositories as furniture
+from canton.emulator.furniture.git_objects import framed
+from canton.emulator.wire.call import Json
+from canton.emulator.world import World
+
+HEADS, TAGS = "refs/heads/", "refs/tags/"
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """As it is known now; ``change`` of ``Repositories`` makes another."""
+
+    id: int
+    owner: str
+    name: str
+    description: str
+    private: bool
+    default_branch: str
+    created: float
+    updated: float
+    protected: Mapping[str, Json]
+    """Rules by the branch that they are for."""
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.owner}/{self.name}"
+
+
+class Repositories:
+    def __init__(self, world: World, git: Git) -> None:
+        self._world = world
+        self._git = git
+        self._records = world.shelves.open("vcs.repositories", _seed())
+        self._refs = world.shelves.open("vcs.refs")
+        self._numbers = world.shelves.open("vcs.numbers", {"repository": len(furniture.names())})
+        self._loaded: set[int] = set()
+        self._changed: set[int] = set()
+        world.before_keep.append(self.keep)
+        world.at_end.append(self._end)
+
+    def __iter__(self) -> Iterator[Repository]:
+        return (Repository(**record) for record in self._records.values())
+
+    def find(self, owner: str, name: str) -> Repository | None:
+        """As Gitea finds it: letters of any case."""
+        record = self._records.get(_key(owner, name))
+        return Repository(**record) if record else None
+
+    def create(self, owner: str, name: str, description: str, private: bool, default_branch: str) -> Repository:
+        number = self._numbers["repository"] + 1
+        self._numbers["repository"] = number
+        now = self._world.clock.now()
+        made = Repository(number, owner, name, description, private, default_branch, now, now, {})
+        self._records[_key(owner, name)] = asdict(made)
+        self._refs[str(number)] = {"refs": {}, "bundle": ""}
+        return made
+
+    def change(self, repository: Repository, **facts: Json) -> Repository:
+        key = _key(repository.owner, repository.name)
+        self._records[key] = {**self._records[key], **facts}
+        if "default_branch" in facts and repository.id in self._loaded:
+            self._point_head(repository.id, facts["default_branch"])
+        return Repository(**self._records[key])
+
+    def delete(self, repository: Repository) -> None:
+        del self._records[_key(repository.owner, repository.name)]
+        kept = self._refs.pop(str(repository.id), None)
+        if kept and kept["bundle"]:
+            self._world.blobs.delete(kept["bundle"])
+        self._loaded.discard(repository.id)
+        self._changed.discard(repository.id)
+
+    def refs(self, repository: Repository) -> Mapping[str, str]:
+        """By name, in order; nothing has to be unpacked for it."""
+        kept = self._refs.get(str(repository.id))
+        refs = furniture.furnished(repository.name).refs if kept is None else kept["refs"]
+        return dict(sorted(refs.items()))
+
+    def path(self, repository: Repository) -> Path:
+        """The bare repository, unpacked if need be."""
+        path = self._path(repository.id)
+        if repository.id not in self._loaded:
+            self._load(repository, path)
+            self._loaded.add(repository.id)
+        return path
+
+    def touched(self, repository: Repository) -> None:
+        """Somebody worked in its folder: see what came of it. A repository that is gone meanwhile stays gone."""
+        if repository.id not in self._loaded:
+            return
+        found = self._git.run(self.path(repository), "for-each-ref", "--format=%(refname) %(objectname)").decode()
+        refs = dict(line.rsplit(" ", 1) for line in found.splitlines())
+        if refs == self.refs(repository):
+            return
+        kept = self._refs.get(str(repository.id), {"bundle": ""})
+        self._refs[str(repository.id)] = {**kept, "refs": refs}
+        self._changed.add(repository.id)
+        self.change(repository, updated=self._world.clock.now())
+
+    def keep(self) -> None:
+        """What was pushed goes into the state file, under a new name each time: its refs are written with it.
+
+        Raises ``Unavailable``, as keeping itself does.
+        """
+        while self._changed:
+            number = next(iter(self._changed))
+            kept = self._refs[str(number)]
+            if kept["bundle"]:
+                self._world.blobs.delete(kept["bundle"])
+            bundle = ""
+            if kept["refs"]:
+                count = self._numbers.get("bundle", 0) + 1
+                self._numbers["bundle"] = count
+                bundle = f"vcs/{number}/{count}"
+                self._world.blobs.put(bundle, self._bundled(number))
+            self._refs[str(number)] = {**kept, "bundle": bundle}
+            self._changed.discard(number)
+
+    def _bundled(self, number: int) -> bytes:
+        try:
+            return self._git.run(self._path(number), "bundle", "create", "--quiet", "-", "--all")
+        except GitFailed as error:
+            raise Unavailable(f"repository {number} cannot be written down: {error}") from error
+
+    def _end(self) -> None:
+        """The folders go; what is in the state file stays."""
+        self._loaded.clear()
+        self._changed.clear()
+        self._git.end()
+
+    def _path(self, number: int) -> Path:
+        """By number: no name that a client chose is ever a name of a file."""
+        return self._git.folder / "repositories" / f"{number}.git"
+
+    def _load(self, repository: Repository, path: Path) -> None:
+        self._git.make(path)
+        kept = self._refs.get(str(repository.id))
+        if kept is None:
+            _write_loose(path, furniture.furnished(repository.name).objects)
+        elif kept["bundle"]:
+            file = path / "bundle"
+            file.write_bytes(self._world.blobs.get(kept["bundle"]) or b"")
+            self._git.run(path, "bundle", "unbundle", str(file))
+            file.unlink()
+        orders = "".join(f"create {name} {at}\n" for name, at in self.refs(repository).items())
+        self._git.run(path, "update-ref", "--stdin", given=orders.encode())
+        self._point_head(repository.id, repository.default_branch)
+
+    def _point_head(self, number: int, branch: str) -> None:
+        self._git.run(self._path(number), "symbolic-ref", "HEAD", HEADS + branch)
+
+
+def _key(owner: str, name: str) -> str:
+    return f"{owner}/{name}".lower()
+
+
+def _seed() -> dict[str, Json]:
+    """cf-gitea-import protects what it imported."""
+    seed = {}
+    for number, name in enumerate(furniture.names(), 1):
+        given = furniture.furnished(name)
+        rules = {branch: {"enable_push": False, "created": furniture.FIRST_DAY} for branch in given.protected}
+        made = Repository(
+            id=number,
+            owner=furniture.ORGANIZATION,
+            name=name,
+            description=given.description,
+            private=True,
+            default_branch=furniture.MAIN,
+            created=furniture.FIRST_DAY,
+            updated=furniture.FIRST_DAY,
+            protected=rules,
+        )
+        seed[_key(made.owner, name)] = asdict(made)
+    return seed
+
+
+def _write_loose(path: Path, objects: Mapping[str, tuple[str, bytes]]) -> None:
+    for name, (kind, content) in objects.items():
+        file = path / "objects" / name[:2] / name[2:]
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(zlib.compress(framed(kind, content)))

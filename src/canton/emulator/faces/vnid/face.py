@@ -1,0 +1,50 @@
+"""All of VNID, on its paths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from canton.emulator.faces.vnid.book import Book
+from canton.emulator.faces.vnid.jobs import Jobs
+from canton.emulator.faces.vnid.partitions import Partitions
+from canton.emulator.faces.vnid.performance import Performance
+from canton.emulator.faces.vnid.problems import Refusal, problem
+from canton.emulator.faces.vnid.status import Status
+from canton.emulator.faces.vnid.vnis import Vnis
+from canton.emulator.wire.call import Call, Reply
+from canton.emulator.wire.routes import Face, Handler, Route
+from canton.emulator.world import World
+
+
+def open_face(world: World) -> Face:
+    book = Book(world.shelves)
+    jobs = Jobs(world, book)
+    performance = Performance(world.shelves)
+    rooms = (
+        Partitions(book),
+        Vnis(book, jobs, performance),
+        jobs,
+        Status(world.shelves, book, jobs),
+        performance,
+    )
+    routes = [Route(route.method, route.path, _answering(route.handler)) for room in rooms for route in room.routes()]
+    return Face("vnid", [("/apis/vnid", "")], routes, not_found=_not_found, wrong_method=_wrong_method)
+
+
+def _answering(handler: Handler) -> Handler:
+    def answer(call: Call) -> Reply:
+        try:
+            return handler(call)
+        except Refusal as refusal:
+            return problem(refusal.status, str(refusal))
+
+    return answer
+
+
+def _not_found(call: Call) -> Reply:
+    return problem(404, f"No such resource {call.path}")
+
+
+def _wrong_method(call: Call, allowed: Sequence[str]) -> Reply:
+    refused = problem(405, f"Method {call.method} is not allowed")
+    return Reply(refused.status, refused.body, refused.media, (("Allow", ", ".join(allowed)),))

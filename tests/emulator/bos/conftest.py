@@ -1,0 +1,18 @@
+"""BOS on the machine ``tiny``."""
+
+from __future__ import annotations
+
+import pytest
+
+from canton.emulator.site import Site
+from emulator.bos.bos_client import Beside, Bos
+
+
+@pytest.fixture
+def bos(tiny: Site) -> Bos:
+    return Bos(tiny)
+
+
+@pytest.fixture
+def beside(bos: Bos) -> Beside:
+    return Beside(bos.site)

@@ -1,0 +1,38 @@
+"""CFS on a machine whose sessions nobody runs, with a VCS and a TAPMS that the tests fill."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from canton.emulator.faces.cfs import face
+from canton.emulator.site import Site
+from emulator.cfs.cfs_client import Cfs, Recorder
+from emulator.service_client import open_site
+
+Open = Callable[[str], Cfs]
+
+
+@pytest.fixture(autouse=True)
+def recorder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(face, "Runs", Recorder)
+
+
+@pytest.fixture
+def open_cfs(tmp_path: Path) -> Open:
+    def start(name: str) -> Cfs:
+        return Cfs(open_site(tmp_path / f"{name}.state", name))
+
+    return start
+
+
+@pytest.fixture
+def cfs(open_cfs: Open) -> Cfs:
+    return open_cfs("tiny")
+
+
+@pytest.fixture
+def site(cfs: Cfs) -> Site:
+    return cfs.site

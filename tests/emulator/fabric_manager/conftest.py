@@ -1,0 +1,13 @@
+"""Fabric Managers without a network."""
+
+from __future__ import annotations
+
+import pytest
+
+from canton.emulator.site import Site
+from emulator.fabric_manager.manager import Manager
+
+
+@pytest.fixture
+def manager(tiny: Site) -> Manager:
+    return Manager(tiny)
