@@ -1,4 +1,5 @@
-"""Every ``$ canton …`` in the docs is run, in order, page by page; ``…`` stands for output that varies.
+"""Every ``$ canton …`` in the docs is run, in order, page by page; ``…`` stands for output that varies, and lines
+that begin with ``> `` go on with a command.
 
 A page that says so is played on the stage of the demo: a machine and a server of its own, with the demo's people logged
 in. What a page leaves running in the background is ended after it.
@@ -31,6 +32,9 @@ def examples(page: Path) -> list[tuple[str, str]]:
     for block in BLOCK.findall(page.read_text()):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, output = part.partition("\n")
+            while output.startswith("> "):
+                line, _, output = output[2:].partition("\n")
+                command += f"\n{line}"
             found.append((command, output))
     return found
 

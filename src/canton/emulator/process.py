@@ -55,6 +55,8 @@ class Emulator:
     kubeconfig: str
     vcs: dict[str, str]
     """User and password for git."""
+    node_password: str
+    """Of root, at the consoles."""
 
     def password(self, username: str) -> str:
         return next(str(user["password"]) for user in self.users if user["username"] == username)

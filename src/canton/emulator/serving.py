@@ -17,7 +17,7 @@ from pathlib import Path
 
 from canton.emulator.beginning import Wanted
 from canton.emulator.faces.keycloak.users import Client, User, clients, users
-from canton.emulator.furniture.keys import VCS_USER, vcs_password
+from canton.emulator.furniture.keys import VCS_USER, node_password, vcs_password
 from canton.emulator.machine.state_file import StateFile
 from canton.emulator.outbox import Outbox
 from canton.emulator.running import Running
@@ -67,6 +67,8 @@ class Ready:
     kubeconfig: Path
     vcs: tuple[str, str]
     """User and password."""
+    node_password: str
+    """Of root, at the consoles."""
 
 
 async def serve(asked: Serve, announce: Callable[[Ready], None]) -> None:
@@ -177,4 +179,5 @@ def _ready(site: Site, ca: Path | None, doors: Doors, listeners: dict[str, Liste
         {name: url for name, url in inside.items() if site.faces[name].outside},
         _write_kubeconfig(doors, tls / "kubeconfig"),
         (VCS_USER, vcs_password(site.dice)),
+        node_password(site.dice),
     )

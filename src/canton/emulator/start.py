@@ -105,6 +105,7 @@ def as_line(ready: Ready) -> str:
             "addresses": ready.addresses,
             "kubeconfig": str(ready.kubeconfig),
             "vcs": {"user": ready.vcs[0], "password": ready.vcs[1]},
+            "node_password": ready.node_password,
         }
     )
 
@@ -126,7 +127,8 @@ def as_text(ready: Ready) -> str:
             *(["services without gateway:", *services] if services else []),
             "users and their passwords:",
             *users,
-            f"git at {ready.url}/vcs: {ready.vcs[0]}  {ready.vcs[1]}",
+            f"  {ready.vcs[0]:<{width}}  {ready.vcs[1]}  git at {ready.url}/vcs",
+            f"  {'root':<{width}}  {ready.node_password}  the nodes' consoles",
             "try:",
             *(f"  {line}" for line in curl_lines(ready)),
             "Ctrl-C ends it.",

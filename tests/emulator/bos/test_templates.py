@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from canton.emulator.furniture.keys import s3_keys
 from canton.emulator.wire.call import JSON, Reply
+from canton.emulator.wire.s3_client import S3
 from emulator.bos.bos_client import UP, Beside, Bos
 from emulator.service_client import reopen
 
@@ -152,7 +154,7 @@ def test_a_template_that_can_be_booted(bos: Bos) -> None:
     assert verdict(bos) == "Valid"
 
 
-def test_warnings_and_errors_of_a_template(bos: Bos, beside: Beside) -> None:
+def test_warnings_and_errors_of_a_template(bos: Bos) -> None:
     where = "Session template: 't' boot set: 'nodes': "
     bos.template(rootfs_provider="cpss3", node_list=["nid1"])
     assert verdict(bos) == (
@@ -202,9 +204,6 @@ def test_manifests_that_make_no_sense(bos: Bos, manifest: bytes, told: str) -> N
 
 
 def store(bos: Bos, key: str, data: bytes) -> None:
-    from canton.emulator.furniture.keys import s3_keys
-    from canton.emulator.wire.s3_client import S3
-
     S3(bos.site.mesh, s3_keys(bos.site.dice)).put("boot-images", key, data)
 
 

@@ -89,6 +89,10 @@ class Cfs(Service):
     def nodes(self) -> list[str]:
         return [each["id"] for each in self.get("/v3/components?limit=100000")["components"]]
 
+    def plans(self) -> list[str]:
+        """What CFS has on the agenda."""
+        return [kind for _, kind, _ in self.site.agenda._shelf.values() if kind.startswith("cfs.")]
+
     def apply(self, session: str, xnames: list[str], status: str = "applied") -> None:
         """As Ansible would report on all layers of it."""
         record = self.book.session(session)

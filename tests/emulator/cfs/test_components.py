@@ -7,7 +7,13 @@ import pytest
 from emulator.cfs.cfs_client import JSON_BODY, NEW, NODE, OLD, OTHER, URL, Cfs
 from emulator.service_client import GARBAGE
 
-STATE = {"clone_url": URL.format("one"), "playbook": "site.yml", "commit": OLD, "session_name": "s", "status": "applied"}
+STATE = {
+    "clone_url": URL.format("one"),
+    "playbook": "site.yml",
+    "commit": OLD,
+    "session_name": "s",
+    "status": "applied",
+}
 
 
 def test_every_node_is_a_component_from_the_start(cfs: Cfs) -> None:
@@ -239,7 +245,9 @@ def test_what_is_wrong_is_said_in_the_words_of_the_framework(
     assert told.split("\n")[0] == detail
 
 
-@pytest.mark.parametrize("path", ["/v2/components", f"/v2/components/{NODE}", "/v3/components", f"/v3/components/{NODE}"])
+@pytest.mark.parametrize(
+    "path", ["/v2/components", f"/v2/components/{NODE}", "/v3/components", f"/v3/components/{NODE}"]
+)
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
 def test_garbage_is_refused(cfs: Cfs, method: str, path: str) -> None:
     before = cfs.get("/v3/components?state_details=true")

@@ -16,7 +16,14 @@ V3_STATE = {
 
 
 def test_a_component_of_version_2(cfs: Cfs) -> None:
-    body = {"id": NODE, "state": [V2_STATE], "desiredConfig": "c", "retryPolicy": 2, "enabled": False, "tags": {"a": "b"}}
+    body = {
+        "id": NODE,
+        "state": [V2_STATE],
+        "desiredConfig": "c",
+        "retryPolicy": 2,
+        "enabled": False,
+        "tags": {"a": "b"},
+    }
     assert cfs.do("PUT", f"/v2/components/{NODE}", body) == {
         **body,
         "state": [{**V2_STATE, "lastUpdated": "2027-01-15T08:00:00Z"}],

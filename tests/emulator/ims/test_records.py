@@ -227,7 +227,7 @@ def test_a_job_on_a_remote_node_ends_with_the_node(ims: Ims) -> None:
     assert job["remote_build_node"] == up
     assert ims.get("/v3/remote-build-nodes/status")[0]["numCurrentJobs"] == 1
     ims.until(job["id"], "waiting_on_user")
-    ims.site.machine.power.order(up, "ForceOff", "test")
+    ims.site.machine.power.reset(up, "ForceOff", "test")
     ims.until(job["id"], "error", most=120)
     assert "Remote job is no longer accessible after 12 consecutive errors" in ims.logs(job["id"])
     assert ims.pod(job["id"]).phase == "Failed"

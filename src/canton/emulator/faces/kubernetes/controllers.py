@@ -49,7 +49,7 @@ class Controllers:
                 NAMESPACES, {**settled, "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
             )
             furnish(self._objects, name)
-        elif after["metadata"].get("deletionTimestamp") and after["status"]["phase"] == "Active":
+        elif after["metadata"].get("deletionTimestamp") and (after.get("status") or {}).get("phase") != "Terminating":
             self._objects.put(NAMESPACES, {**after, "status": {"phase": "Terminating"}})
             self._agenda.after(SOON, "kubernetes.empty-namespace", name)
 
@@ -75,7 +75,9 @@ class Controllers:
         if after is None:
             for kind in kinds_of(before):
                 for each in self._objects.store.list(kind.place):
-                    self._objects.store.remove(kind.place, each["metadata"].get("namespace", ""), each["metadata"]["name"])
+                    self._objects.store.remove(
+                        kind.place, each["metadata"].get("namespace", ""), each["metadata"]["name"]
+                    )
         elif before is None:
             self._objects.put(CRDS, {**after, "status": established(after, self._objects.now())})
 
@@ -123,5 +125,3 @@ def established(crd: Json, now: str) -> Json:
     ]
     stored = [each["name"] for each in versions if each.get("storage")]
     return {"conditions": conditions, "acceptedNames": names, "storedVersions": stored}
-
-

@@ -39,9 +39,7 @@ def _resources(**more: Json) -> Json:
 
 _HOOK = {"blockingcall": _NO, "eventtypes": _TEXTS, "name": _TEXT, "url": _TEXT}
 _HOOKS = _list(_object(_HOOK))
-_KMS = _object(
-    {"enablekms": _NO, "keyname": {**_TEXT, "default": "key1"}, "keytype": {**_TEXT, "default": "rsa-3072"}}
-)
+_KMS = _object({"enablekms": _NO, "keyname": {**_TEXT, "default": "key1"}, "keytype": {**_TEXT, "default": "rsa-3072"}})
 _KMS_STATUS = _object({"keyname": _TEXT, "keytype": _TEXT, "publickey": _TEXT, "transitname": _TEXT})
 
 
@@ -126,7 +124,5 @@ def descriptions() -> Iterator[Json]:
     yield _crd("tapms.hpe.com", "GlobalTenantHook", "globaltenanthooks", {"v1alpha3": _whole(_object(_HOOK), _ANY)})
     yield _crd("slingshot.hpe.com", "SlingshotTenant", "slingshottenants", {"v1alpha1": _SLINGSHOT})
     yield _crd("wlm.hpe.com", "SlurmCluster", "slurmclusters", {"v1alpha1": _SLURM})
-    yield _crd(
-        "hnc.x-k8s.io", "SubnamespaceAnchor", "subnamespaceanchors", {"v1alpha2": _ANCHOR}, shortNames=["subns"]
-    )
+    yield _crd("hnc.x-k8s.io", "SubnamespaceAnchor", "subnamespaceanchors", {"v1alpha2": _ANCHOR}, shortNames=["subns"])
     yield _crd("hnc.x-k8s.io", "HierarchyConfiguration", "hierarchyconfigurations", {"v1alpha2": _HIERARCHY})

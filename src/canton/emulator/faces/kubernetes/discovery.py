@@ -14,7 +14,6 @@ _SUBRESOURCE_VERBS = {
     "exec": ("create", "get"),
     "attach": ("create", "get"),
     "eviction": ("create",),
-    "token": ("create",),
     "finalize": ("update",),
 }
 _HEALTH = ("/healthz", "/livez", "/readyz")
@@ -60,7 +59,9 @@ class Discovery:
         return json_reply(self._resources(group, version))
 
     def _groups(self) -> list[str]:
-        return list(dict.fromkeys(kind.group for kind in self._registry.kinds() if kind.group)) + ["authorization.k8s.io"]
+        return list(dict.fromkeys(kind.group for kind in self._registry.kinds() if kind.group)) + [
+            "authorization.k8s.io"
+        ]
 
     def _versions(self, group: str) -> list[str]:
         """The newest, or the one that is kept, first."""

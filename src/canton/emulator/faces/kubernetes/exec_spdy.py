@@ -27,7 +27,9 @@ def answer(call: Call, wish: Wish, world: World) -> Reply:
     protocol = next((name for name in PROTOCOLS if name in (offered or PROTOCOLS[-1:])), None)
     if protocol is None:
         listed = " ".join(PROTOCOLS)
-        raise bad_request(f"unable to upgrade: unable to negotiate protocol: client supports {offered}, server accepts [{listed}]")
+        raise bad_request(
+            f"unable to upgrade: unable to negotiate protocol: client supports {offered}, server accepts [{listed}]"
+        )
     headers = (("Connection", "Upgrade"), ("Upgrade", "SPDY/3.1"), ("X-Stream-Protocol-Version", protocol))
 
     async def talk(tunnel: Tunnel) -> None:

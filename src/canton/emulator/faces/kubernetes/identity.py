@@ -57,9 +57,7 @@ class Identity:
         kind = request.kind
         plural = f"{kind.plural}/{request.subresource}" if request.subresource else kind.plural
         where = f'in the namespace "{request.namespace}"' if request.namespace else "at the cluster scope"
-        why = (
-            f'User "{request.user}" cannot {verb(request)} resource "{plural}" in API group "{kind.group}" {where}'
-        )
+        why = f'User "{request.user}" cannot {verb(request)} resource "{plural}" in API group "{kind.group}" {where}'
         raise forbidden(kind, request.name, why)
 
     def check_path(self, user: str, call: Call) -> None:

@@ -76,12 +76,10 @@ def _core(plural: str, kind: str, *short: str, **more: Any) -> Kind:
 
 NAMESPACES = _core("namespaces", "Namespace", "ns", namespaced=False, subresources=("finalize", "status"))
 NODES = _core("nodes", "Node", "no", namespaced=False, subresources=("status",))
-PODS = _core(
-    "pods", "Pod", "po", subresources=("attach", "eviction", "exec", "log", "status"), categories=("all",)
-)
+PODS = _core("pods", "Pod", "po", subresources=("attach", "eviction", "exec", "log", "status"), categories=("all",))
 CONFIG_MAPS = _core("configmaps", "ConfigMap", "cm")
 SECRETS = _core("secrets", "Secret")
-SERVICE_ACCOUNTS = _core("serviceaccounts", "ServiceAccount", "sa", subresources=("token",))
+SERVICE_ACCOUNTS = _core("serviceaccounts", "ServiceAccount", "sa")
 SERVICES = _core("services", "Service", "svc", subresources=("status",), categories=("all",))
 EVENTS = _core("events", "Event", "ev")
 CLAIMS = _core("persistentvolumeclaims", "PersistentVolumeClaim", "pvc", subresources=("status",))

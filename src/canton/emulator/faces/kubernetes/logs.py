@@ -43,7 +43,9 @@ class Logs:
         if is_true(request.call.first("previous")):
             raise bad_request(f'previous terminated container "{container.name}" in pod "{pod.name}" not found')
         if container.state == WAITING:
-            raise bad_request(f'container "{container.name}" in pod "{pod.name}" is waiting to start: {_why(pod, container)}')
+            raise bad_request(
+                f'container "{container.name}" in pod "{pod.name}" is waiting to start: {_why(pod, container)}'
+            )
         follower = _Follower(self._world, pod, container.name, wanted)
         if wanted.follow:
             return Reply(200, media=TEXT, stream=follower.stream)

@@ -47,10 +47,14 @@ def applied(request: Request, live: Json, moment: str) -> Json:
     """Server-side apply; ``live`` is None when the object is new."""
     manager = request.call.first("fieldManager")
     if not manager:
-        raise bad_request("PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch")
+        raise bad_request(
+            'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch'
+        )
     wanted = check_shape(read(request.call.body, yaml_too=True))
     if wanted["metadata"].get("name", request.name) != request.name:
-        raise bad_request(f'the name of the object ({wanted["metadata"]["name"]}) does not match the name on the URL ({request.name})')
+        raise bad_request(
+            f"the name of the object ({wanted['metadata']['name']}) does not match the name on the URL ({request.name})"
+        )
     bare = {name: each for name, each in wanted["metadata"].items() if name != "managedFields"}
     wanted = {**wanted, "metadata": bare}
     if live is None:

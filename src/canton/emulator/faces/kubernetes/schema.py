@@ -105,9 +105,7 @@ def _check_fields(value: dict[str, Json], schema: Json, path: str, depth: int) -
 def _check_value(value: Json, schema: Json, path: str) -> Iterable[Mistake]:
     if "enum" in schema and value not in schema["enum"]:
         listed = ", ".join(json.dumps(each) for each in schema["enum"])
-        yield Mistake(
-            path, f"Unsupported value: {_shown(value)}: supported values: {listed}", "FieldValueNotSupported"
-        )
+        yield Mistake(path, f"Unsupported value: {_shown(value)}: supported values: {listed}", "FieldValueNotSupported")
     if isinstance(value, str):
         yield from _check_text(value, schema, path)
     elif isinstance(value, list):

@@ -125,9 +125,7 @@ def wrong_method() -> Refused:
 
 
 def wrong_media(accepted: Sequence[str]) -> Refused:
-    message = (
-        "the body of the request was in an unknown format - accepted media types include: " + ", ".join(accepted)
-    )
+    message = "the body of the request was in an unknown format - accepted media types include: " + ", ".join(accepted)
     return Refused(failure(415, "UnsupportedMediaType", message))
 
 

@@ -36,6 +36,12 @@ class Store:
     def version(self) -> int:
         return int(self._numbers.get("version", FIRST_VERSION))
 
+    def first_day(self) -> bool:
+        """True once in the life of a machine."""
+        first = "begun" not in self._numbers
+        self._numbers["begun"] = True
+        return first
+
     def next_version(self) -> int:
         self._numbers["version"] = self.version + 1
         return self.version
@@ -97,5 +103,3 @@ class Store:
 
 def stamped(value: Json, version: int) -> Json:
     return {**value, "metadata": {**value["metadata"], "resourceVersion": str(version)}}
-
-

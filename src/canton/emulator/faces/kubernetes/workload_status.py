@@ -32,12 +32,13 @@ def deployment_status(found: Json, pods: Sequence[Pod], mark: str, now: str) -> 
         **counts,
         "conditions": [
             _condition(
-                found, now, "Available", "MinimumReplicas" + ("Available" if ready >= wanted else "Unavailable"),
+                found,
+                now,
+                "Available",
+                "MinimumReplicas" + ("Available" if ready >= wanted else "Unavailable"),
                 true=ready >= wanted,
             ),
-            _condition(
-                found, now, "Progressing", "NewReplicaSetAvailable" if done else "ReplicaSetUpdated", true=True
-            ),
+            _condition(found, now, "Progressing", "NewReplicaSetAvailable" if done else "ReplicaSetUpdated", true=True),
         ],
     }
 

@@ -182,7 +182,10 @@ class Writing:
 def _refuse_unknown(kind: Kind, value: Json) -> None:
     found = [f'unknown field "{path}"' for path in schema.unknown_fields(value, kind.schema)]
     if found:
-        raise bad_request(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: strict decoding error: ' + ", ".join(found))
+        raise bad_request(
+            f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: strict decoding error: '
+            + ", ".join(found)
+        )
 
 
 def _managed(value: Json) -> Json:

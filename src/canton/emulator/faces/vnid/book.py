@@ -66,12 +66,9 @@ class Book:
         low, high = span
         return sum(low <= vni <= high for vni in self._of[partition])
 
-    def find(self, partition: str, facts: Mapping[str, Any]) -> int | None:
-        """A VNI that was reserved with these facts."""
-        for vni in self._of[partition]:
-            if facts.items() <= self._vnis[str(vni)].items():
-                return vni
-        return None
+    def find(self, vnis: Iterable[int], facts: Mapping[str, Any]) -> int | None:
+        """The first of them that was reserved with these facts."""
+        return next((vni for vni in vnis if facts.items() <= self._vnis[str(vni)].items()), None)
 
     def free(self, partition: str, pool: str | None, count: int) -> list[int]:
         """So many that nobody has, each after the last that was handed out: one just given back rests for long.

@@ -21,7 +21,7 @@ def open_face(world: World) -> Face:
     jobs = Jobs(world, book)
     performance = Performance(world.shelves)
     rooms = (
-        Partitions(book),
+        Partitions(book, jobs),
         Vnis(book, jobs, performance),
         jobs,
         Status(world.shelves, book, jobs),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from canton.emulator.faces.vnid.book import Book, check_range, link, overlapping
+from canton.emulator.faces.vnid.jobs import Jobs
 from canton.emulator.faces.vnid.problems import Refusal, check_name, read
 from canton.emulator.wire.call import Call, Json, Reply, json_reply
 from canton.emulator.wire.routes import Route
@@ -14,8 +15,9 @@ _TYPES = (NEW_EACH_TIME, ONE_PER_STEP, ONE_PER_JOB)
 
 
 class Partitions:
-    def __init__(self, book: Book) -> None:
+    def __init__(self, book: Book, jobs: Jobs) -> None:
         self._book = book
+        self._jobs = jobs
 
     def routes(self) -> list[Route]:
         return [
@@ -53,6 +55,8 @@ class Partitions:
     def delete(self, call: Call) -> Reply:
         name = call.args["partition"]
         self._book.partition(name)
+        for job in self._book.names(self._book.jobs, name):
+            self._jobs.end_multicast(name, job)
         self._book.close_partition(name)
         return json_reply({})
 

@@ -99,9 +99,9 @@ class Vnis:
             return
         if len(pools) != count:
             raise Refusal(400, f"pools must have {count} elements")
-        unknown = next((pool for pool in pools if f"{partition}/{pool}" not in self._book.pools), None)
-        if unknown is not None:
-            raise Refusal(400, f"Pool {unknown} not found in partition {partition}")
+        for pool in pools:
+            if not isinstance(pool, str) or f"{partition}/{pool}" not in self._book.pools:
+                raise Refusal(400, f"Pool {pool} not found in partition {partition}")
 
     def _found(self, partition: str, said: dict[str, Any]) -> list[tuple[int, bool]]:
         """All that were asked for, or a refusal; whether each was reserved before."""
@@ -136,10 +136,10 @@ class Vnis:
     def _shared(self, partition: str, pool: str, said: dict[str, Any]) -> int | None:
         if not self._is_shared(partition, pool, said):
             return None
-        facts = {"pool": pool, "jobID": said["jobID"]}
+        facts = {"pool": pool}
         if self._book.pools[f"{partition}/{pool}"]["type"] == ONE_PER_STEP:
             facts["jobStepID"] = said["jobStepID"]
-        return self._book.find(partition, facts)
+        return self._book.find(self._book.jobs[f"{partition}/{said['jobID']}"]["steps"], facts)
 
     def _exactly(self, partition: str, vni: int) -> int:
         record = self._book.partition(partition)

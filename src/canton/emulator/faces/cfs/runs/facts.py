@@ -25,12 +25,15 @@ def node_facts(world: World, xname: str) -> dict[str, Any]:
     part, place = world.machine.part(xname), world.machine.place(xname)
     architecture = _ARCHITECTURES.get(part.model.arch, "x86_64") if part and part.model else "x86_64"
     name = place.aliases[0] if place and place.aliases else xname
+    networks = sorted(nic.network for nic in world.machine.nics(xname))
+    interfaces = [f"{network.lower()}{networks[:place].count(network)}" for place, network in enumerate(networks)]
     addresses = [nic.address for nic in world.machine.nics(xname) if nic.network == "NMN" and nic.address]
     return {
         **_SYSTEM,
         **_of_architecture(architecture),
         "ansible_hostname": name,
         "ansible_nodename": name,
+        "ansible_interfaces": [*interfaces, "lo"],
         "ansible_all_ipv4_addresses": addresses,
         "ansible_default_ipv4": {"address": addresses[0]} if addresses else {},
     }

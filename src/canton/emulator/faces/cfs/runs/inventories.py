@@ -34,8 +34,9 @@ class Inventories:
         """All the containers of the pod begin together; the others wait for this one."""
         image = run["target"]["definition"] == "image"
         self._bench.begin(run, "istio-proxy", CONTAINER, "ansible", *(["teardown"] if image else []))
-        for container in (CONTAINER, *(["teardown"] if image else [])):
-            self._bench.say(run, container, ["Waiting for Sidecar", "Sidecar available"])
+        self._bench.say(run, CONTAINER, ["Waiting for Sidecar", "Sidecar available"])
+        if image:
+            self._bench.next(run, 0.0, "teardown-waits")
         self._bench.say(run, "ansible", ["Waiting for Inventory"])
         self.log(run, f"Starting CFS Inventory version={VERSION}, namespace=services")
         self.log(run, f"Inventory target={run['target']['definition']} for cfsession={run['name']}")

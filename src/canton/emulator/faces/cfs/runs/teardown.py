@@ -13,7 +13,8 @@ CONTAINER = "teardown"
 POLL = 5.0
 _LOGGER = "cray.cfs.teardown"
 _SSHD = "sshd"
-_COMPLETE, _FAILED = "/mnt/image/complete", "/mnt/image/failed"
+_FOLDER = "/mnt/image/image-root/tmp"
+"""What ``/tmp`` of the jail is outside of it."""
 _LAYER = ("name", "clone_url", "commit", "playbook")
 
 
@@ -21,12 +22,17 @@ class Teardown:
     def __init__(self, bench: Bench, ims: Ims) -> None:
         self._bench = bench
         self._ims = ims
+        bench.answer("teardown-waits", self._wait)
         bench.answer("teardown", self._begin)
         bench.answer("teardown-poll", self._poll)
 
-    def _begin(self, run: Run, code: int) -> None:
+    def _wait(self, run: Run) -> None:
+        """The container begins with the others, long before it has anything to do."""
+        self._bench.say(run, CONTAINER, ["Waiting for Sidecar", "Sidecar available"])
         self._log(run, f"Starting CFS IMS Teardown version={VERSION}, namespace=services")
         self._log(run, "Waiting for `ansible` containers to finish.")
+
+    def _begin(self, run: Run, code: int) -> None:
         self._log(run, f"AEE container has exited with code={code}")
         if run["inventory"] is None:
             self._log(run, "[Errno 2] No such file or directory: '/inventory/image_to_job.yaml'", "ERROR")
@@ -48,7 +54,7 @@ class Teardown:
         told = json.dumps({"layers": layers, "commands": run["commands"]})
         pod = self._pod(made)
         if pod is not None:
-            self._bench.world.cluster.touch("ims", pod, _SSHD, _FAILED if code else _COMPLETE, told)
+            self._bench.world.cluster.touch("ims", pod, _SSHD, f"{_FOLDER}/{flag}", told)
         if code:
             done = "Completed teardown of image customization after failed Ansible run for "
             self._log(run, f"{done}image={image}, job={made['job']}")

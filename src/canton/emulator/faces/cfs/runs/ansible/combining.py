@@ -103,3 +103,8 @@ def member(container: Any, key: Any) -> Any:
         except (ValueError, IndexError):
             return UNDEFINED
     return UNKNOWN
+
+
+def cut_out(container: Any, ends: tuple[Any, Any]) -> Any:
+    """``container[from:to]``."""
+    return container[ends[0] : ends[1]] if isinstance(container, list | str) else UNKNOWN

@@ -11,6 +11,7 @@ from canton.emulator.faces.cfs.runs.ansible.unknown import UNKNOWN
 _JOINTS = re.compile(r"(&&|\|\||;|\n)")
 _EXIT = re.compile(r"exit\s+(\d+)\Z")
 _ECHO = re.compile(r"echo\s+([^|<>&`$\\]*)\Z")
+_QUOTES = re.compile(r"['\"\\]")
 _FALSE = frozenset({"false", "/bin/false", "/usr/bin/false"})
 
 
@@ -25,6 +26,8 @@ def command_line(args: Any) -> str:
 
 
 def words(line: str) -> list[str]:
+    if not _QUOTES.search(line):
+        return line.split()
     try:
         return shlex.split(line)
     except ValueError:

@@ -18,6 +18,7 @@ from canton.emulator.faces.cfs.runs.ansible.combining import (
     choice,
     constant,
     contains,
+    cut_out,
     glue,
     member,
     negate,
@@ -160,8 +161,7 @@ class _Parser:
             if self._take("."):
                 value = strict(member, value, constant(self._name()))
             elif self._take("["):
-                value = strict(member, value, self.whole())
-                self._want("]")
+                value = self._subscript(value)
             elif self._take("("):
                 self._arguments(")")
                 value = constant(UNKNOWN)
@@ -169,6 +169,17 @@ class _Parser:
                 value = self._filter(value)
             else:
                 return value
+
+    def _subscript(self, value: Expression) -> Expression:
+        """``[key]`` or ``[from:to]``."""
+        first = constant(None) if self.here.text == ":" else self.whole()
+        if not self._take(":"):
+            self._want("]")
+            return strict(member, value, first)
+        last = constant(None) if self.here.text == "]" else self.whole()
+        self._want("]")
+        between: Expression = lambda variables: (first(variables), last(variables))  # noqa: E731
+        return strict(cut_out, value, between)
 
     def _filter(self, value: Expression) -> Expression:
         name = self._name()

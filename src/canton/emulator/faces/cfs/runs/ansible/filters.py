@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,7 +11,8 @@ from canton.emulator.faces.cfs.runs.ansible.unknown import UNKNOWN, Unknown, kno
 
 LONGEST = 1 << 16
 """No text of a playbook grows beyond this; a variable that doubles itself ends as unknown."""
-_TRUE, _FALSE = ("yes", "on", "1", "true", "y", "t"), ("no", "off", "0", "false", "n", "f")
+_LONGEST_PATTERN, _LONGEST_MATCHED = 100, 20
+_TRUE = ("yes", "on", "1", "true", "y", "t")
 
 
 def as_bool(value: Any) -> bool:
@@ -50,6 +52,14 @@ def _unique(value: Any) -> list[Any]:
     return [item for place, item in enumerate(value) if item not in value[:place]]
 
 
+def _select(value: Any, test: str, text: str = "") -> Any:
+    """By a pattern. Long names are left out: a pattern may take for ever on them."""
+    if test not in ("match", "search") or len(text) > _LONGEST_PATTERN:
+        return UNKNOWN
+    fits = re.compile(text).match if test == "match" else re.compile(text).search
+    return [item for item in value if len(str(item)) <= _LONGEST_MATCHED and fits(str(item))]
+
+
 def _combine(value: Any, *others: Any) -> dict[Any, Any]:
     return {key: held for mapping in (value, *others) for key, held in mapping.items()}
 
@@ -79,6 +89,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "union": lambda value, other: _unique([*value, *other]),
     "difference": lambda value, other: [item for item in value if item not in other],
     "intersect": lambda value, other: [item for item in value if item in other],
+    "select": _select,
     "combine": _combine,
     "dict2items": _items,
     "basename": lambda value: posixpath.basename(str(value)),
@@ -97,7 +108,7 @@ def apply_filter(name: str, value: Any, args: list[Any]) -> Any:
         return UNKNOWN
     try:
         return FILTERS[name](value, *args)
-    except (TypeError, ValueError, LookupError, AttributeError):
+    except (TypeError, ValueError, LookupError, AttributeError, re.error):
         return UNKNOWN
 
 

@@ -1,0 +1,135 @@
+"""The API server: who asks, what about, and who answers."""
+
+from __future__ import annotations
+
+from canton.emulator.faces.kubernetes import scaling
+from canton.emulator.faces.kubernetes.admission import Admission
+from canton.emulator.faces.kubernetes.controllers import Controllers
+from canton.emulator.faces.kubernetes.default_program import Shell
+from canton.emulator.faces.kubernetes.deleting import Deleting
+from canton.emulator.faces.kubernetes.discovery import Discovery
+from canton.emulator.faces.kubernetes.exec import Executing
+from canton.emulator.faces.kubernetes.identity import Identity, is_true, verb
+from canton.emulator.faces.kubernetes.jobs import Jobs
+from canton.emulator.faces.kubernetes.kinds import JOBS, PODS, Json
+from canton.emulator.faces.kubernetes.logs import Logs
+from canton.emulator.faces.kubernetes.nodes import NodeWatch, names
+from canton.emulator.faces.kubernetes.objects import Objects
+from canton.emulator.faces.kubernetes.openapi import OpenApi
+from canton.emulator.faces.kubernetes.pods import Pods
+from canton.emulator.faces.kubernetes.reading import Reading
+from canton.emulator.faces.kubernetes.registry import Registry
+from canton.emulator.faces.kubernetes.requests import Request, parse
+from canton.emulator.faces.kubernetes.reviews import review
+from canton.emulator.faces.kubernetes.seeds import seeds
+from canton.emulator.faces.kubernetes.statuses import Refused, no_page, wrong_method
+from canton.emulator.faces.kubernetes.store import Store
+from canton.emulator.faces.kubernetes.watching import Watching
+from canton.emulator.faces.kubernetes.workloads import Workloads
+from canton.emulator.faces.kubernetes.writing import Writing
+from canton.emulator.wire.call import Call, Reply, json_reply
+from canton.emulator.wire.routes import Face, Route
+from canton.emulator.world import World
+
+BODY = 3 << 20
+"""As the API server's own limit."""
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
+
+def open_face(world: World) -> Face:
+    server = ApiServer(world)
+    routes = [Route(method, path, server.answer) for method in METHODS for path in ("/", "/{path...}")]
+    return Face("kubernetes", (), routes, server.answer, body_limit=BODY, outside=True)
+
+
+class ApiServer:
+    def __init__(self, world: World) -> None:
+        store = Store(world, seeds(world))
+        registry = Registry(store)
+        self._registry = registry
+        self._objects = Objects(world, store, registry)
+        pods = Pods(world, store)
+        self._objects.special |= {PODS.place: pods, JOBS.place: Jobs(world, store)}
+        admission = Admission(world, store)
+        self._deleting = Deleting(self._objects, admission)
+        self._objects.listeners.append(self._deleting.gone)
+        Controllers(self._objects, self._deleting)
+        NodeWatch(self._objects)
+        workloads = Workloads(self._objects, pods, names(world))
+        self._identity = Identity(store)
+        self._discovery, self._openapi = Discovery(registry), OpenApi(registry)
+        self._reading, self._watching = Reading(self._objects), Watching(self._objects)
+        self._writing = Writing(self._objects, admission)
+        self._logs, self._executing = Logs(world), Executing(world, Shell(world).run)
+        if store.first_day():
+            workloads.start_all()
+
+    def answer(self, call: Call) -> Reply:
+        try:
+            return self._answer(call)
+        except Refused as refused:
+            return refused.reply()
+
+    def _answer(self, call: Call) -> Reply:
+        public = self._discovery.open_to_all(call)
+        if public is not None:
+            return public
+        user = self._identity.who(call)
+        request = parse(call, user, self._registry)
+        if request is not None:
+            self._identity.check(request)
+            return self._carry_out(request)
+        self._identity.check_path(user, call)
+        reviewed = review(call, may_all=self._identity.may_all(user), user=user)
+        if reviewed is not None:
+            return reviewed
+        return self._discovery.answer(call) or self._openapi.answer(call) or no_page()
+
+    def _carry_out(self, request: Request) -> Reply:
+        if request.subresource == "scale":
+            return json_reply(scaling.answer(self._objects, request))
+        if request.subresource in ("log", "exec", "attach", "eviction"):
+            return self._in_pod(request)
+        if request.call.method in ("GET", "HEAD"):
+            return self._read(request)
+        return self._write(request)
+
+    def _in_pod(self, request: Request) -> Reply:
+        method = request.call.method
+        if request.subresource == "log" and method == "GET":
+            return self._logs.read(request)
+        if request.subresource in ("exec", "attach") and method in ("GET", "POST"):
+            return self._executing.answer(request)
+        if request.subresource == "eviction" and method == "POST":
+            self._deleting.delete(request)
+            return json_reply({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}, 201)
+        raise wrong_method()
+
+    def _read(self, request: Request) -> Reply:
+        if is_true(request.call.first("watch")):
+            return self._watching.watch(request)
+        return json_reply(self._reading.get(request) if request.name else self._reading.list(request))
+
+    def _write(self, request: Request) -> Reply:
+        asked = verb(request)
+        if asked == "create" and not request.name and (request.namespace or not request.kind.namespaced):
+            return json_reply(self._shown(request, self._writing.create(request)), 201)
+        if asked == "update" and request.name:
+            return json_reply(self._shown(request, self._writing.replace(request)))
+        if asked == "patch" and request.name:
+            there = self._objects.get(request.kind, request.namespace, request.name) is not None
+            return json_reply(self._shown(request, self._writing.patch(request)), 200 if there else 201)
+        if asked == "delete" and not request.subresource:
+            return json_reply(self._deleted(request, self._deleting.delete(request)))
+        if asked == "deletecollection" and (request.namespace or not request.kind.namespaced):
+            gone = self._deleting.delete_collection(request)
+            meta = {"resourceVersion": str(self._objects.store.version)}
+            kind = request.kind
+            return json_reply({"kind": kind.lists, "apiVersion": kind.api_version, "metadata": meta, "items": gone})
+        raise wrong_method()
+
+    def _shown(self, request: Request, value: Json) -> Json:
+        return self._reading.form(request.kind, value, request.call)
+
+    def _deleted(self, request: Request, value: Json) -> Json:
+        return value if value["kind"] == "Status" else self._shown(request, value)

@@ -1,0 +1,135 @@
+"""What the cluster has on its first day."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+
+from canton.emulator.faces.kubernetes.catalog import catalog
+from canton.emulator.faces.kubernetes.controllers import established
+from canton.emulator.faces.kubernetes.crd_descriptions import descriptions
+from canton.emulator.faces.kubernetes.identity import ACCOUNT_TOKEN
+from canton.emulator.faces.kubernetes.kinds import (
+    CONFIG_MAPS,
+    CRDS,
+    NAMESPACES,
+    NODES,
+    SECRETS,
+    SERVICE_ACCOUNTS,
+    Json,
+    Kind,
+)
+from canton.emulator.faces.kubernetes.nodes import node_seed, places
+from canton.emulator.faces.kubernetes.seed_workloads import workloads
+from canton.emulator.faces.kubernetes.store import FIRST_VERSION
+from canton.emulator.furniture import keys
+from canton.emulator.furniture.repositories import FIRST_DAY
+from canton.emulator.machine.clock import rfc3339
+from canton.emulator.world import World
+
+SPACES = (
+    "argo",
+    "ceph-rgw",
+    "default",
+    "hnc-system",
+    "ims",
+    "istio-system",
+    "kube-node-lease",
+    "kube-public",
+    "kube-system",
+    "nexus",
+    "services",
+    "slurm-operator",
+    "sma",
+    "spire",
+    "tapms-operator",
+    "tenants",
+    "user",
+    "vault",
+)
+TOKEN_URL = "https://api-gw-service-nmn.local/keycloak/realms/shasta/protocol/openid-connect/token"  # noqa: S105
+_ANSIBLE = """[defaults]
+interpreter_python = auto_silent
+timeout = 60
+forks = 20
+callback_plugins = /usr/share/ansible/plugins/callback
+callbacks_enabled = cfs_aggregator, ara_default
+stdout_callback = yaml
+host_key_checking = False
+gathering = smart
+display_skipped_hosts = no
+
+[ssh_connection]
+retries = 3
+pipelining = True
+"""
+
+
+def seeds(world: World) -> Iterator[tuple[Kind, Json]]:
+    for kind, value in _all(world):
+        yield kind, _old(world, kind, value)
+
+
+def _all(world: World) -> Iterator[tuple[Kind, Json]]:
+    for name in SPACES:
+        yield NAMESPACES, _namespace(name)
+        yield SERVICE_ACCOUNTS, {"metadata": {"name": "default", "namespace": name}}
+    for crd in descriptions():
+        yield CRDS, {**crd, "status": established(crd, rfc3339(FIRST_DAY, 0))}
+    for place in places(world):
+        yield NODES, node_seed(world, place)
+    yield from _secrets(world)
+    yield CONFIG_MAPS, _config("services", "cray-product-catalog", catalog(world))
+    yield CONFIG_MAPS, _config("services", "cfs-default-ansible-cfg", {"ansible.cfg": _ANSIBLE})
+    yield from workloads(world)
+
+
+def _namespace(name: str) -> Json:
+    labels = {"kubernetes.io/metadata.name": name}
+    return {
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"finalizers": ["kubernetes"]},
+        "status": {"phase": "Active"},
+    }
+
+
+def _config(namespace: str, name: str, data: dict[str, str]) -> Json:
+    return {"metadata": {"name": name, "namespace": namespace}, "data": data}
+
+
+def _secrets(world: World) -> Iterator[tuple[Kind, Json]]:
+    dice = world.dice
+    admin = {"client-id": "admin-client", "client-secret": keys.client_secret(dice, "admin-client")}
+    for namespace in ("default", "services"):
+        yield SECRETS, _secret(namespace, "admin-client-auth", {**admin, "endpoint": TOKEN_URL})
+    vcs = {"vcs_username": keys.VCS_USER, "vcs_password": keys.vcs_password(dice)}
+    yield SECRETS, _secret("services", "vcs-user-credentials", vcs)
+    for client in ("system-slingshot-client", "wlm-client"):
+        own = {"client-id": client, "client-secret": keys.client_secret(dice, client), "endpoint": TOKEN_URL}
+        yield SECRETS, _secret("services", f"{client}-auth", own)
+    yield SECRETS, _secret("vault", "cray-vault-unseal-keys", {"vault-root": keys.vault_root(dice)})
+    account = {"kubernetes.io/service-account.name": "default"}
+    token = _secret("services", "default-token", {"token": account_token(world, "services", "default")})
+    yield SECRETS, {**token, "type": ACCOUNT_TOKEN, "metadata": {**token["metadata"], "annotations": account}}
+
+
+def _secret(namespace: str, name: str, data: dict[str, str]) -> Json:
+    encoded = {key: base64.b64encode(value.encode()).decode() for key, value in data.items()}
+    return {"metadata": {"name": name, "namespace": namespace}, "type": "Opaque", "data": encoded}
+
+
+def account_token(world: World, namespace: str, name: str) -> str:
+    """Three parts with dots, as tokens look; nobody but the API server reads it."""
+    parts = (world.dice.hex(48, "account token", namespace, name, part) for part in range(3))
+    return ".".join(base64.urlsafe_b64encode(part.encode()).decode().rstrip("=") for part in parts)
+
+
+def _old(world: World, kind: Kind, value: Json) -> Json:
+    meta = value["metadata"]
+    known = {
+        "uid": world.dice.uuid("kubernetes.seed", kind.place, meta.get("namespace", ""), meta["name"]),
+        "resourceVersion": str(FIRST_VERSION),
+        "creationTimestamp": rfc3339(FIRST_DAY, 0),
+        **({"generation": 1} if "spec" in value and kind not in (NAMESPACES, NODES) else {}),
+    }
+    return {"kind": kind.kind, "apiVersion": kind.api_version, **value, "metadata": {**meta, **known}}
