@@ -78,10 +78,18 @@ ca = "{machine.ca}"
 secret_file = "{secret}"
 """
         )
+        self._write_csm(machine, secret)
         self.environment["CANTON_EMULATOR"] = machine.truth
         names = ("CANTON_EMULATOR", "PATH", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "CANTON_CONFIG")
         lines = [f"export {name}={shlex.quote(self.environment[name])}" for name in names]
         (self.folder / "env").write_text("\n".join([*lines, ""]))
+
+    def _write_csm(self, machine: Emulator, secret: Path) -> None:
+        """``./csm PUT /apis/… '{…}'``, for those who have no curl."""
+        script = self.folder / "csm"
+        known = {"url": machine.url, "ca": machine.ca, "secret": str(secret)}
+        script.write_text(f"#!{sys.executable}\nKNOWN = {known!r}\n{Path(__file__).with_name('csm.py').read_text()}")
+        script.chmod(0o700)
 
     def start_machine(self) -> Emulator:
         """The machine of the paper, with PSI's nodes beside others."""

@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 from canton.domain.nodeset import expand
+from demo.boot import Boot
 from demo.stage import PEOPLE, Stage, wait
 
 PORT = 8700
@@ -39,6 +40,7 @@ class Story:
         self.kill_half_way()
         self.lose_an_answer()
         self.look_back()
+        Boot(self).tell()
 
     def set_up(self) -> None:
         self.say("Beside the server runs a pretend HPE Cray EX, with the services of CSM on their real paths.")
@@ -146,6 +148,7 @@ def stay(folder: Path, url: str) -> None:
     canton node power off '{PSI}' --reason 'good night' --context ann
     canton event follow --context rosa           # in a third shell
     canton emulate status                        # also: fault kinds, log, clock speed 100
+    canton emulate console {BUSY} -f    # also: pods, pod-log, probe
     canton --help
 
 Ctrl-C ends it.""")

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from bench import api, claims, client, emulator, engine, events, fleet, load, nodeset, takeover
+from bench import api, claims, client, emulator, emulator_boot, engine, events, fleet, load, nodeset, takeover
 from bench.figures import Row, circumstances, document, table
 from bench.figures import load as load_average
 from bench.places import Place, places, postgresql_version
@@ -26,6 +26,7 @@ PARTS: dict[str, Callable[[Sequence[Place]], Iterable[Row]]] = {
     "events": events.run,
     "load": load.run,
     "emulator": lambda _: emulator.run(),
+    "emulator-boot": lambda _: emulator_boot.run(),
 }
 
 

@@ -66,7 +66,11 @@ def find_nics(machine: Machine, asked: object) -> list[str]:
         except CantonError as error:
             raise InvalidMachine(error.message) from error
         for name in names:
-            found |= dict.fromkeys(_nics_of(machine, name))
+            found.update(dict.fromkeys(_nics_of(machine, name)))
+    if not found:
+        raise InvalidMachine(
+            f"{texts!r} stands for no NIC of the high-speed network, and a probe of nobody shows nothing"
+        )
     return list(found)
 
 

@@ -10,17 +10,20 @@ import json
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, replace
+from functools import partial
 from hmac import compare_digest
 from pathlib import Path
 from typing import Any
 
 from canton.domain.errors import CantonError, Invalid, InvalidMachine, NotFound
+from canton.emulator import looking
 from canton.emulator.machine.clock import FASTEST, rfc3339
 from canton.emulator.machine.faults import KINDS, Fault
 from canton.emulator.probing import describe_ports, probe
 from canton.emulator.running import Running
 from canton.emulator.wire.call import Call, Json, Reply, json_reply
 from canton.emulator.wire.listening import is_loopback
+from canton.emulator.world import World
 
 PAGE = 10_000
 LONGEST_STEP = 366 * 86400.0
@@ -38,6 +41,9 @@ class Truth:
             ("GET", "/parts"): self._parts,
             ("GET", "/fabric/ports"): self._fabric_ports,
             ("POST", "/fabric/probe"): self._probe,
+            ("GET", "/console"): partial(self._look, looking.console),
+            ("GET", "/pods"): partial(self._look, looking.pods),
+            ("GET", "/pods/log"): partial(self._look, looking.pod_log),
             ("GET", "/faults"): self._faults,
             ("POST", "/faults"): self._set_fault,
             ("DELETE", "/faults"): self._clear_faults,
@@ -104,6 +110,9 @@ class Truth:
         if unknown:
             raise NotFound(f"no part {unknown[0]} in this machine")
         return json_reply({"parts": [told[name] for name in names]})
+
+    async def _look(self, view: Callable[[World, Call], Json], call: Call) -> Reply:
+        return json_reply(view(self._running.site.world, call))
 
     async def _fabric_ports(self, call: Call) -> Reply:
         """``?port=`` some, else all; with ``?differs=true`` those that are not as the documents want them."""

@@ -145,7 +145,7 @@ def test_what_a_session_has_come_to(bos: Bos) -> None:
     bos.patch(UP, status={"status_override": ""}, error="no luck")
     bos.patch(UP_TOO, status={"phase": "configuring", "status_override": "failed"}, error="no luck")
     bos.patch(DOWN, enabled=True, status={"phase": "powering_off"})
-    bos.step(1.5)
+    bos.step(1.25)
     assert bos.get("/sessions/one/status") == {
         "status": "pending",
         "managed_components_count": 4,
@@ -159,7 +159,7 @@ def test_what_a_session_has_come_to(bos: Bos) -> None:
         "percent_successful": 25.0,
         "percent_failed": 25.0,
         "error_summary": {"no luck": {"count": 2, "list": f"{UP},{UP_TOO}"}},
-        "timing": {"start_time": NOW, "end_time": None, "duration": "0:00:01.500000"},
+        "timing": {"start_time": NOW, "end_time": None, "duration": "0:00:01.250000"},
     }
 
 

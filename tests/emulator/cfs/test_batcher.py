@@ -5,6 +5,7 @@ The clock starts on a multiple of its interval.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -216,7 +217,7 @@ def test_after_twenty_failures_it_holds_back_longer_and_longer(cfs: Cfs) -> None
         if len(cfs.runs.created) > before:
             moments.append(cfs.site.clock.now())
             cfs.end(cfs.runs.created[-1], "false")
-    gaps = [later - earlier for earlier, later in zip(moments, moments[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in pairwise(moments)]
     # The round that hears of the twentieth failure begins to hold back; so does each that hears of one more.
     assert gaps == [10.0] * 19 + [70.0, 130.0, 250.0, 490.0]
     option(cfs, batcher_max_backoff=100)
@@ -278,6 +279,28 @@ def test_a_lost_answer_makes_two_sessions(cfs: Cfs) -> None:
     cfs.site.clear_fault(fault)
     cfs.step(10)
     assert limits(cfs) == [[NODE], [NODE]]
+
+
+def test_members_that_cannot_be_looked_at_keep_a_batch(cfs: Cfs) -> None:
+    cfs.wish("c", NODE, OTHER)
+    cfs.step(70)
+    cfs.do("PUT", f"/v3/components/{NODE}", {"desired_config": "c"})
+    cfs.end(cfs.runs.created[0], "false")
+    cfs.step(100)
+    assert cfs.get(f"/v3/components/{OTHER}")["error_count"] == 0
+    cfs.do("PATCH", f"/v3/components/{NODE}", {"state": []})
+    cfs.step(10)
+    assert cfs.get(f"/v3/components/{OTHER}")["error_count"] == 1
+
+
+def test_a_layer_that_cannot_be_compared_is_left(cfs: Cfs) -> None:
+    cfs.wish("c", NODE, OTHER)
+    cfs.do("PATCH", f"/v3/components/{NODE}", {"state_append": {"commit": "c"}})
+    cfs.step(70)
+    for name in cfs.runs.created:
+        cfs.end(name, "false")
+    cfs.step(10)
+    assert [cfs.get(f"/v3/components/{each}")["error_count"] for each in (NODE, OTHER)] == [0, 1]
 
 
 def test_a_component_that_cannot_be_shown_stops_it(cfs: Cfs) -> None:

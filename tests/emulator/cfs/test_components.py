@@ -16,6 +16,9 @@ STATE = {
 }
 
 
+STATE_LAYER = {"clone_url": URL.format("one"), "commit": OLD}
+
+
 def test_every_node_is_a_component_from_the_start(cfs: Cfs) -> None:
     nodes = sorted(node.xname for node in cfs.site.machine.parts("Node"))
     assert cfs.nodes() == nodes
@@ -256,6 +259,21 @@ def test_garbage_is_refused(cfs: Cfs, method: str, path: str) -> None:
             assert cfs.ask(method, path, body, JSON_BODY).status == 400, body
     assert cfs.ask(method, path, b"<a/>", {"content-type": "text/xml"}).status == 415
     assert cfs.get("/v3/components?state_details=true") == before
+
+
+def test_names_that_no_database_takes(cfs: Cfs) -> None:
+    half = "\ud800"
+    assert cfs.problem("PUT", "/v3/components", [{"id": half, "state": []}])[0] == 500
+    assert cfs.problem("PATCH", "/v3/components", [{"id": half}])[0] == 404
+    layer = {"clone_url": f"https://x/vcs/{half}/{half}", "playbook": half, "branch": half}
+    assert cfs.problem("PUT", "/v3/configurations/c", {"layers": [layer]})[0] == 400
+    source = {"clone_url": half, "credentials": {"username": half, "password": half}}
+    assert cfs.problem("POST", "/v3/sources", source)[0] == 500
+    cfs.do("PUT", "/v3/configurations/c", {"layers": [{**STATE_LAYER, "playbook": half}]})
+    cfs.do("PATCH", f"/v3/components/{NODE}", {"desired_config": "c", "tags": {half: half}})
+    cfs.step(70)
+    assert len(cfs.runs.created) == 1
+    cfs.site.keep()
 
 
 def test_everything_is_there_after_a_restart(cfs: Cfs) -> None:

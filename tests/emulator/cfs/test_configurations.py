@@ -90,7 +90,7 @@ def test_other_revisions_than_branches(cfs: Cfs) -> None:
 
 
 def test_the_vcs_may_be_away(cfs: Cfs) -> None:
-    cfs._vcs = lambda _: Reply(503)  # type: ignore[method-assign]
+    cfs.instead["vcs"] = Reply(503)
     assert cfs.problem("PUT", "/v3/configurations/c", {"layers": [ONE]})[0] == 400
     cfs.configure("c", "one")
 
@@ -165,7 +165,7 @@ def test_a_tenant_sees_and_changes_his_own_only(cfs: Cfs) -> None:
     assert len(cfs.get("/v3/configurations")["configurations"]) == 2
     detail = "Tenant does not own the requested resources and is forbidden from making changes."
     for method in ("GET", "PUT", "PATCH", "DELETE"):
-        body = {"layers": []} if method == "PUT" else None
+        body: Any = {"layers": []} if method == "PUT" else None
         for name, tenant in (("c", RED), ("everybodys", BLUE)):
             told = cfs.problem(method, f"/v3/configurations/{name}", body, tenant)
             assert told == (403, "Forbidden operation.", detail), (method, name)
@@ -178,6 +178,9 @@ def test_tenants_that_cannot_be(cfs: Cfs) -> None:
     assert cfs.problem("GET", "/v3/configurations", tenant="vcluster-none") == told
     assert cfs.say("GET", "/v2/configurations", tenant="vcluster-none").status == 200
     assert cfs.problem("GET", "/v3/configurations", tenant="t" * 128)[1] == "Bad Request"
+    cfs.instead["tapms"] = Reply(503)
+    assert cfs.problem("GET", "/v3/configurations", tenant=BLUE)[0] == 500
+    del cfs.instead["tapms"]
     body = {"layers": [TWO], "tenant_name": RED}
     told = (403, "Forbidden operation.", "Modification to existing field 'tenant_name' is not permitted.")
     assert cfs.problem("PUT", "/v3/configurations/c", body, BLUE) == told

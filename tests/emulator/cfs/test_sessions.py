@@ -130,10 +130,24 @@ def test_garbage_is_refused(cfs: Cfs) -> None:
         for version in ("v2", "v3"):
             assert cfs.ask("POST", f"/{version}/sessions", body, JSON_BODY).status == 400, body
             assert cfs.ask("PATCH", f"/{version}/sessions/s", body, JSON_BODY).status in (400, 500), body
-    for body in ({"status": None}, {"status": {"session": []}}, {"status": {"artifacts": {}}}, {"status": []}, []):
+    crooked: list[Any] = [{"status": None}, {"status": {"session": []}}, {"status": {"artifacts": {}}}, {"status": []}]
+    for each in (*crooked, []):
         for version in ("v2", "v3"):
-            assert cfs.say("PATCH", f"/{version}/sessions/s", body).status in (200, 500), body
+            assert cfs.say("PATCH", f"/{version}/sessions/s", each).status in (200, 500), each
+    deep = b'{"status":{"session":{"x":' + b"[" * 300 + b"]" * 300 + b"}}}"
+    assert cfs.ask("PATCH", "/v3/sessions/s", deep, JSON_BODY).status == 500
     assert cfs.get("/v3/sessions/s") == before
+    cfs.site.keep()
+
+
+def test_a_start_that_is_no_time_harms_those_who_ask_for_ages_only(cfs: Cfs) -> None:
+    make(cfs, "s")
+    cfs.do("PATCH", "/v3/sessions/s", {"status": {"session": {"start_time": "nonsense", "status": "complete"}}})
+    assert cfs.problem("GET", "/v3/sessions?min_age=1d")[0] == 500
+    assert names(cfs) == ["s"]
+    cfs.do("PATCH", "/v3/options", {"session_ttl": "1m"})
+    cfs.step(600)
+    assert names(cfs) == ["s"]
 
 
 def test_a_status_goes_forward_only_and_nothing_empty_overwrites(cfs: Cfs) -> None:

@@ -26,6 +26,14 @@ def refuse(status: int, title: str, detail: str) -> Refused:
     return Refused(problem(status, title, detail))
 
 
+def check_key(name: str) -> None:
+    """The database takes no name with half a pair of surrogates in it; raises ``Stumble``."""
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise Stumble from error
+
+
 def too_large() -> Refused:
     detail = "The response size exceeds the default_page_size.  Use the v3 API to page through the results."
     return refuse(400, "The response size is too large", detail)

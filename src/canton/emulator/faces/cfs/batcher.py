@@ -85,6 +85,9 @@ class Batcher:
         session = self._sessions.get(batch.session)
         if session is None:
             return False
+        if not self._components.with_status(BROKEN).isdisjoint(batch.members):
+            # It cannot read what has become of them, and tries again.
+            return None
         status = session["status"]["session"]
         if status.get("succeeded") in ("false", "unknown"):
             self._results.failed(batch)

@@ -50,7 +50,7 @@ def as_member(record: Record, layers: Sequence[Record]) -> Member:
     wish = ":".join(f"{layer.get('commit')}{layer.get('playbook')}" for layer in layers)
     latest = record["state"][-1] if record.get("state") else {}
     return Member(
-        hashlib.blake2b(wish.encode(), digest_size=8).hexdigest(),
+        hashlib.blake2b(wish.encode(errors="replace"), digest_size=8).hexdigest(),
         latest.get("last_updated", ""),
         latest.get("status", ""),
         record.get("tags", {}),

@@ -60,10 +60,10 @@ class Branches:
 
     def _top(self, url: str, branch: str, authorization: str) -> str:
         found = _OF_THIS_SITE.fullmatch(url)
-        about = self._ask(f"/{quote(found['owner'])}/{quote(found['repo'])}", authorization) if found else None
-        if about is None or found is None:
+        path = f"/{_quoted(found['owner'])}/{_quoted(found['repo'])}" if found else ""
+        about = self._ask(path, authorization) if path else None
+        if about is None:
             raise _failure(["git", "clone", *url.split()], _CLONE_FAILED)
-        path = f"/{quote(found['owner'])}/{quote(found['repo'])}"
         if branch.startswith("-"):
             raise _failure(["git", "checkout", branch], _NO_SUCH_OPTION)
         commit = self._look_up(path, branch or about.get("default_branch", ""), authorization)
@@ -74,7 +74,7 @@ class Branches:
     def _look_up(self, path: str, name: str, authorization: str) -> str | None:
         """A branch, or what else ``git checkout`` takes: a tag, a commit."""
         for kind in ("branches", "tags", "git/commits"):
-            found = self._ask(f"{path}/{kind}/{quote(name)}", authorization) if name else None
+            found = self._ask(f"{path}/{kind}/{_quoted(name)}", authorization) if name else None
             if found is not None:
                 commit = found.get("commit", {})
                 return str(commit.get("id") or commit.get("sha") or found.get("sha"))
@@ -99,4 +99,8 @@ def _failure(command: list[str], code: int) -> NoCommit:
 
 
 def _basic(user: str, password: str) -> str:
-    return "Basic " + b64encode(f"{user}:{password}".encode()).decode()
+    return "Basic " + b64encode(f"{user}:{password}".encode(errors="replace")).decode()
+
+
+def _quoted(name: str) -> str:
+    return quote(name, errors="replace")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from contextlib import suppress
+from datetime import UTC, timedelta
 
+from canton.emulator.faces.cfs.component_changes import Stumble
 from canton.emulator.faces.cfs.moments import at
 from canton.emulator.faces.cfs.options import Options
 from canton.emulator.faces.cfs.session_actions import SessionActions
-from canton.emulator.faces.cfs.session_filters import SessionFilter, span
+from canton.emulator.faces.cfs.session_filters import SessionFilter, begun, span
 from canton.emulator.world import World
 
 _EVERY = 300
@@ -33,10 +35,8 @@ class Cleanup:
         del self._shelf["next"]
         ttl = self._ttl()
         if ttl is not None and self._world.faults.present("service-restart", "cfs") is None:
-            try:
+            with suppress(Stumble, OverflowError):
                 self._actions.delete_matching(SessionFilter(youngest=at(now) - ttl, status="complete"))
-            except OverflowError:
-                return
         self._arm()
 
     def _arm(self) -> None:
@@ -48,8 +48,10 @@ class Cleanup:
         ttl = self._ttl()
         if ttl is None:
             return
-        session = self._actions.get(name)["status"]["session"]
-        start = datetime.fromisoformat(session["start_time"]).replace(tzinfo=UTC).timestamp()
+        try:
+            start = begun(self._actions.get(name)["status"]["session"]).replace(tzinfo=UTC).timestamp()
+        except Stumble:
+            return
         old = max(start + ttl.total_seconds(), self._world.clock.now())
         moment = float((old // _EVERY + 1) * _EVERY)
         if moment < self._shelf.get("next", float("inf")):

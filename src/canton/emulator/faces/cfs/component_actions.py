@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from canton.emulator.faces.cfs.answers import UNPARSABLE, no_component, refuse
+from canton.emulator.faces.cfs.answers import UNPARSABLE, check_key, no_component, refuse
 from canton.emulator.faces.cfs.component_changes import patched, with_automatic_fields
 from canton.emulator.faces.cfs.component_queries import Query, select
 from canton.emulator.faces.cfs.component_table import Components
@@ -38,6 +38,7 @@ class ComponentActions:
 
     def put(self, key: str, data: Record) -> Record:
         """All of it is new."""
+        check_key(key)
         record = with_automatic_fields(data, self._now())
         self._table.put(key, record)
         return record

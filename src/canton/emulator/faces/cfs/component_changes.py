@@ -37,13 +37,15 @@ def patched(record: Record, patch: Record, now: str) -> Record:
 def appended(record: Record, layer: Record) -> list[Record]:
     """A layer of the same repository and playbook is replaced, and the new one is the last."""
     try:
-        state = record["state"]
-        url, playbook = layer["clone_url"], layer["playbook"]
-        kept = [each for each in state if each["clone_url"] != url or each["playbook"] != playbook] if state else []
+        kept = [each for each in record["state"] if not _same_place(each, layer)]
     except KeyError as missing:
         raise Stumble from missing
     kept.append(layer)
     return kept
+
+
+def _same_place(one: Record, other: Record) -> bool:
+    return bool(one["clone_url"] == other["clone_url"] and one["playbook"] == other["playbook"])
 
 
 def as_v3_layer(layer: Record) -> Record:

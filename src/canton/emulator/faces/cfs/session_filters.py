@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from canton.emulator.faces.cfs.component_changes import Stumble
 from canton.emulator.faces.cfs.component_queries import Tags, read_tags
 from canton.emulator.faces.cfs.moments import at
 
@@ -43,10 +44,18 @@ class SessionFilter:
     def _fits_age(self, session: Record) -> bool:
         if self.youngest is None and self.oldest is None:
             return True
-        start = datetime.fromisoformat(session["start_time"]).replace(tzinfo=None)
+        start = begun(session)
         if self.oldest and start < self.oldest:
             return False
         return not (self.youngest and start > self.youngest)
+
+
+def begun(session: Record) -> datetime:
+    """Raises ``Stumble`` where a PATCH has left no time."""
+    try:
+        return datetime.fromisoformat(session["start_time"]).replace(tzinfo=None)
+    except (TypeError, ValueError) as error:
+        raise Stumble from error
 
 
 def read_filter(said: Mapping[str, Any], now: float) -> SessionFilter:

@@ -11,6 +11,7 @@ from canton.emulator.wire.connexion import Refused, bad_request
 
 Record = dict[str, Any]
 
+_DEEPEST = 100
 _UNREADABLE = "400 Bad Request: The browser (or proxy) sent a request that this server could not understand."
 
 
@@ -35,9 +36,18 @@ def _read(call: Call) -> Json:
     if media != "application/json" and not (media.startswith("application/") and media.endswith("+json")):
         raise Refused(bad_request(_UNREADABLE))
     try:
-        return call.json()
+        value = call.json()
     except (ValueError, RecursionError) as error:
         raise Refused(bad_request(_UNREADABLE)) from error
+    if _is_deep(value, _DEEPEST):
+        raise Stumble
+    return value
+
+
+def _is_deep(value: Json, left: int) -> bool:
+    """Nobody else looks at what is in it, and what is too deep could not be written again."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return left == 0 or any(_is_deep(each, left - 1) for each in inner)
 
 
 def _dict(value: Json) -> Record:

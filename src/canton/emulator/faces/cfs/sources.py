@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from canton.emulator.faces.cfs import parameters, schemas
-from canton.emulator.faces.cfs.answers import refuse
+from canton.emulator.faces.cfs.answers import check_key, refuse
 from canton.emulator.faces.cfs.component_changes import Stumble, merged_with
 from canton.emulator.faces.cfs.component_queries import page
 from canton.emulator.faces.cfs.configuration_table import Configurations, layers_and_inventory
@@ -88,6 +88,7 @@ class SourcesApi:
         return found
 
     def _check_free(self, name: str) -> None:
+        check_key(name)
         if name in self._table:
             raise refuse(409, "Conflicting source name", f"A source with the name {name} already exists")
 

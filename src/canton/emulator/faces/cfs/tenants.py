@@ -24,7 +24,7 @@ class Tenants:
         tenant = str(read_parameters(call, parameters.TENANT).get("Cray-Tenant-Name", ""))
         if not tenant:
             return ""
-        reply = self._mesh.ask("tapms", "GET", f"/v1alpha3/tenants/{quote(tenant, safe='')}")
+        reply = self._mesh.ask("tapms", "GET", f"/v1alpha3/tenants/{quote(tenant, safe='', errors='replace')}")
         if reply.status == 404:
             raise refuse(400, "Invalid tenant", "The provided tenant does not exist")
         if not reply.ok:

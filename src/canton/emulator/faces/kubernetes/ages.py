@@ -18,27 +18,23 @@ def duration(seconds: float) -> str:
     whole = int(seconds)
     if whole < 0:
         return "<invalid>" if whole < -1 else "0s"
-    if whole < 120:
-        return f"{whole}s"
-    minutes, hours, days = whole // 60, whole // 3600, whole // 86400
-    if minutes < 10:
-        return _two(minutes, "m", whole % 60, "s")
-    if hours < 3:
-        return f"{minutes}m"
-    if hours < 8:
-        return _two(hours, "h", minutes % 60, "m")
-    if hours < 48:
-        return f"{hours}h"
-    if hours < 192:
-        return _two(days, "d", hours % 24, "h")
-    if days < 365 * 2:
-        return f"{days}d"
-    years = days // 365
-    return _two(years, "y", days % 365, "d") if years < 8 else f"{years}y"
+    for unit, length, both_until, smaller, part in _UNITS:
+        if whole < both_until[1] * length:
+            rest = whole % length // part
+            first = f"{whole // length}{unit}"
+            return f"{first}{rest}{smaller}" if rest and whole < both_until[0] * length else first
+    return f"{whole // _YEAR}y"
 
 
-def _two(first: int, unit: str, second: int, smaller: str) -> str:
-    return f"{first}{unit}{second}{smaller}" if second else f"{first}{unit}"
+_DAY, _YEAR = 86400, 365 * 86400
+_UNITS = (
+    ("s", 1, (0, 120), "", 1),
+    ("m", 60, (10, 180), "s", 1),
+    ("h", 3600, (8, 48), "m", 60),
+    ("d", _DAY, (8, 730), "h", 3600),
+    ("y", _YEAR, (8, 8), "d", _DAY),
+)
+"""Unit, its length, up to how many of it the smaller unit is told too, and up to how many it is used at all."""
 
 
 def age(text: object, now: float) -> str:

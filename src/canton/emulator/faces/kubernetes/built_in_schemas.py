@@ -107,6 +107,33 @@ _SHAPES = {
     "/serviceaccounts": _object({"secrets": {"type": "array", "items": {"type": "object"}}}),
     "/secrets": _object({"type": _TEXT}),
 }
+_FIELDS = {
+    "/configmaps": ("data", "binaryData", "immutable"),
+    "/secrets": ("data", "stringData", "type", "immutable"),
+    "/serviceaccounts": ("secrets", "imagePullSecrets", "automountServiceAccountToken"),
+    "/events": (
+        "involvedObject",
+        "reason",
+        "message",
+        "source",
+        "firstTimestamp",
+        "lastTimestamp",
+        "count",
+        "type",
+        "eventTime",
+        "series",
+        "action",
+        "related",
+        "reportingComponent",
+        "reportingInstance",
+    ),
+}
+
+
+def known_fields(kind: Kind, value: Json) -> Json:
+    """Without what the kind has no field for."""
+    known = ("apiVersion", "kind", "metadata", *_FIELDS.get(kind.place, ("spec", "status")))
+    return {name: each for name, each in value.items() if name in known}
 
 
 def shape_mistakes(kind: Kind, value: Json) -> Iterator[Mistake]:

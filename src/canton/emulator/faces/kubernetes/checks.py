@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from canton.emulator.faces.kubernetes import schema
-from canton.emulator.faces.kubernetes.built_in_schemas import shape_mistakes
+from canton.emulator.faces.kubernetes.built_in_schemas import known_fields, shape_mistakes
 from canton.emulator.faces.kubernetes.kinds import CONFIG_MAPS, NAMESPACES, SECRETS, Json, Kind
 from canton.emulator.faces.kubernetes.statuses import Mistake, bad_request, invalid, invalid_value, required
 
@@ -44,12 +44,13 @@ def check_shape(value: Json) -> Json:
     """An object with metadata of the right types, or ``Refused``: whatever a client sends, the rest can rely on it."""
     if not isinstance(value, dict):
         raise bad_request("couldn't get version/kind; json parse error: json: cannot unmarshal into Go value")
-    meta = value.get("metadata")
-    if meta is None:
-        meta = {}
+    meta = value.get("metadata") or {}
     if not isinstance(meta, dict):
         raise bad_request('json: cannot unmarshal into Go struct field ".metadata" of type v1.ObjectMeta')
-    meta = {name: each for name, each in meta.items() if each is not None}
+    return {**value, "metadata": _checked_meta({name: each for name, each in meta.items() if each is not None})}
+
+
+def _checked_meta(meta: Json) -> Json:
     for name in _META_TEXTS:
         if not isinstance(meta.get(name, ""), str):
             raise _unmarshal(name, "string")
@@ -62,7 +63,7 @@ def check_shape(value: Json) -> Json:
         raise _unmarshal("ownerReferences", "[]v1.OwnerReference")
     if not _is_list_of(meta.get("managedFields", []), dict):
         raise _unmarshal("managedFields", "[]v1.ManagedFieldsEntry")
-    return {**value, "metadata": meta}
+    return meta
 
 
 def _unmarshal(name: str, wanted: str) -> Exception:
@@ -94,6 +95,7 @@ def check_content(kind: Kind, value: Json) -> Json:
         value = schema.prepare(value, kind.schema)
         found += schema.mistakes(value, kind.schema)
     else:
+        value = known_fields(kind, value)
         found += shape_mistakes(kind, value)
     if kind == SECRETS:
         value = _with_encoded(value)
@@ -111,9 +113,6 @@ def _name_mistakes(kind: Kind, name: str) -> Iterator[Mistake]:
     elif kind == NAMESPACES:
         if len(name) > 63 or not _DNS_LABEL.fullmatch(name):
             yield invalid_value("metadata.name", f'"{name}"', _LABEL_RULE)
-    elif kind.group == "rbac.authorization.k8s.io":
-        if "/" in name or name in (".", ".."):
-            yield invalid_value("metadata.name", f'"{name}"', "may not contain '/'")
     elif len(name) > 253:
         yield invalid_value("metadata.name", f'"{name}"', "must be no more than 253 characters")
     elif not _SUBDOMAIN.fullmatch(name):

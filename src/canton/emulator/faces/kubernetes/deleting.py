@@ -106,7 +106,7 @@ def _options(request: Request) -> Json:
     body = read(request.call.body) if request.call.body.strip() else {}
     if not isinstance(body, dict):
         raise bad_request("couldn't get version/kind; json parse error: json: cannot unmarshal into DeleteOptions")
-    query = {name: request.call.first(name) for name in ("propagationPolicy",) if request.call.has(name)}
+    query: Json = {name: request.call.first(name) for name in ("propagationPolicy",) if request.call.has(name)}
     grace: Json = request.call.first("gracePeriodSeconds", "")
     if grace.isdecimal():
         query["gracePeriodSeconds"] = int(grace)

@@ -16,6 +16,7 @@ _SUBRESOURCE_VERBS = {
     "eviction": ("create",),
     "finalize": ("update",),
 }
+_REVIEWS = "authorization.k8s.io"
 _HEALTH = ("/healthz", "/livez", "/readyz")
 
 
@@ -38,34 +39,35 @@ class Discovery:
         segments = [segment for segment in call.path.split("/") if segment]
         if call.method not in ("GET", "HEAD"):
             return None
+        told = self._told(call, segments)
+        return None if told is None else json_reply(told)
+
+    def _told(self, call: Call, segments: list[str]) -> Json:
         if not segments:
-            return json_reply({"paths": ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v2", "/version"]})
-        if segments == ["api"]:
-            return json_reply(_core_versions(call))
-        if segments == ["api", "v1"]:
-            return json_reply(self._resources("", "v1"))
+            return {"paths": ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v2", "/readyz", "/version"]}
+        if segments[0] == "api" and len(segments) <= 2:
+            known = {"": _core_versions(call), "v1": self._resources("", "v1")}
+            return known.get("".join(segments[1:]))
         if segments == ["apis"]:
             groups = [self._group(name) for name in self._groups()]
-            return json_reply({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
+            return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
         if segments[0] == "apis" and len(segments) <= 3 and segments[1] in self._groups():
             return self._of_group(*segments[1:])
         return None
 
-    def _of_group(self, group: str, version: str = "") -> Reply | None:
+    def _of_group(self, group: str, version: str = "") -> Json:
         if not version:
-            return json_reply({"kind": "APIGroup", "apiVersion": "v1", **self._group(group)})
+            return {"kind": "APIGroup", "apiVersion": "v1", **self._group(group)}
         if version not in self._versions(group):
             return None
-        return json_reply(self._resources(group, version))
+        return self._resources(group, version)
 
     def _groups(self) -> list[str]:
-        return list(dict.fromkeys(kind.group for kind in self._registry.kinds() if kind.group)) + [
-            "authorization.k8s.io"
-        ]
+        return [*dict.fromkeys(kind.group for kind in self._registry.kinds() if kind.group), _REVIEWS]
 
     def _versions(self, group: str) -> list[str]:
         """The newest, or the one that is kept, first."""
-        if group == "authorization.k8s.io":
+        if group == _REVIEWS:
             return ["v1"]
         return sorted({kind.version for kind in self._registry.kinds() if kind.group == group}, reverse=True)
 
@@ -75,7 +77,7 @@ class Discovery:
 
     def _resources(self, group: str, version: str) -> Json:
         listed: list[Json] = []
-        if group == "authorization.k8s.io":
+        if group == _REVIEWS:
             listed.append(_entry("selfsubjectaccessreviews", "SelfSubjectAccessReview", ["create"], namespaced=False))
         for kind in self._registry.kinds():
             if (kind.group, kind.version) == (group, version):

@@ -103,10 +103,6 @@ CRDS = Kind(
     subresources=("status",),
     categories=("api-extensions",),
 )
-ROLES = tuple(
-    Kind("rbac.authorization.k8s.io", "v1", f"{kind.lower()}s", kind, namespaced=not kind.startswith("Cluster"))
-    for kind in ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
-)
 BUILT_IN = (
     NAMESPACES,
     NODES,
@@ -122,5 +118,4 @@ BUILT_IN = (
     REPLICA_SETS,
     JOBS,
     CRDS,
-    *ROLES,
 )

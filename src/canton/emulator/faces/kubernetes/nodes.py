@@ -106,7 +106,7 @@ class NodeWatch:
             return
         condition = _condition(self._objects.now(), ready=self._world.machine.boot.beating(xname))
         listed = (found.get("status") or {}).get("conditions") or []
-        before = next((each for each in listed if each["type"] == "Ready"), {})
+        before: Json = next((each for each in listed if each["type"] == "Ready"), {})
         if before.get("status") != condition["status"]:
             others = [each for each in listed if each["type"] != "Ready"]
             self._objects.put(NODES, {**found, "status": {**found["status"], "conditions": [*others, condition]}})

@@ -72,9 +72,17 @@ class Objects:
         before = source.get(meta.get("namespace", ""), meta["name"])
         kept = source.put(value)
         self._tell(kind, before, kept)
-        if meta.get("deletionTimestamp") and not meta.get("finalizers") and kind.place not in self.special:
+        there = source.get(meta.get("namespace", ""), meta["name"])
+        if there is None:
+            return kept
+        if self._is_done(kind, there["metadata"]):
             self.remove(kind, meta.get("namespace", ""), meta["name"])
-        return kept
+        return there
+
+    def _is_done(self, kind: Kind, meta: Json) -> bool:
+        """Pods go when their containers have ended, namespaces when they are empty."""
+        held = meta.get("finalizers") or kind == NAMESPACES or kind.place in self.special
+        return bool(meta.get("deletionTimestamp")) and not held
 
     def create(self, kind: Kind, value: Json) -> Json:
         """For what the cluster itself makes: name, namespace and content are given; nothing when it is there."""

@@ -14,7 +14,8 @@ from canton.emulator.faces.kubernetes.openapi_protobuf import document
 from canton.emulator.faces.kubernetes.registry import Registry
 from canton.emulator.wire.call import Call, Reply, json_reply
 
-PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+"""Clients ask for it with an @ before the version, which no media type may have."""
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _TEXT: Json = {"type": "string"}
 _TEXTS: Json = {"type": "object", "additionalProperties": _TEXT}
@@ -22,12 +23,13 @@ _DROPPED = ("default", "nullable", "x-kubernetes-preserve-unknown-fields", "x-ku
 _OBJECT_META: Json = {
     "type": "object",
     "properties": {
-        **dict.fromkeys(("name", "namespace", "generateName", "uid", "resourceVersion", "selfLink"), _TEXT),
-        **dict.fromkeys(("creationTimestamp", "deletionTimestamp"), {"type": "string", "format": "date-time"}),
-        **dict.fromkeys(("generation", "deletionGracePeriodSeconds"), {"type": "integer", "format": "int64"}),
-        **dict.fromkeys(("labels", "annotations"), _TEXTS),
+        **{name: {**_TEXT} for name in ("name", "namespace", "generateName", "uid", "resourceVersion", "selfLink")},
+        **{name: {**_TEXT, "format": "date-time"} for name in ("creationTimestamp", "deletionTimestamp")},
+        **{name: {"type": "integer"} for name in ("generation", "deletionGracePeriodSeconds")},
+        "labels": _TEXTS,
+        "annotations": _TEXTS,
         "finalizers": {"type": "array", "items": _TEXT},
-        **dict.fromkeys(("ownerReferences", "managedFields"), {"type": "array", "items": {"type": "object"}}),
+        **{name: {"type": "array", "items": {"type": "object"}} for name in ("ownerReferences", "managedFields")},
     },
 }
 

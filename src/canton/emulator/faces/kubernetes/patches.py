@@ -51,6 +51,9 @@ def applied(request: Request, live: Json, moment: str) -> Json:
             'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch'
         )
     wanted = check_shape(read(request.call.body, yaml_too=True))
+    for field in ("kind", "apiVersion"):
+        if not isinstance(wanted.get(field), str):
+            raise bad_request(f"error decoding YAML: Object '{field[0].upper()}{field[1:]}' is missing in the patch")
     if wanted["metadata"].get("name", request.name) != request.name:
         raise bad_request(
             f"the name of the object ({wanted['metadata']['name']}) does not match the name on the URL ({request.name})"

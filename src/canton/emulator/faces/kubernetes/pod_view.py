@@ -133,7 +133,7 @@ def _conditions(pod: Pod, *, begun: bool, ready: bool) -> list[Json]:
     reason = {} if ready else {"reason": "PodCompleted" if pod.phase == "Succeeded" else "ContainersNotReady"}
     moments = [moment for one in pod.containers for moment in (one.began, one.ended) if moment is not None]
     changed = rfc3339(max(moments, default=pod.made), 0)
-    table = (
+    table: tuple[tuple[str, bool, str, Json], ...] = (
         ("Initialized", begun, rfc3339(pod.made, 0), {} if begun else {"reason": "ContainersNotInitialized"}),
         ("Ready", ready, changed, reason),
         ("ContainersReady", ready, changed, reason),

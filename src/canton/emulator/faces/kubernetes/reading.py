@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from canton.emulator.faces.kubernetes import tables
@@ -43,7 +44,7 @@ class Reading:
         page, meta = _page(found, request.call, version)
         return self._listed(request.kind, page, {"resourceVersion": version, **meta}, request.call)
 
-    def _listed(self, kind: Kind, page: list[Json], meta: Json, call: Call) -> Json:
+    def _listed(self, kind: Kind, page: Sequence[Json], meta: Json, call: Call) -> Json:
         values = [shown(kind, each) for each in page]
         form = tables.wanted(call)
         if form == tables.TABLE:

@@ -60,10 +60,10 @@ def unknown_fields(value: Json, schema: Json, path: str = "") -> Iterator[str]:
     properties, more = schema.get("properties", {}), schema.get("additionalProperties")
     for name, each in value.items():
         inner = f"{path}.{name}" if path else name
+        if not path and name in _KEPT:
+            continue
         if name in properties:
             yield from unknown_fields(each, properties[name], inner)
-        elif not path and name in _KEPT:
-            continue
         elif isinstance(more, dict):
             yield from unknown_fields(each, more, inner)
         elif more is not True:

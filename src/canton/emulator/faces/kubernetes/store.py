@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from canton.emulator.faces.kubernetes.history import Change, History
 from canton.emulator.faces.kubernetes.kinds import Json, Kind
@@ -59,7 +59,7 @@ class Store:
         start = f"{place}/{namespace}/" if namespace else ""
         return [self._shelf[key] for key in sorted(self._keys[place]) if key.startswith(start)]
 
-    def owned(self, uid: str) -> list[tuple[str, Json]]:
+    def owned(self, uid: str) -> Sequence[tuple[str, Json]]:
         """(place, object) of what has this owner."""
         return [(key.rsplit("/", 2)[0], self._shelf[key]) for key in sorted(self._owned[uid])]
 

@@ -98,11 +98,11 @@ class Workloads:
         for pod in sorted(extra, key=lambda pod: -_number(pod.name))[:1]:
             self._pods.stop(pod)
         for number in range(wanted):
-            pod = pods.get(f"{meta['name']}-{number}")
-            if pod is None:
+            one = pods.get(f"{meta['name']}-{number}")
+            if one is None:
                 self._pods.begin_soon(self._start(STATEFUL_SETS, found, f"{meta['name']}-{number}"))
                 return
-            if not _runs(pod) or not self._stays(pod):
+            if not _runs(one) or not self._stays(one):
                 return
         for pod in sorted(pods.values(), key=lambda pod: -_number(pod.name)):
             if pod.labels.get("controller-revision-hash") != f"{meta['name']}-{mark}" and pod not in extra:

@@ -98,7 +98,8 @@ class Writing:
         settled = {**kept, **own, "name": was["name"], "resourceVersion": was["resourceVersion"]}
         if "namespace" in was:
             settled["namespace"] = was["namespace"]
-        value = self._parts({**given, "metadata": settled}, live, request)
+        named = {"apiVersion": live["apiVersion"], "kind": live["kind"]}
+        value = self._parts({**given, **named, "metadata": settled}, live, request)
         value = self._checked(request, value)
         if _without_version(value) == _without_version(live):
             return live

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from canton.emulator.cluster.pods import RUNNING
+from canton.emulator.cluster.pods import RUNNING, Pod
 from canton.emulator.faces.cfs.book import Book
 from canton.emulator.world import World
 
@@ -24,6 +24,7 @@ class Bench:
         self.world = world
         self.book = book
         self._shelf = world.shelves.open("cfs.runs")
+        self._of_pods = {run["pod"]: name for name, run in self._shelf.items()}
         self._steps: dict[str, Callable[..., None]] = {}
         world.agenda.answer(_STEP, self._goes_on)
 
@@ -45,16 +46,22 @@ class Bench:
         found: Run | None = self._shelf.get(name)
         return found
 
+    def of_pod(self, pod: Pod) -> Run | None:
+        """Whose pod it is."""
+        return self.find(self._of_pods.get(pod.name, "")) if pod.namespace == NAMESPACE else None
+
     def all(self) -> Iterator[Run]:
         return iter(self._shelf.values())
 
     def put(self, run: Run, **changes: Any) -> Run:
         changed = {**run, **changes}
         self._shelf[run["name"]] = changed
+        self._of_pods[run["pod"]] = run["name"]
         return changed
 
-    def forget(self, name: str) -> None:
-        self._shelf.pop(name, None)
+    def forget(self, run: Run) -> None:
+        self._shelf.pop(run["name"], None)
+        self._of_pods.pop(run["pod"], None)
 
     def chance(self, low: float, high: float, *about: object) -> float:
         return self.world.dice.between(low, high, "cfs.run", *about)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from canton.emulator.cluster.pods import PodEvent
 from canton.emulator.faces.cfs.runs.ansible.course import Course
-from canton.emulator.faces.cfs.runs.bench import NAMESPACE, Bench, Run
+from canton.emulator.faces.cfs.runs.bench import Bench, Run
 from canton.emulator.faces.cfs.runs.repositories import Silent
 from canton.emulator.faces.cfs.runs.settings import Settings, is_image
 from canton.emulator.machine.boot import UP
@@ -165,10 +165,8 @@ class Configuring:
         self._courses.pop(run["job"], None)
 
     def _hear_cluster(self, event: PodEvent) -> None:
-        if event.kind != "file" or event.what != _COMPLETE or event.pod.namespace != NAMESPACE:
-            return
-        run = self._bench.find(event.pod.labels.get("cfsession", ""))
-        if run is not None and run["pod"] == event.pod.name and run["code"] and run["ended"] is None:
+        run = self._bench.of_pod(event.pod) if event.kind == "file" and event.what == _COMPLETE else None
+        if run is not None and run["code"] and run["ended"] is None:
             self._bench.next(run, 1.0, "ansible-ends", run["code"])
 
     def _say(self, run: Run, *lines: str) -> None:

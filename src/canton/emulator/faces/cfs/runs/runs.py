@@ -57,7 +57,7 @@ class Runs:
         if run is None:
             return
         self._configuring.forget(run)
-        self._bench.forget(name)
+        self._bench.forget(run)
         if self._world.cluster.pod(NAMESPACE, run["pod"]) is not None:
             self._world.cluster.delete_pod(NAMESPACE, run["pod"])
         for made in run["images"].values():
@@ -86,10 +86,8 @@ class Runs:
 
     def _hear(self, event: PodEvent) -> None:
         """A pod that goes while its session is there was taken from outside, and its job with it."""
-        if event.kind != "deleted" or event.pod.namespace != NAMESPACE:
-            return
-        run = self._bench.find(event.pod.labels.get("cfsession", ""))
-        if run is None or run["pod"] != event.pod.name or run["seen"] == "complete":
+        run = self._bench.of_pod(event.pod) if event.kind == "deleted" else None
+        if run is None or run["seen"] == "complete":
             return
         self._configuring.forget(run)
         self._leave_orphans(self._bench.put(run, lost=True, course=None, inventory=None))

@@ -15,8 +15,12 @@ from canton.emulator.faces.cfs.runs.ansible.templating import holds, render, sho
 from canton.emulator.faces.cfs.runs.ansible.unknown import UNKNOWN, plain
 
 MOST_ITEMS = 1000
+OWN_WORK = 4
+"""What a result of its own costs, measured by one that others have as well."""
 MOST_RETRIES, LONGEST_DELAY = 100, 3600.0
 SKIPPED: Fields = {"changed": False, "skipped": True, "skip_reason": "Conditional result was False"}
+_BY_HOST = frozenset({"setup", "gather_facts", "assert"})
+_DECIDING = frozenset({"until", "changed_when", "failed_when"})
 _STRUCK: Fields = {
     "changed": False,
     "failed": True,
@@ -53,13 +57,30 @@ class Attempts:
         self._seconds = seconds
         control = task.words.get("loop_control")
         self._control = control if isinstance(control, dict) else {}
+        self._same: dict[bool, Report] = {}
+        self._is_same = _is_same_everywhere(task)
 
     def report(self, host: str) -> Report:
-        scope = self._stand.scope(self._play, self._task, host)
-        report = self._single(host, scope) if self._task.loop is NO_LOOP else self._looped(host, scope)
+        report = self._of_others(host) or self._own(host)
         name = self._task.words.get("register")
         if isinstance(name, str):
             self._stand.held[host][name] = report.fields
+        return report
+
+    def _of_others(self, host: str) -> Report | None:
+        """What hosts before this one reported, where it cannot be another."""
+        if not self._is_same or host in self._stand.setting.faulty:
+            return None
+        if self._task.manner.when and not self.wanted(self._stand.scope(self._play, self._task, host)):
+            return Report(SKIPPED)
+        return self._same.get(host in self._stand.setting.settled)
+
+    def _own(self, host: str) -> Report:
+        self._stand.spend(OWN_WORK)
+        scope = self._stand.scope(self._play, self._task, host)
+        report = self._single(host, scope) if self._task.loop is NO_LOOP else self._looped(host, scope)
+        if self._is_same and not report.skipped and host not in self._stand.setting.faulty:
+            self._same[host in self._stand.setting.settled] = report
         return report
 
     def wanted(self, scope: Scope) -> bool:
@@ -100,7 +121,9 @@ class Attempts:
     def _looped(self, host: str, scope: Scope) -> Report:
         items: list[tuple[str, Fields]] = []
         label = self._control.get("label")
-        for item in self.items(scope):
+        listed = self.items(scope)
+        self._stand.spend(OWN_WORK * len(listed))
+        for item in listed:
             inner = self.item_scope(scope, item)
             shown = show(label, inner) if isinstance(label, str) else str(plain(item))
             fields = self._once(host, inner) if self.wanted(inner) else dict(SKIPPED)
@@ -156,3 +179,10 @@ class Attempts:
     def _registered(self, scope: Scope, fields: Fields) -> Scope:
         name = self._task.words.get("register")
         return scope.with_first({name: fields} if isinstance(name, str) else {})
+
+
+def _is_same_everywhere(task: Task) -> bool:
+    """Whether nothing of the result depends on a host's variables."""
+    if task.loop is not NO_LOOP or task.module in _BY_HOST or not _DECIDING.isdisjoint(task.words):
+        return False
+    return "{{" not in str(task.args) and not (task.module == "debug" and "var" in str(task.args))

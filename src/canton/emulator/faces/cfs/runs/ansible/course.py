@@ -18,6 +18,14 @@ CRAY_DEFAULTS: Mapping[str, Any] = {"cray_cfs_image": False, "ansible_check_mode
 """What the execution environment adds to ``group_vars/all``."""
 
 
+MOST_WORK = 500_000
+"""Results of hosts and items in one run, weighed; the container's 6 GiB hold no more."""
+
+
+class OutOfMemory(Exception):
+    """The kernel kills Ansible."""
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """From the command line of ``ansible-playbook``."""
@@ -84,6 +92,14 @@ class Stand:
         self._group_vars: dict[str, Mapping[str, Any]] = {}
         self._given: dict[str, Maps] = {}
         self._others = HostVars(self.held, self.facts)
+        self._groups = {"all": setting.inventory.hosts, **setting.inventory.groups}
+        self._spent = 0
+
+    def spend(self, work: int) -> None:
+        """Raises ``OutOfMemory`` when it was too much."""
+        self._spent += work
+        if self._spent > MOST_WORK:
+            raise OutOfMemory
 
     def tally(self, host: str) -> Tally:
         return self.tallies.setdefault(host, Tally())
@@ -103,7 +119,7 @@ class Stand:
             "inventory_hostname": host,
             "inventory_hostname_short": host.partition(".")[0],
             "group_names": list(groups),
-            "groups": inventory.groups,
+            "groups": self._groups,
             "playbook_dir": posixpath.join(self.setting.files.root, self.reader.base).rstrip("/"),
             "hostvars": self._others,
         }

@@ -65,8 +65,9 @@ def _targets(task: Task, attempts: Attempts, scope: Scope) -> list[Wanted]:
 def _name(task: Task, scope: Scope) -> str:
     if "role" in task.module:
         return show(role_name(task.args), scope)
-    said = task.args.get("file", "") if isinstance(task.args, dict) else str(task.args).split(" ")[0]
-    return show(said, scope)
+    if isinstance(task.args, dict):
+        return show(task.args.get("file", ""), scope)
+    return show(str(task.args), scope).split(" ")[0]
 
 
 def _read(stand: Stand, task: Task, name: str, extra: dict[str, Any], hosts: Sequence[str]) -> tuple[Entry, ...] | None:

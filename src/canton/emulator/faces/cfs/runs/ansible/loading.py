@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
 PARSER_ERROR = 4
+_DEEPEST, _HEAVIEST = 100, 200_000
+_BRACKETS = re.compile(r"[\[\]{}]")
+_STAIRS = re.compile(r"(?:[-?:][ \t]+){100}|^[ \t]{1000}", re.MULTILINE)
+"""Lists in lists on one line, or very far to the right."""
 OTHER_ERROR = 1
 
 
@@ -56,7 +61,7 @@ def _where(place: Place) -> list[str]:
     ]
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.CSafeLoader):
     path = ""
     source = ""
 
@@ -87,9 +92,13 @@ _Loader.add_constructor("!unsafe", _as_text)
 
 
 def load(text: str, path: str) -> Any:
-    """Raises ``AnsibleError`` for what is no YAML."""
+    """Raises ``AnsibleError`` for what is no YAML, and for what is too deep or too large once it is unfolded."""
+    if is_too_deep(text):
+        raise AnsibleError(_unreadable("maximum recursion depth exceeded"))
     try:
-        return _read(text, path)
+        found = _read(text, path)
+        if _weight(found, {}) > _HEAVIEST:
+            raise AnsibleError(_unreadable("document contains excessive aliasing"))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         place = Place(path, mark.line + 1, mark.column + 1, text) if mark else None
@@ -98,6 +107,28 @@ def load(text: str, path: str) -> Any:
         raise AnsibleError(_unreadable(str(error))) from error
     except RecursionError as error:
         raise AnsibleError(_unreadable("maximum recursion depth exceeded")) from error
+    return found
+
+
+def is_too_deep(text: str) -> bool:
+    """Looked at before the parser does, which is written in C and has only so much stack."""
+    depth = 0
+    for sign in _BRACKETS.findall(text):
+        depth += 1 if sign in "[{" else -1
+        if depth > _DEEPEST:
+            return True
+    return _STAIRS.search(text) is not None
+
+
+def _weight(value: Any, known: dict[int, int]) -> int:
+    """How many values it is when whatever is named twice is there twice."""
+    if not isinstance(value, dict | list):
+        return 1
+    if id(value) not in known:
+        known[id(value)] = _HEAVIEST
+        inner = value.values() if isinstance(value, dict) else value
+        known[id(value)] = 1 + sum(_weight(item, known) for item in inner)
+    return known[id(value)]
 
 
 def _read(text: str, path: str) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from canton.emulator.faces.cfs.runs.ansible.attempts import Attempts
-from canton.emulator.faces.cfs.runs.ansible.course import Course, Setting, Stand
+from canton.emulator.faces.cfs.runs.ansible.course import Course, OutOfMemory, Setting, Stand
 from canton.emulator.faces.cfs.runs.ansible.display import banner, recap
 from canton.emulator.faces.cfs.runs.ansible.hosts import choose
 from canton.emulator.faces.cfs.runs.ansible.including import including
@@ -17,7 +17,7 @@ from canton.emulator.faces.cfs.runs.ansible.task_running import TaskRunning
 
 STARTUP = (3.0, 8.0)
 """Seconds before the first play: Python starts, plugins load, the inventory is read."""
-FAILED_HOSTS, UNREACHABLE_HOSTS, BROKEN_PLAY, NO_HOSTS = 2, 4, 8, 1
+FAILED_HOSTS, UNREACHABLE_HOSTS, BROKEN_PLAY, NO_HOSTS, KILLED = 2, 4, 8, 1, 137
 _FACTS = Task("Gathering Facts", "setup", {}, Manner(), Place("", 0, 0, ""), "")
 
 
@@ -38,11 +38,17 @@ class _Run:
         limited = self._limited()
         if limited is None:
             return Course(stand.timeline, {}, NO_HOSTS)
+        try:
+            self._run_plays(limited)
+        except OutOfMemory:
+            return Course(stand.timeline, {}, KILLED)
+        stand.timeline.print(recap(stand.tallies))
+        return Course(stand.timeline, stand.tallies, self._code(), stand.broke, list(stand.commands))
+
+    def _run_plays(self, limited: set[str]) -> None:
         for play in self._setting.plays:
             if not self._run_play(play, limited):
                 break
-        stand.timeline.print(recap(stand.tallies))
-        return Course(stand.timeline, stand.tallies, self._code(), stand.broke, list(stand.commands))
 
     def _limited(self) -> set[str] | None:
         """The hosts that any play may take; None when the limit leaves nobody."""

@@ -11,17 +11,20 @@ from canton.emulator.faces.cfs.runs.ansible.unknown import UNDEFINED, UNKNOWN
 
 _DEEPEST = 12
 """A variable that names itself ends as unknown."""
+_MOST_FILLED = 500
+"""So do variables that name many others, and those many again."""
 Maps = Sequence[Mapping[str, Any]]
 
 
 class Scope:
     """The first mapping that has the name gives the value; templates in it are filled."""
 
-    __slots__ = ("_depth", "_maps")
+    __slots__ = ("_depth", "_filled_so_far", "_maps")
 
     def __init__(self, maps: Maps) -> None:
         self._maps = maps
         self._depth = 0
+        self._filled_so_far = 0
 
     def __call__(self, name: str) -> Any:
         for held in self._maps:
@@ -32,7 +35,8 @@ class Scope:
     def _filled(self, value: Any) -> Any:
         if not isinstance(value, str | list | dict) or (isinstance(value, str) and "{{" not in value):
             return value
-        if self._depth >= _DEEPEST:
+        self._filled_so_far += 1
+        if self._depth >= _DEEPEST or self._filled_so_far > _MOST_FILLED:
             return UNKNOWN
         self._depth += 1
         try:

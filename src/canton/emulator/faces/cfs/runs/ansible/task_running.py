@@ -34,6 +34,7 @@ class TaskRunning:
         stand.number += 1
         print_banner(stand, self._play, task, hosts[0], kind)
         chosen = list(hosts[:1]) if task.manner.run_once else list(hosts)
+        stand.spend(len(chosen))
         seconds = self._seconds(chosen)
         attempts = Attempts(stand, self._play, task, seconds)
         waited = 0.0

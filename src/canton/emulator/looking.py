@@ -1,0 +1,84 @@
+"""The side channel's view of consoles and of what pods say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from canton.domain.errors import InvalidMachine, NotFound
+from canton.emulator.cluster.pods import ENDED, Pod
+from canton.emulator.nodes.consoles import Position
+from canton.emulator.wire.call import Call
+from canton.emulator.world import World
+
+LINES = 1000
+
+
+def console(world: World, call: Call) -> dict[str, Any]:
+    """``?xname=`` the last lines of a console, ``&after=`` what has come since a position."""
+    node = call.first("xname")
+    part = world.machine.part(node)
+    if part is None or part.type != "Node":
+        raise NotFound(f"no node {node} in this machine")
+    if call.has("after"):
+        texts, position = world.consoles.read(node, _position(call.first("after")))
+        return {"text": "".join(texts), "position": _written(position)}
+    text, position = world.consoles.tail(node, _number(call, "lines", LINES))
+    return {"text": text, "position": _written(position)}
+
+
+def _position(text: str) -> Position:
+    number, _, done = text.partition(".")
+    if not number.isdecimal() or not done.isdecimal():
+        raise InvalidMachine(f"after= is a position that an answer gave, not {text!r}")
+    return int(number), int(done)
+
+
+def _written(position: Position) -> str:
+    return f"{position[0]}.{position[1]}"
+
+
+def _number(call: Call, name: str, default: int) -> int:
+    text = call.first(name, str(default))
+    if not text.isdecimal():
+        raise InvalidMachine(f"{name}= takes a number, not {text!r}")
+    return int(text)
+
+
+def pods(world: World, call: Call) -> dict[str, Any]:
+    """Which pods there are: all, or those of ``?namespace=``."""
+    return {"pods": [_told(pod) for pod in world.cluster.pods(call.first("namespace") or None)]}
+
+
+def _told(pod: Pod) -> dict[str, Any]:
+    return {
+        "namespace": pod.namespace,
+        "name": pod.name,
+        "phase": pod.phase,
+        "labels": dict(pod.labels),
+        "containers": {container.name: container.state for container in pod.containers},
+    }
+
+
+def pod_log(world: World, call: Call) -> dict[str, Any]:
+    """``?pod=`` a name, or a label and its value with ``=`` between; ``&container=``, ``&after=`` so many lines."""
+    pod = _find(world, call.first("pod"))
+    name = call.first("container")
+    container = pod.container(name)
+    if container is None:
+        there = ", ".join(one.name for one in pod.containers)
+        raise NotFound(f"no container {name} in {pod.name}; there are {there}")
+    lines, position = world.cluster.follow(pod.namespace, pod.name, name, _number(call, "after", 0))
+    return {
+        "pod": pod.name,
+        "lines": [text for _, text in lines],
+        "position": position,
+        "over": container.state == ENDED,
+    }
+
+
+def _find(world: World, wanted: str) -> Pod:
+    label, equals, value = wanted.partition("=")
+    for pod in world.cluster.pods():
+        if pod.labels.get(label) == value if equals else pod.name == wanted:
+            return pod
+    raise NotFound(f"no pod {wanted}; `canton emulate pods` shows them")
