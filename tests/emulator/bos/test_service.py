@@ -84,16 +84,20 @@ def test_versions_and_health(bos: Bos) -> None:
     assert root.get("/v2/healthz") == {"apiStatus": "ok", "dbStatus": "ok"}
 
 
+FITTING = {"/components": b"[]", "/options": GARBAGE[-1]}
+"""A list of nothing is a list of components, and options may be called anything."""
+
+
 @pytest.mark.parametrize(("method", "path"), WRITING)
-@pytest.mark.parametrize("body", GARBAGE)
-def test_garbage(bos: Bos, method: str, path: str, body: bytes) -> None:
-    reply = bos.ask(method, path, body)
-    if (path, body) in (("/components", b"[]"), ("/applystaged", b"{}")):
-        assert reply.status == 200
-        return
-    assert reply.status in (400, 404), reply.body
-    assert reply.media == "application/problem+json"
-    assert reply.json()["status"] == reply.status
+def test_garbage(bos: Bos, method: str, path: str) -> None:
+    for body in GARBAGE:
+        reply = bos.ask(method, path, body)
+        if body == FITTING.get(path):
+            assert reply.status == 200
+            continue
+        assert reply.status in (400, 404), reply.body
+        assert reply.media == "application/problem+json"
+        assert reply.json()["status"] == reply.status
 
 
 @pytest.mark.parametrize(("method", "path"), WRITING)

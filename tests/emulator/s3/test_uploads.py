@@ -7,6 +7,7 @@ import pytest
 
 from canton.emulator.faces.s3.checksums import checksum
 from canton.emulator.faces.s3.uploads import LEAST_PART
+from canton.emulator.machine.faults import Fault
 from emulator.s3.s3_caller import Caller, code, header, texts
 from emulator.service_client import open_site, reopen
 
@@ -99,6 +100,14 @@ def test_parts_that_were_not_named_are_gone(s3: Caller) -> None:
     upload.complete((2, upload.put(2, b"used")))
     s3.site.keep()
     assert [s3.site.kept.blob(f"s3/{number}") for number in (1, 2)] == [None, b"used"]
+
+
+def test_a_part_that_is_cut_is_not_kept(s3: Caller) -> None:
+    upload = Upload(s3)
+    s3.site.set_fault(Fault("f", "upload-cut", "*", remaining=1))
+    assert s3.ask("PUT", f"{upload.target}&partNumber=1", b"data").status == 503
+    assert s3.texts(upload.target, "PartNumber") == []
+    assert upload.complete((1, upload.put(1, b"data"))).endswith('-1"')
 
 
 def test_parts_may_be_copies(s3: Caller) -> None:

@@ -51,9 +51,9 @@ def test_exclusive_stays_exclusive(tapms: Tapms) -> None:
 
 
 def test_hsm_is_away(tapms: Tapms) -> None:
-    resource = tapms.resource()
+    tapms.deploy()
     tapms.break_("server-error", "smd")
-    assert why(tapms.create(tenantresources=[resource])) == "HSM returned a non-200 response listing components"
+    assert why(tapms.change(childnamespaces=["x"])) == "HSM returned a non-200 response listing components"
 
 
 def hook(url: str, *events: str, blocks: bool = False) -> dict[str, Any]:

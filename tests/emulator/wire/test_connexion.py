@@ -19,12 +19,13 @@ from canton.emulator.wire.connexion import (
     unsupported_answer,
     wrong_method,
 )
+from canton.emulator.wire.json_schema import Schema
 
-OBJECT = {"type": "object", "properties": {"a": {"type": "object", "properties": {"b": {"type": "integer"}}}}}
+OBJECT: Schema = {"type": "object", "properties": {"a": {"type": "object", "properties": {"b": {"type": "integer"}}}}}
 AS_JSON = {"content-type": "application/json"}
 
 
-def refusal(call: Call, schema: dict[str, object]) -> tuple[int, str, str]:
+def refusal(call: Call, schema: Schema) -> tuple[int, str, str]:
     reply = answering(lambda asked: json_reply(read_body(asked, schema)))(call)
     assert reply.media == "application/problem+json"
     told = reply.json()

@@ -53,7 +53,7 @@ def _told(asked: Asked, record: Record, *, known: bool) -> tuple[str, list[tuple
     chosen = {name.removeprefix("response-"): asked.call.first(name) for name in _OVERRIDES if asked.call.has(name)}
     if chosen and not known:
         raise Refused("InvalidRequest")
-    if any(not value.isprintable() for value in chosen.values()):
+    if not all(value.isascii() and value.isprintable() for value in chosen.values()):
         raise Refused("InvalidArgument")
     media = chosen.pop("content-type", "") or record["media"]
     fixed = {**record["headers"], **chosen}

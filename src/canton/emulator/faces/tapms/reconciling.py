@@ -102,7 +102,8 @@ class Reconciling:
         }
         tenant = self._api.put({**tenant, "status": status}, "/status")
         finalizers = [*(one for one in _finalizers(tenant) if one != FINALIZER), FINALIZER]
-        self._api.put({**tenant, "metadata": {**tenant["metadata"], "finalizers": finalizers}})
+        tenant = {**tenant, "metadata": {**tenant["metadata"], "finalizers": finalizers}}
+        self._api.put(_with_state(tenant, "Deployed"))
 
     def _key(self, tenant: Tenant) -> Json:
         wanted, known = spec_of(tenant).get("tenantkms") or {}, status_of(tenant).get("tenantkms") or {}
