@@ -158,7 +158,8 @@ def test_a_status_goes_forward_only_and_nothing_empty_overwrites(cfs: Cfs) -> No
         return dict(told["status"]["session"])
 
     assert report(status="running", job="cfs-1")["job"] == "cfs-1"
-    assert report(status="pending", ims_job="")["status"] == "running"
+    assert report(status="pending")["status"] == "running"
+    assert report(job="", completion_time=None)["job"] == "cfs-1"
     assert report(succeeded="false")["succeeded"] == "false"
     assert report(succeeded="unknown", status="nonsense")["succeeded"] == "false"
     assert report(succeeded="true", status="complete")["succeeded"] == "true"

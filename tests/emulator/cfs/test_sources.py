@@ -70,7 +70,7 @@ def test_a_patch_changes_what_it_names_and_keeps_the_secret(cfs: Cfs) -> None:
 
 def test_a_source_that_is_used_stays(cfs: Cfs) -> None:
     new(cfs, name="s")
-    new(cfs, name="t")
+    credentials = new(cfs, name="t")["credentials"]
     cfs.do("PUT", "/v3/configurations/c", {"layers": [{"source": "s", "playbook": "p", "commit": OLD}]})
     cfs.do("PATCH", "/v3/options", {"additional_inventory_source": "t"})
     assert [each["name"] for each in cfs.get("/v3/sources?in_use=true")["sources"]] == ["s", "t"]
@@ -80,7 +80,8 @@ def test_a_source_that_is_used_stays(cfs: Cfs) -> None:
         assert cfs.problem("DELETE", f"/v3/sources/{name}") == told
     cfs.do("PATCH", "/v3/options", {"additional_inventory_source": ""})
     assert cfs.say("DELETE", "/v3/sources/t").status == 204
-    assert cfs.book.credentials("t") is None
+    cfs.do("POST", "/v3/sources/restored", {"clone_url": ONE, "credentials": credentials})
+    assert cfs.book.credentials("restored") is None
     assert cfs.problem("GET", "/v3/sources/t") == (404, "Source not found", "Source t could not be found")
     assert cfs.problem("DELETE", "/v3/sources/t")[0] == 404
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from canton.emulator.machine.fabric_ports import DEFAULT_VLAN
-from emulator.fabric.network import DOWNLINK, FOUR, ONE, RIGHT, THREE, TWO, UNPLUGGED, UPLINK, Network
+from emulator.fabric.network import DOWNLINK, FOUR, LEFT, ONE, RIGHT, THREE, TWO, UNPLUGGED, UPLINK, Network
 
 
 def test_on_the_first_day_everybody_reaches_everybody(network: Network) -> None:
@@ -118,6 +118,7 @@ def test_a_switch_without_power_passes_nothing(network: Network) -> None:
     network.step(10)
     assert network.walk(ONE, THREE).why == f"{RIGHT} has no power"
     assert network.walk(THREE, FOUR).why == f"{RIGHT} has no power"
+    assert network.fabric.links().zone(LEFT, None) != network.fabric.links().zone(RIGHT, None)
     assert network.reaches(ONE, TWO)
     network.order(RIGHT, "On")
     network.step(10)

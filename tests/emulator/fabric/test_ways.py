@@ -102,6 +102,7 @@ def test_a_nic_in_a_port_for_switches_has_no_link_and_the_switches_have_none_eit
     network.fault("wrong-cabling", network.port(ONE), facts={"with": UPLINK})
     assert network.walk(ONE, TWO).why == f"{UPLINK} speaks to switches only, and a NIC is plugged in"
     assert network.walk(TWO, THREE).why == f"{LEFT} has no way to {RIGHT}"
+    assert network.walk(THREE, TWO).why == f"{RIGHT} has no way to {LEFT}"
 
 
 def test_a_cable_in_a_port_that_nobody_configured(network: Network) -> None:

@@ -70,12 +70,11 @@ class Ims(Service):
 
     def until(self, job_id: str, status: str, most: float = 1200.0) -> dict[str, Any]:
         """The job when it has this status; time goes on until then."""
-        for _ in range(int(most)):
-            job = self.job(job_id)
-            if job["status"] == status:
-                return job
+        end = self.site.clock.now() + most
+        while (job := self.job(job_id))["status"] != status:
+            assert self.site.clock.now() < end, f"{job['status']}, not {status}: {self.logs(job_id)}"
             self.step(1.0)
-        raise AssertionError(f"{job['status']} after {most} s, not {status}: {self.logs(job_id)}")
+        return job
 
     def pod(self, job_id: str) -> Pod:
         return next(pod for pod in self.site.world.cluster.pods("ims") if job_id in pod.name)

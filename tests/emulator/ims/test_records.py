@@ -145,18 +145,18 @@ PATHS = ("images", "recipes", "public-keys", "jobs")
 
 
 @pytest.mark.parametrize("path", [*(f"/v3/{path}" for path in PATHS), "/v2/images", "/v3/remote-build-nodes"])
-@pytest.mark.parametrize("body", GARBAGE)
-def test_garbage(ims: Ims, path: str, body: bytes) -> None:
-    reply = ims.ask("POST", path, body)
-    assert 400 <= reply.status <= 500
-    if reply.status == 500:
-        assert reply.json() == {"message": "Internal Server Error"}
+def test_garbage(ims: Ims, path: str) -> None:
+    for body in GARBAGE:
+        reply = ims.ask("POST", path, body)
+        assert 400 <= reply.status <= 500, body
+        if reply.status == 500:
+            assert reply.json() == {"message": "Internal Server Error"}
 
 
 @pytest.mark.parametrize("kind", ["images", "recipes", "public-keys"])
-@pytest.mark.parametrize("body", GARBAGE)
-def test_garbage_for_the_deleted(ims: Ims, kind: str, body: bytes) -> None:
-    assert 400 <= ims.ask("PATCH", f"/v3/deleted/{kind}", body).status <= 500
+def test_garbage_for_the_deleted(ims: Ims, kind: str) -> None:
+    for body in GARBAGE:
+        assert 400 <= ims.ask("PATCH", f"/v3/deleted/{kind}", body).status <= 500, body
 
 
 def test_what_flask_says(ims: Ims) -> None:

@@ -27,6 +27,8 @@ TABLE = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io,application/jso
 class Api(Service):
     def __init__(self, site: Site) -> None:
         super().__init__(site, "kubernetes", "")
+        self.runner = asyncio.Runner()
+        """One for all: what waits belongs to one loop."""
 
     def create(self, path: str, name: str, **content: Any) -> Any:
         meta = {"name": name, **content.pop("metadata", {})}
@@ -69,7 +71,7 @@ class Api(Service):
             assert reply.stream is not None
             return await gather(reply.stream(), meanwhile)
 
-        return [json.loads(line) for line in b"".join(asyncio.run(watch())).splitlines()]
+        return [json.loads(line) for line in b"".join(self.runner.run(watch())).splitlines()]
 
 
 async def gather(stream: AsyncIterator[bytes], meanwhile: Callable[[], None]) -> list[bytes]:
@@ -77,7 +79,7 @@ async def gather(stream: AsyncIterator[bytes], meanwhile: Callable[[], None]) ->
 
     async def read() -> None:
         async for piece in stream:
-            found.append(piece)
+            found.append(piece)  # noqa: PERF401 (what came before it was cut off counts)
 
     reading = asyncio.ensure_future(read())
     await asyncio.sleep(0.05)

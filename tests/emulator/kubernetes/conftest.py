@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from canton.emulator.site import Site
@@ -9,5 +11,7 @@ from emulator.kubernetes.api import Api
 
 
 @pytest.fixture
-def api(tiny: Site) -> Api:
-    return Api(tiny)
+def api(tiny: Site) -> Iterator[Api]:
+    api = Api(tiny)
+    with api.runner:
+        yield api

@@ -103,8 +103,8 @@ def test_the_status_is_changed_by_its_subresource_alone(api: Api, spy: Spy) -> N
 def test_an_update_of_a_custom_resource_names_its_version(api: Api) -> None:
     api.create(HOOKS, "h")
     assert api.message("PUT", f"{HOOKS}/h", {"metadata": {"name": "h"}}) == (
-        '422 Invalid: GlobalTenantHook.tapms.hpe.com "h" is invalid: metadata.resourceVersion: Invalid value: 0x0: must '
-        "be specified for an update"
+        '422 Invalid: GlobalTenantHook.tapms.hpe.com "h" is invalid: metadata.resourceVersion: Invalid value: 0x0: '
+        "must be specified for an update"
     )
 
 
@@ -164,5 +164,3 @@ def test_an_anchor_makes_a_namespace_and_takes_it_away(api: Api) -> None:
     api.step(5)
     assert "vcluster-red" not in api.names("/api/v1/namespaces")
     assert "services" in api.names("/api/v1/namespaces")
-
-

@@ -53,7 +53,9 @@ def test_refusals_have_the_words_of_the_real_one(api: Api) -> None:
         '422 Invalid: ConfigMap "" is invalid: metadata.name: Required value: name or generateName is required'
     )
     bad = api.message("POST", MAPS, {"metadata": {"name": "Not_Good"}})
-    assert bad.startswith('422 Invalid: ConfigMap "Not_Good" is invalid: metadata.name: Invalid value: "Not_Good": a low')
+    assert bad.startswith(
+        '422 Invalid: ConfigMap "Not_Good" is invalid: metadata.name: Invalid value: "Not_Good": a low'
+    )
     assert "does not match the namespace" in api.message("POST", MAPS, {"metadata": {"name": "a", "namespace": "b"}})
     assert "does not match the expected API version" in api.message(
         "POST", MAPS, {"apiVersion": "v2", "metadata": {"name": "a"}}
@@ -136,7 +138,9 @@ def test_dry_runs_change_nothing(api: Api) -> None:
 
 
 def test_names_are_made_up_from_a_prefix(api: Api) -> None:
-    names = {api.ask("POST", MAPS, {"metadata": {"generateName": "made-"}}).json()["metadata"]["name"] for _ in range(20)}
+    names = {
+        api.ask("POST", MAPS, {"metadata": {"generateName": "made-"}}).json()["metadata"]["name"] for _ in range(20)
+    }
     assert len(names) == 20
     assert all(name.startswith("made-") and len(name) == 10 for name in names)
 
@@ -211,7 +215,9 @@ def test_dependents_go_with_their_last_owner(api: Api) -> None:
 def test_a_deletion_may_be_for_one_version_only(api: Api) -> None:
     api.create(MAPS, "one")
     refused = api.message("DELETE", f"{MAPS}/one", {"preconditions": {"uid": "other"}})
-    assert refused.startswith('409 Conflict: Operation cannot be fulfilled on configmaps "one": Precondition failed: UID')
+    assert refused.startswith(
+        '409 Conflict: Operation cannot be fulfilled on configmaps "one": Precondition failed: UID'
+    )
     assert api.ask("DELETE", f"{MAPS}/one", {"preconditions": {"resourceVersion": "1"}}).status == 409
     assert api.names(MAPS) == ["one"]
 
@@ -239,7 +245,9 @@ def test_a_namespace_has_an_account_and_takes_everything_with_it(api: Api) -> No
     assert api.site.agenda.next_moment() is None
 
 
-@pytest.mark.parametrize("path", [MAPS, HOOKS, SECRETS, "/api/v1/namespaces", "/apis/apps/v1/namespaces/user/deployments"])
+@pytest.mark.parametrize(
+    "path", [MAPS, HOOKS, SECRETS, "/api/v1/namespaces", "/apis/apps/v1/namespaces/user/deployments"]
+)
 def test_garbage_is_refused_and_nothing_breaks(api: Api, path: str) -> None:
     for body in (
         *GARBAGE,

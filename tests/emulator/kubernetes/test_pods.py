@@ -209,7 +209,7 @@ def test_a_client_makes_a_pod(api: Api) -> None:
 
 def test_a_management_node_that_is_off_is_not_ready(api: Api) -> None:
     xname = next(place.xname for place in api.site.machine.topology.places.values() if place.role == "Management")
-    api.site.machine.power.order(xname, "ForceOff", "test")
+    api.site.machine.power.reset(xname, "ForceOff", "test")
     api.step(20)
     assert api.rows("/api/v1/nodes")[1][0][1] == "Ready"
     api.step(60)

@@ -65,7 +65,7 @@ class Tapms(Service):
 
     def state(self, name: str = BLUE) -> str | None:
         tenant = self.tenant(name)
-        return tenant and tenant["spec"]["state"]
+        return str(tenant["spec"]["state"]) if tenant else None
 
     def change(self, name: str = BLUE, **spec: Any) -> Reply:
         tenant = self.tenant(name)

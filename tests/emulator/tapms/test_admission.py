@@ -117,9 +117,13 @@ def test_events_that_there_are_not(tapms: Tapms) -> None:
     assert told == "EventType 'RENAME' is not supported, must be one of: [CREATE UPDATE DELETE]"
 
 
-@pytest.mark.parametrize("url", ["", "nonsense", "http://[", "http://cray-", "\ud800"])
-def test_urls_that_lead_nowhere(tapms: Tapms, url: str) -> None:
-    assert tapms.create(tenanthooks=[hook(url, "CREATE", blocks=True)]).status in (201, 400, 422)
+def test_urls_that_lead_nowhere(tapms: Tapms) -> None:
+    """The real one refuses what it cannot reach; here they are notices that nobody gets."""
+    urls = ["", "nonsense", "http://[", "http://cray-", "http://cray-guard.elsewhere/", "\ud800"]
+    for number, url in enumerate(urls):
+        made = tapms.create(f"t{number}", tenantresources=[], tenanthooks=[hook(url, "CREATE", blocks=True)])
+        assert made.status == 201, url
+    assert [url for url, _ in tapms.sent] == urls
 
 
 def review(tapms: Tapms, path: str, body: Any) -> Any:
@@ -147,14 +151,13 @@ def test_a_review(tapms: Tapms) -> None:
 
 
 @pytest.mark.parametrize("path", [VALIDATE, MUTATE])
-@pytest.mark.parametrize("body", GARBAGE)
-def test_garbage(tapms: Tapms, path: str, body: bytes) -> None:
-    assert review(tapms, path, body)["allowed"] is False
+def test_garbage(tapms: Tapms, path: str) -> None:
+    for body in GARBAGE:
+        assert review(tapms, path, body)["allowed"] is False
 
 
-@pytest.mark.parametrize(
-    "tenant",
-    [
+def test_tenants_that_are_none(tapms: Tapms) -> None:
+    for tenant in (
         None,
         5,
         {},
@@ -167,12 +170,10 @@ def test_garbage(tapms: Tapms, path: str, body: bytes) -> None:
         {"metadata": {"name": "t"}, "spec": {"tenanthooks": [{"url": 5}]}},
         {"metadata": {"name": "t"}, "spec": {"childnamespaces": [5]}},
         {"metadata": {"name": "t"}, "spec": {}, "status": 5},
-    ],
-)
-def test_tenants_that_are_none(tapms: Tapms, tenant: Any) -> None:
-    for path in (VALIDATE, MUTATE):
-        answer = review(tapms, path, of("CREATE", tenant))
-        assert (answer["allowed"], answer["status"]["code"]) == (False, 400)
+    ):
+        for path in (VALIDATE, MUTATE):
+            answer = review(tapms, path, of("CREATE", tenant))
+            assert (answer["allowed"], answer["status"]["code"]) == (False, 400), tenant
 
 
 def test_a_rehearsal_changes_nothing(tapms: Tapms) -> None:

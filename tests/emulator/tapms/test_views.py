@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from emulator.service_client import GARBAGE
 from emulator.tapms.tenants_client import BLUE, GREEN, OTHER_GROUP, Tapms
 
@@ -55,14 +53,14 @@ def test_whose_a_node_is(tapms: Tapms) -> None:
     assert owners("x9") == owners() == []
 
 
-@pytest.mark.parametrize("body", GARBAGE)
-def test_garbage(tapms: Tapms, body: bytes) -> None:
-    reply = tapms.ask("POST", PATH, body)
-    if body in (b"null", b"[]"):
-        assert (reply.status, reply.json()["items"]) == (200, None)
-    else:
-        assert (reply.status, reply.media) == (400, "text/plain; charset=utf-8")
-        assert reply.json()["message"]
+def test_garbage(tapms: Tapms) -> None:
+    for body in GARBAGE:
+        reply = tapms.ask("POST", PATH, body)
+        if body in (b"null", b"[]"):
+            assert (reply.status, reply.json()["items"]) == (200, None)
+        else:
+            assert (reply.status, reply.media) == (400, "text/plain; charset=utf-8")
+            assert reply.json()["message"]
 
 
 def test_what_go_says(tapms: Tapms) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from canton.emulator.machine.clock import Clock
 from canton.emulator.machine.shelves import Shelves
@@ -36,11 +37,11 @@ class Logs:
         last = self._shelf[f"{log}/{numbers[-1]}"] if numbers else None
         moment = last["lines"][-1][0] if last else 0.0
         now = self._clock.now()
-        piece: list[Line] = []
+        piece: list[list[float | str]] = []
         for line in lines:
             at, text = (now, line) if isinstance(line, str) else line
             moment = max(moment, at)
-            piece.append((moment, text))
+            piece.append([moment, text])
         if not piece:
             return
         number = numbers[-1] + 1 if numbers else 0
@@ -97,9 +98,9 @@ class Logs:
         self._sizes.pop(log, None)
 
 
-def _moment(line: Line) -> float:
-    return line[0]
+def _moment(line: Sequence[Any]) -> float:
+    return float(line[0])
 
 
-def _size(lines: Iterable[Line]) -> int:
+def _size(lines: Iterable[Sequence[Any]]) -> int:
     return sum(len(text) + 1 for _, text in lines)

@@ -91,7 +91,8 @@ def as_data(pod: Pod) -> dict[str, Any]:
     """For a shelf."""
     told = {name: getattr(pod, name) for name in Pod.__slots__ if name not in ("containers", "labels", "annotations")}
     containers = [{name: getattr(one, name) for name in Container.__slots__} for one in pod.containers]
-    return {**told, "labels": dict(pod.labels), "annotations": dict(pod.annotations), "containers": containers}
+    told |= {"labels": dict(pod.labels), "annotations": dict(pod.annotations), "containers": containers}
+    return {**told, "owner": list(pod.owner) if pod.owner else None}
 
 
 def from_data(data: Mapping[str, Any]) -> Pod:

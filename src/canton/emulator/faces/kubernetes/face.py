@@ -61,8 +61,7 @@ class ApiServer:
         self._reading, self._watching = Reading(self._objects), Watching(self._objects)
         self._writing = Writing(self._objects, admission)
         self._logs, self._executing = Logs(world), Executing(world, Shell(world).run)
-        if store.first_day():
-            workloads.start_all()
+        workloads.begin(first_day=store.first_day())
 
     def answer(self, call: Call) -> Reply:
         try:

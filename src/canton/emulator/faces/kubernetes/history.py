@@ -34,8 +34,9 @@ class History:
         self._changes.append(change)
         self._versions.append(change.version)
         if len(self._changes) > 2 * KEPT:
-            self.oldest = self._versions[KEPT]
-            del self._changes[: KEPT + 1], self._versions[: KEPT + 1]
+            surplus = len(self._changes) - KEPT
+            self.oldest = self._versions[surplus - 1]
+            del self._changes[:surplus], self._versions[:surplus]
 
     def after(self, version: int, place: str) -> Iterator[Change]:
         for number in range(bisect_right(self._versions, version), len(self._changes)):

@@ -13,7 +13,8 @@ from canton.emulator.wire.call import Call
 
 ADMINISTRATOR = "kubernetes-admin"
 """The common name of the certificate that kubeadm gives to the administrator, of the group system:masters."""
-INSIDE = "system:serviceaccount:services:default"
+INSIDE = "system:apiserver"
+"""Nobody can have a certificate or an account with this name."""
 ACCOUNT_TOKEN = "kubernetes.io/service-account-token"  # noqa: S105 (a type)
 _ACCOUNT = "kubernetes.io/service-account.name"
 _VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}

@@ -66,43 +66,44 @@ class _Follower:
         self._wanted = wanted
         self._position = 0
         self._left = wanted.limit
+        self._piece = b""
 
     def all(self) -> list[bytes]:
         """What was said by now."""
-        pieces = [self._first()]
-        while piece := self._next():
-            pieces.append(self._cut(piece))
+        self._skip()
+        pieces = [self._taken()]
+        while self._fill():
+            pieces.append(self._taken())
         return pieces
 
     async def stream(self) -> AsyncGenerator[bytes, None]:
-        first = self._first()
-        if first:
-            yield first
+        # What is yielded is bound to no name here: a slow reader would hold it twice.
+        self._skip()
+        if self._piece:
+            yield self._taken()
         while self._left is None or self._left > 0:
             ended = self._ended()
-            while piece := self._next():
-                yield self._cut(piece)
+            while self._fill():
+                yield self._taken()
             if ended or not await self._world.pulse.wait(LOOK):
                 return
 
-    def _first(self) -> bytes:
-        """The last lines, when only those are asked for."""
+    def _skip(self) -> None:
+        """To the last lines, when only those are asked for."""
         if self._wanted.tail is None:
-            return b""
+            return
         lines, self._position = self._follow(0, None)
         late = [line for line in lines if line[0] >= self._wanted.since]
-        return self._cut(self._text(late[-self._wanted.tail :] if self._wanted.tail else []))
+        self._piece = self._text(late[-self._wanted.tail :] if self._wanted.tail else [])
 
-    def _next(self) -> bytes:
-        """Empty when there is no more now."""
-        while self._left is None or self._left > 0:
+    def _fill(self) -> bool:
+        """Whether there is more now."""
+        while not self._piece and (self._left is None or self._left > 0):
             lines, self._position = self._follow(self._position, AT_ONCE)
             if not lines:
-                return b""
-            text = self._text([line for line in lines if line[0] >= self._wanted.since])
-            if text:
-                return text
-        return b""
+                return False
+            self._piece = self._text([line for line in lines if line[0] >= self._wanted.since])
+        return bool(self._piece)
 
     def _follow(self, after: int, most: int | None) -> tuple[list[Line], int]:
         return self._world.cluster.follow(self._pod.namespace, self._pod.name, self._container, after, most)
@@ -120,11 +121,11 @@ class _Follower:
             return utf8("".join(f"{rfc3339(moment, 9)} {text}\n" for moment, text in lines))
         return utf8("".join(f"{text}\n" for _, text in lines))
 
-    def _cut(self, data: bytes) -> bytes:
-        if self._left is None:
-            return data
-        data = data[: self._left]
-        self._left -= len(data)
+    def _taken(self) -> bytes:
+        data, self._piece = self._piece, b""
+        if self._left is not None:
+            data = data[: self._left]
+            self._left -= len(data)
         return data
 
 

@@ -27,11 +27,15 @@ class Workloads:
         self._nodes = nodes
         self._awaited: set[tuple[str, str, str]] = set()
         objects.listeners.append(self._changed)
-        self._world.cluster.watch(self._hear)
         self._world.agenda.answer("kubernetes.reconcile", self._reconcile)
 
-    def start_all(self) -> None:
-        """On the first day everything runs already."""
+    def begin(self, *, first_day: bool) -> None:
+        """On the first day everything runs already, and there is nothing to notice."""
+        if first_day:
+            self._start_all()
+        self._world.cluster.watch(self._hear)
+
+    def _start_all(self) -> None:
         for kind in _KINDS.values():
             for found in self._objects.list(kind):
                 for name in self._wanted_names(kind, found):
@@ -39,12 +43,14 @@ class Workloads:
                 self._tell_status(kind, found["metadata"]["namespace"], found["metadata"]["name"])
 
     def _changed(self, kind: Kind, before: Json, after: Json) -> None:
-        if kind.plural not in _KINDS or kind.group != "apps":
-            return
         meta = (after or before)["metadata"]
-        if after is None:
-            for pod in self._of(kind, meta["namespace"], meta["name"]):
-                self._pods.stop(pod)
+        if after is None and kind in (REPLICA_SETS, STATEFUL_SETS):
+            # The ReplicaSets of a Deployment go with it, and so this is all of it.
+            for pod in self._world.cluster.pods(meta["namespace"]):
+                if pod.owner == (kind.kind, meta["name"]):
+                    self._pods.stop(pod)
+        elif kind not in _KINDS.values() or after is None:
+            return
         elif before is None or before.get("spec") != after.get("spec"):
             self._soon(kind, meta["namespace"], meta["name"])
 

@@ -88,7 +88,7 @@ class Logins:
             raise _invalid(_SIGNATURE) from error
         try:
             # By the wall's clock, as the tokens themselves.
-            times = {name: claims[name] for name in ("exp", "nbf") if name in claims}
+            times: dict[str, Any] = {name: claims[name] for name in ("exp", "nbf") if name in claims}
             jwt.JWTClaimsRegistry(leeway=SKEW).validate(times)
         except ExpiredTokenError as error:
             raise _invalid("invalid expiration time (exp) claim: token is expired") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from canton.emulator.cluster.pods import PodEvent
-from canton.emulator.faces.cfs.runs.ansible.course import Course
+from canton.emulator.faces.cfs.runs.ansible.course import Course, Following
 from canton.emulator.faces.cfs.runs.bench import Bench, Run
 from canton.emulator.faces.cfs.runs.repositories import Silent
 from canton.emulator.faces.cfs.runs.settings import Settings, is_image
@@ -20,7 +20,8 @@ class Configuring:
     def __init__(self, bench: Bench, settings: Settings) -> None:
         self._bench = bench
         self._settings = settings
-        self._courses: dict[str, Course] = {}
+        self._following: dict[str, Following] = {}
+        """By job; whoever is not here is told again from the beginning of the layer."""
         self._busy: dict[str, set[str]] = {}
         """Which runs a host takes part in now."""
         for run in bench.all():
@@ -35,7 +36,7 @@ class Configuring:
 
     def forget(self, run: Run) -> None:
         """The run is over, or gone."""
-        self._courses.pop(run["job"], None)
+        self._following.pop(run["job"], None)
         if run["course"] and run["inventory"]:
             for host in self._settings.hosts(run):
                 self._busy.get(host, set()).discard(run["name"])
@@ -51,7 +52,7 @@ class Configuring:
             return
         try:
             begun = self._settings.begin(run, place)
-            course = self._settings.course(begun)
+            following = self._settings.follow(begun)
         except Silent:
             self._bench.next(run, _ASK_AGAIN, "layer", place)
             return
@@ -62,45 +63,40 @@ class Configuring:
             f"Running {layer['playbook']} from {'the debug playbooks' if debugging else 'repo ' + layer['clone_url']}",
         )
         run = self._bench.put(begun)
-        self._courses[run["job"]] = course
+        self._following[run["job"]] = following
         self._occupy(run)
-        self._go_on(run, course)
+        self._lines(run)
 
     def _occupy(self, run: Run) -> None:
         for host in self._settings.hosts(run):
             self._busy.setdefault(host, set()).add(run["name"])
 
-    def _course(self, run: Run) -> Course:
-        """Told again after a restart; raises ``Silent``."""
-        if run["job"] not in self._courses:
-            self._courses[run["job"]] = self._settings.course(run)
-        return self._courses[run["job"]]
-
     def _lines(self, run: Run) -> None:
-        """Print what is due."""
+        """Go on to now, and print what came of it."""
         state = run["course"]
+        due = self._bench.world.clock.now() - state["began"] + 1e-6
         try:
-            course = self._course(run)
+            following = self._followed(run, due)
         except Silent:
+            self._following.pop(run["job"], None)
             self._bench.next(run, _ASK_AGAIN, "lines")
             return
-        entries, said = course.timeline.entries, state["said"]
-        due = self._bench.world.clock.now() - state["began"] + 1e-6
-        lines: list[tuple[float, str]] = []
-        while said < len(entries) and entries[said][0] <= due:
-            offset, texts = entries[said]
-            lines += [(state["began"] + offset, text) for text in texts]
-            said += 1
-        self._bench.say(run, CONTAINER, lines)
-        self._go_on(self._bench.put(run, course={**state, "said": said}), course)
-
-    def _go_on(self, run: Run, course: Course) -> None:
-        state, entries = run["course"], course.timeline.entries
-        if state["said"] < len(entries):
-            due = state["began"] + entries[state["said"]][0]
-            self._bench.next(run, due - self._bench.world.clock.now(), "lines")
+        entries = following.timeline.entries
+        new = [(state["began"] + offset, text) for offset, texts in entries[state["said"] :] for text in texts]
+        self._bench.say(run, CONTAINER, new)
+        run = self._bench.put(run, course={**state, "said": len(entries)})
+        if following.course is None:
+            self._bench.next(run, following.timeline.now - due, "lines")
         else:
-            self._close_layer(run, course)
+            self._close_layer(run, following.course)
+
+    def _followed(self, run: Run, due: float) -> Following:
+        """Raises ``Silent``."""
+        if run["job"] not in self._following:
+            self._following[run["job"]] = self._settings.follow(run)
+        following = self._following[run["job"]]
+        following.go_until(due)
+        return following
 
     def _close_layer(self, run: Run, course: Course) -> None:
         self.forget(run)
@@ -162,7 +158,8 @@ class Configuring:
         state = run["course"]
         since = self._bench.world.clock.now() - state["began"]
         self._bench.put(run, course={**state, "fell": {**state["fell"], host: since}})
-        self._courses.pop(run["job"], None)
+        if run["job"] in self._following:
+            self._following[run["job"]].fell[host] = since
 
     def _hear_cluster(self, event: PodEvent) -> None:
         run = self._bench.of_pod(event.pod) if event.kind == "file" and event.what == _COMPLETE else None

@@ -1,21 +1,20 @@
-"""From a run's record to what Ansible is given, and to how it goes.
+"""From a run's record to what Ansible is given.
 
-The same record gives the same course, so that a run can be told again after a restart, or when a node has fallen: what
-was printed until then stays.
+The same record gives the same course, so that a run can be told again after a restart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from typing import Any
 
 from canton.emulator.faces.cfs.runs import debug_playbooks
-from canton.emulator.faces.cfs.runs.ansible.course import Course, Setting
+from canton.emulator.faces.cfs.runs.ansible.course import Course, Following, Setting
 from canton.emulator.faces.cfs.runs.ansible.display import Timeline
 from canton.emulator.faces.cfs.runs.ansible.hosts import Inventory, choose
 from canton.emulator.faces.cfs.runs.ansible.loading import AnsibleError
 from canton.emulator.faces.cfs.runs.ansible.plays import Files, Play, tasks_in
-from canton.emulator.faces.cfs.runs.ansible.running import STARTUP, follow
+from canton.emulator.faces.cfs.runs.ansible.running import STARTUP, begin
 from canton.emulator.faces.cfs.runs.bench import Bench, Run
 from canton.emulator.faces.cfs.runs.command_line import arguments, parse
 from canton.emulator.faces.cfs.runs.facts import image_facts, node_facts
@@ -53,18 +52,17 @@ class Settings:
         """Whom the limit leaves."""
         return choose(_inventory(run), parse(arguments(run)).limit or "all")[0]
 
-    def course(self, run: Run) -> Course:
-        """How the layer goes; raises ``Silent``."""
+    def follow(self, run: Run) -> Following:
+        """The layer that the run is at, from its beginning; raises ``Silent``."""
         state = run["course"]
         layer = run["layers"][state["place"]]
         dice, about = self._bench.world.dice, (run["job"], state["place"])
         try:
             files, plays = self._playbook(layer)
         except AnsibleError as error:
-            timeline = Timeline(now=STARTUP[0])
-            timeline.print(error.lines())
-            return Course(timeline, {}, error.code)
-        return follow(
+            timeline = Timeline()
+            return Following(timeline, _refusal(timeline, error))
+        return begin(
             Setting(
                 files,
                 layer["playbook"],
@@ -74,7 +72,7 @@ class Settings:
                 lambda host: self._facts(run, host),
                 lambda number: dice.roll("cfs.task", *about, number),
                 state["began"],
-                state["fell"],
+                dict(state["fell"]),
                 state["faulty"],
                 frozenset(state["settled"]),
                 is_image(run),
@@ -128,6 +126,14 @@ class Settings:
         except AnsibleError:
             return []
         return [task.title.lower() for play in plays for stage in play.stages for task in tasks_in(stage)]
+
+
+def _refusal(timeline: Timeline, error: AnsibleError) -> Generator[None, None, Course]:
+    """Ansible ends before its first play."""
+    timeline.now = STARTUP[0]
+    yield
+    timeline.print(error.lines())
+    return Course(timeline, {}, error.code)
 
 
 def _inventory(run: Run) -> Inventory:

@@ -146,7 +146,7 @@ class Attempts:
         around = Around(
             setting.files,
             stand.reader.base,
-            setting.began + stand.timeline.now,
+            setting.began + stand.timeline.now - self._seconds,
             self._seconds,
             host in setting.settled,
             setting.facts(host) if task.module in ("setup", "gather_facts") else {},

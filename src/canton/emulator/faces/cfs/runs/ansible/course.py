@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,8 +48,8 @@ class Setting:
     roll: Callable[[int], float]
     """Chance, from 0 to 1, for the task of this number."""
     began: float = 0.0
-    fell: Mapping[str, float] = field(default_factory=dict)
-    """Hosts that cannot be reached, and since how many seconds after the beginning."""
+    fell: dict[str, float] = field(default_factory=dict)
+    """Hosts that cannot be reached, and since how many seconds after the beginning; more may come on the way."""
     faulty: Mapping[str, str] = field(default_factory=dict)
     """Hosts on which a task fails for no reason that the playbook knows, and a part of the task's name."""
     settled: frozenset[str] = frozenset()
@@ -67,6 +67,32 @@ class Course:
     broke: bool = False
     """Whether the play ended for everybody because of somebody's error."""
     commands: list[str] = field(default_factory=list)
+
+
+Steps = Generator[None, None, list[str]]
+"""Goes on to the next wait, and comes back with the hosts that are left."""
+
+
+class Following:
+    """A run on its way: told as far as its time has come."""
+
+    def __init__(
+        self, timeline: Timeline, steps: Generator[None, None, Course], fell: dict[str, float] | None = None
+    ) -> None:
+        self.timeline = timeline
+        self.fell = {} if fell is None else fell
+        """Of its setting: whoever falls on the way is put here."""
+        self.course: Course | None = None
+        """How it went, once it is over."""
+        self._steps = steps
+
+    def go_until(self, moment: float) -> None:
+        """Seconds after the beginning."""
+        while self.course is None and self.timeline.now <= moment:
+            try:
+                next(self._steps)
+            except StopIteration as end:
+                self.course = end.value
 
 
 class Stand:

@@ -11,6 +11,8 @@ from canton.emulator.faces.cfs.runs.ansible.unknown import plain
 
 COLUMNS = 79
 _INWARD = frozenset({"failed", "ansible_facts", "results", "skipped"})
+"""What a result has and no line shows; a variable that somebody has shown may be called so."""
+_HIDDEN_WHEN_TALL = frozenset({"failed", "changed", "skipped"})
 CENSORED = "the output has been hidden due to the fact that 'no_log: true' was specified for this result"
 
 
@@ -20,9 +22,8 @@ def banner(text: str) -> list[str]:
 
 def dump(fields: Mapping[str, Any], *, tall: bool = False) -> str:
     """A result; ``tall`` over several lines, as ``debug`` shows it."""
-    shown = {key: plain(value) for key, value in fields.items() if key not in _INWARD}
-    if tall:
-        shown.pop("changed", None)
+    hidden = _HIDDEN_WHEN_TALL if tall else _INWARD
+    shown = {key: plain(value) for key, value in fields.items() if key not in hidden}
     return json.dumps(shown, sort_keys=True, ensure_ascii=False, indent=4 if tall else None)
 
 

@@ -17,7 +17,6 @@ from canton.emulator.faces.cfs.runs.ansible.task_running import print_banner
 from canton.emulator.faces.cfs.runs.ansible.task_words import role_name, start_of
 from canton.emulator.faces.cfs.runs.ansible.templating import show
 
-_BRIEF = 0.05
 MOST_TASKS, DEEPEST = 2000, 40
 """An include that includes itself comes to an end."""
 Wanted = tuple[str, str, Any]
@@ -30,7 +29,6 @@ def including(
     """What is included and for whom; None for what cannot be read, which fails those hosts."""
     stand.number += 1
     print_banner(stand, play, task, hosts[0], "TASK")
-    stand.timeline.now += _BRIEF
     wanted = _by_target(stand, play, task, hosts)
     skipping = [host for host in hosts if not any(host in taken for _, taken in wanted)]
     for host in skipping:

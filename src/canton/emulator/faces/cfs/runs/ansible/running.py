@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 from canton.emulator.faces.cfs.runs.ansible.attempts import Attempts
-from canton.emulator.faces.cfs.runs.ansible.course import Course, OutOfMemory, Setting, Stand
-from canton.emulator.faces.cfs.runs.ansible.display import banner, recap
+from canton.emulator.faces.cfs.runs.ansible.course import Course, Following, OutOfMemory, Setting, Stand, Steps
+from canton.emulator.faces.cfs.runs.ansible.display import Timeline, banner, recap
 from canton.emulator.faces.cfs.runs.ansible.hosts import choose
 from canton.emulator.faces.cfs.runs.ansible.including import including
 from canton.emulator.faces.cfs.runs.ansible.loading import Place
@@ -15,15 +15,24 @@ from canton.emulator.faces.cfs.runs.ansible.modules import INCLUDES
 from canton.emulator.faces.cfs.runs.ansible.plays import Block, Entry, Manner, Play, Task, as_tuple
 from canton.emulator.faces.cfs.runs.ansible.task_running import TaskRunning
 
+INCLUDING = 0.05
 STARTUP = (3.0, 8.0)
 """Seconds before the first play: Python starts, plugins load, the inventory is read."""
 FAILED_HOSTS, UNREACHABLE_HOSTS, BROKEN_PLAY, NO_HOSTS, KILLED = 2, 4, 8, 1, 137
 _FACTS = Task("Gathering Facts", "setup", {}, Manner(), Place("", 0, 0, ""), "")
 
 
+def begin(setting: Setting) -> Following:
+    run = _Run(setting)
+    return Following(run.timeline, run.course(), setting.fell)
+
+
 def follow(setting: Setting) -> Course:
     """The whole run, told in advance."""
-    return _Run(setting).course()
+    following = begin(setting)
+    following.go_until(float("inf"))
+    assert following.course is not None  # noqa: S101 (time has no end)
+    return following.course
 
 
 class _Run:
@@ -32,22 +41,27 @@ class _Run:
         self._stand = Stand(setting)
         self._play: Play = Play("", "", {}, {}, (), (), ())
 
-    def course(self) -> Course:
+    @property
+    def timeline(self) -> Timeline:
+        return self._stand.timeline
+
+    def course(self) -> Generator[None, None, Course]:
         stand = self._stand
         stand.timeline.now = STARTUP[0] + (STARTUP[1] - STARTUP[0]) * self._setting.roll(0)
+        yield
         limited = self._limited()
         if limited is None:
             return Course(stand.timeline, {}, NO_HOSTS)
         try:
-            self._run_plays(limited)
+            yield from self._run_plays(limited)
         except OutOfMemory:
             return Course(stand.timeline, {}, KILLED)
         stand.timeline.print(recap(stand.tallies))
         return Course(stand.timeline, stand.tallies, self._code(), stand.broke, list(stand.commands))
 
-    def _run_plays(self, limited: set[str]) -> None:
+    def _run_plays(self, limited: set[str]) -> Generator[None, None, None]:
         for play in self._setting.plays:
-            if not self._run_play(play, limited):
+            if not (yield from self._run_play(play, limited)):
                 break
 
     def _limited(self) -> set[str] | None:
@@ -70,7 +84,7 @@ class _Run:
         dark = UNREACHABLE_HOSTS if any(tally.unreachable for tally in tallies) else 0
         return failed | dark | (BROKEN_PLAY if self._stand.broke else 0)
 
-    def _run_play(self, play: Play, limited: set[str]) -> bool:
+    def _run_play(self, play: Play, limited: set[str]) -> Generator[None, None, bool]:
         """Whether there is anybody left for the next one."""
         stand = self._stand
         self._play = play
@@ -83,7 +97,7 @@ class _Run:
             return True
         stand.ended, stand.notified = set(), {}
         for batch in _batches(hosts, play.words.get("serial")):
-            going = self._stages(batch)
+            going = set((yield from self._stages(batch)))
             stand.failed |= {host for host in batch if host not in going and host not in stand.ended}
             if stand.broke or not set(batch) - stand.failed:
                 break
@@ -93,68 +107,73 @@ class _Run:
             return False
         return True
 
-    def _stages(self, hosts: list[str]) -> list[str]:
-        going = self._gather(hosts)
+    def _stages(self, hosts: list[str]) -> Steps:
+        going = yield from self._gather(hosts)
         for stage in self._play.stages:
-            going = self._flush(self._run_all(stage, going))
+            going = yield from self._run_all(stage, going)
+            going = yield from self._flush(going)
         return going
 
-    def _gather(self, hosts: list[str]) -> list[str]:
+    def _gather(self, hosts: list[str]) -> Steps:
         """``gathering = smart``: whoever told before is not asked again."""
         wanted = self._play.words.get("gather_facts")
         new = [host for host in hosts if host not in self._stand.facts]
         if wanted is False or not new:
             return hosts
-        told = TaskRunning(self._stand, self._play, _FACTS).run(new)
-        return [host for host in hosts if host in told or host not in new]
+        told = yield from TaskRunning(self._stand, self._play, _FACTS).run(new)
+        return _without(hosts, new, told)
 
-    def _run_all(self, entries: Sequence[Entry], hosts: list[str]) -> list[str]:
-        going = hosts
+    def _run_all(self, entries: Sequence[Entry], hosts: list[str]) -> Steps:
+        going, ended = hosts, self._stand.ended
         for entry in entries:
-            going = [host for host in going if host not in self._stand.ended]
+            going = [host for host in going if host not in ended]
             if not going:
                 break
-            going = self._run_block(entry, going) if isinstance(entry, Block) else self._run_task(entry, going)
-        return going + [host for host in hosts if host in self._stand.ended and host not in going]
+            step = self._run_block(entry, going) if isinstance(entry, Block) else self._run_task(entry, going)
+            going = yield from step
+        there = set(going)
+        return going + [host for host in hosts if host in ended and host not in there]
 
-    def _run_block(self, block: Block, hosts: list[str]) -> list[str]:
+    def _run_block(self, block: Block, hosts: list[str]) -> Steps:
         stand = self._stand
         stand.rescuable += bool(block.rescue)
-        going = self._run_all(block.body, hosts)
+        going = set((yield from self._run_all(block.body, hosts)))
         stand.rescuable -= bool(block.rescue)
         lost = [host for host in hosts if host not in going and host not in stand.dark]
         if lost and block.rescue:
-            saved = self._run_all(block.rescue, lost)
-            going = [host for host in hosts if host in going or host in saved]
+            going |= set((yield from self._run_all(block.rescue, lost)))
         if block.always:
-            through = self._run_all(block.always, [host for host in hosts if host not in stand.dark])
-            going = [host for host in going if host in through]
-        return going
+            going &= set((yield from self._run_all(block.always, [host for host in hosts if host not in stand.dark])))
+        return [host for host in hosts if host in going]
 
-    def _run_task(self, task: Task, hosts: list[str]) -> list[str]:
+    def _run_task(self, task: Task, hosts: list[str]) -> Steps:
         if not _tagged(task, self._setting):
             return hosts
         if task.module == "meta":
-            return self._meta(task, hosts)
+            return (yield from self._meta(task, hosts))
         if task.module in INCLUDES:
-            return self._include(task, hosts)
-        return TaskRunning(self._stand, self._play, task).run(hosts)
+            return (yield from self._include(task, hosts))
+        return (yield from TaskRunning(self._stand, self._play, task).run(hosts))
 
-    def _include(self, task: Task, hosts: list[str]) -> list[str]:
+    def _include(self, task: Task, hosts: list[str]) -> Steps:
         going = hosts
+        self._stand.timeline.now += INCLUDING
+        yield
         for entries, taken in including(self._stand, self._play, task, hosts):
             self._stand.depth += 1
-            through = self._run_all(entries, [host for host in taken if host in going]) if entries is not None else []
+            there = set(going)
+            meant = [host for host in taken if host in there]
+            through = (yield from self._run_all(entries, meant)) if entries is not None else []
             self._stand.depth -= 1
-            going = [host for host in going if host not in taken or host in through]
+            going = _without(going, taken, through)
         return going
 
-    def _meta(self, task: Task, hosts: list[str]) -> list[str]:
+    def _meta(self, task: Task, hosts: list[str]) -> Steps:
         said = task.args if isinstance(task.args, str) else ""
         attempts = Attempts(self._stand, self._play, task, 0.0)
         meant = [host for host in hosts if attempts.wanted(self._stand.scope(self._play, task, host))]
         if said == "flush_handlers":
-            return self._flush(hosts)
+            return (yield from self._flush(hosts))
         if said == "end_play" and meant:
             self._stand.ended |= set(hosts)
         elif said == "end_host":
@@ -164,7 +183,7 @@ class _Run:
                 self._stand.facts.pop(host, None)
         return hosts
 
-    def _flush(self, hosts: list[str]) -> list[str]:
+    def _flush(self, hosts: list[str]) -> Steps:
         """In the order of the handlers, each once; a handler may notify a later one."""
         going, stand = hosts, self._stand
         for handler in self._play.handlers:
@@ -172,10 +191,16 @@ class _Run:
             notified = {host for name in names for host in stand.notified.get(name, ())}
             meant = [host for host in going if host in notified and host not in stand.ended]
             if meant:
-                through = TaskRunning(stand, self._play, handler).run(meant, "RUNNING HANDLER")
-                going = [host for host in going if host not in meant or host in through]
+                through = yield from TaskRunning(stand, self._play, handler).run(meant, "RUNNING HANDLER")
+                going = _without(going, meant, through)
         stand.notified = {}
         return going
+
+
+def _without(hosts: list[str], taken: Sequence[str], through: Sequence[str]) -> list[str]:
+    """Those of whom nothing was wanted, and those who came through it."""
+    out = set(taken) - set(through)
+    return [host for host in hosts if host not in out]
 
 
 def _tagged(task: Task, setting: Setting) -> bool:

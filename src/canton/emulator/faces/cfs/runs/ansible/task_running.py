@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from canton.emulator.faces.cfs.runs.ansible import modules
 from canton.emulator.faces.cfs.runs.ansible.attempts import LONGEST_DELAY, Attempts, Report
-from canton.emulator.faces.cfs.runs.ansible.course import Stand
+from canton.emulator.faces.cfs.runs.ansible.course import Stand, Steps
 from canton.emulator.faces.cfs.runs.ansible.display import CENSORED, banner, dump, unreachable_line
 from canton.emulator.faces.cfs.runs.ansible.outcomes import Fields
 from canton.emulator.faces.cfs.runs.ansible.plays import NO_LOOP, Play, Task, as_tuple
@@ -20,7 +20,7 @@ _NO_HOST = "localhost"
 
 
 class TaskRunning:
-    """``run`` gives back the hosts that go on."""
+    """``run`` comes back with the hosts that go on."""
 
     def __init__(self, stand: Stand, play: Play, task: Task) -> None:
         self._stand = stand
@@ -29,25 +29,30 @@ class TaskRunning:
         self._delegate = task.manner.delegate_to
         self._lines: list[str] = []
 
-    def run(self, hosts: Sequence[str], kind: str = "TASK") -> list[str]:
+    def run(self, hosts: Sequence[str], kind: str = "TASK") -> Steps:
+        """Results are found at the end of the task's time: who has fallen by then is out of reach."""
         stand, task = self._stand, self._task
         stand.number += 1
         print_banner(stand, self._play, task, hosts[0], kind)
         chosen = list(hosts[:1]) if task.manner.run_once else list(hosts)
         stand.spend(len(chosen))
         seconds = self._seconds(chosen)
+        stand.timeline.now += seconds
+        yield
         attempts = Attempts(stand, self._play, task, seconds)
         waited = 0.0
-        lost: list[str] = []
+        lost: set[str] = set()
         for host in chosen:
-            if self._out_of_reach(host, seconds):
+            if self._out_of_reach(host):
                 self._unreachable(host)
                 continue
             report = attempts.report(host)
             waited = max(waited, self._wait(report))
             if not self._tell(host, report):
-                lost.append(host)
-        stand.timeline.now += seconds + waited
+                lost.add(host)
+        if waited:
+            stand.timeline.now += waited
+            yield
         stand.timeline.print(self._lines)
         return self._going_on(hosts, lost)
 
@@ -65,9 +70,9 @@ class TaskRunning:
     def _connects(self) -> bool:
         return self._task.module not in modules.ON_CONTROLLER and self._delegate != _NO_HOST
 
-    def _out_of_reach(self, host: str, seconds: float) -> bool:
+    def _out_of_reach(self, host: str) -> bool:
         fell = self._stand.setting.fell.get(host)
-        if fell is None or not self._connects() or fell >= self._stand.timeline.now + seconds:
+        if fell is None or not self._connects() or fell >= self._stand.timeline.now:
             return False
         return self._anybody([host])
 
@@ -135,7 +140,8 @@ class TaskRunning:
 
     def _print(self, shown: object, word: str, host: str, fields: Fields) -> None:
         if shown:
-            told = f" => {self._dump(fields)}" if self._verbose() else ""
+            silent = word == "skipping" and not self._stand.setting.options.verbosity
+            told = f" => {self._dump(fields)}" if self._verbose() and not silent else ""
             self._lines.append(f"{word}: [{self._label(host)}]{told}")
 
     def _verbose(self) -> bool:
@@ -154,12 +160,10 @@ class TaskRunning:
         return f"{host} -> {self._delegate}" if self._delegate else host
 
     def _take_over(self, host: str, fields: Fields) -> None:
-        facts = fields.get("ansible_facts")
-        if not isinstance(facts, dict):
-            return
-        if self._task.module == "set_fact":
+        facts, module = fields.get("ansible_facts"), self._task.module
+        if module == "set_fact" and isinstance(facts, dict):
             self._stand.held[host].update(facts)
-        else:
+        elif module in ("setup", "gather_facts") and isinstance(facts, dict):
             own = {key.removeprefix("ansible_"): value for key, value in facts.items()}
             self._stand.facts[host] = {**facts, "ansible_facts": own}
 
@@ -167,7 +171,7 @@ class TaskRunning:
         for name in as_tuple(self._task.words.get("notify")):
             self._stand.notified.setdefault(str(name), set()).add(host)
 
-    def _going_on(self, hosts: Sequence[str], lost: list[str]) -> list[str]:
+    def _going_on(self, hosts: Sequence[str], lost: set[str]) -> list[str]:
         fatal = self._task.manner.any_errors_fatal or self._task.manner.run_once
         if fatal and (lost or any(host in self._stand.dark for host in hosts)):
             self._stand.broke = not self._stand.rescuable
