@@ -180,6 +180,21 @@ def test_options_that_cannot_be(cfs: Cfs) -> None:
     assert cfs.get("/v3/options")["batch_size"] == 25
 
 
+def test_numbers_without_measure_harm_nobody(cfs: Cfs) -> None:
+    cfs.configure("c", "one")
+    huge = 10**400
+    numbers = [name for name, value in cfs.get("/v3/options").items() if type(value) is int]
+    assert cfs.do("PATCH", "/v3/options", dict.fromkeys(numbers, huge))["batch_size"] == huge
+    cfs.do("PATCH", f"/v3/components/{NODE}", {"desired_config": "c", "retry_policy": huge, "error_count": -huge})
+    cfs.step(100)
+    assert cfs.get(f"/v3/components?limit={10**30}")["next"] is None
+    cfs.do("PATCH", "/v3/options", dict.fromkeys(numbers, 1))
+    cfs.break_("service-restart", "cfs", seconds=1)
+    cfs.step(5)
+    assert cfs.runs.created
+    cfs.site.keep()
+
+
 def test_what_the_service_says_of_itself(cfs: Cfs) -> None:
     for path in ("/", "/versions", "/v2", "/v3"):
         assert cfs.get(path) == {"major": "1", "minor": "31", "patch": "1"}

@@ -53,17 +53,32 @@ def test_a_kernel_without_an_interface_for_the_tag_hears_nothing(network: Networ
     network.configure(THREE, native=1, allowed=frozenset({100}), untagged=True)
     there = network.fabric.packet(NODE, address(network, OTHER))
     assert there.why == f"{THREE} gets the frames with the tag 100, and has no interface for it"
+
+
+def test_an_interface_for_a_vlan_hears_tagged_frames_only(network: Network) -> None:
+    for nic in (ONE, THREE):
+        network.configure(nic, native=1, allowed=frozenset({100}), untagged=True)
     assert network.fabric.packet(NODE, address(network, OTHER), vlan=100).reached
-
-
-def test_the_answer_must_find_its_way_back(network: Network) -> None:
-    """Frames get there, and the other side's go elsewhere: no ARP, no ping."""
     network.put_in(ONE, 100)
-    network.configure(THREE, native=100, allowed=frozenset({100}), untagged=True)
-    assert network.fabric.packet(NODE, address(network, OTHER)).reached
-    network.configure(ONE, native=200, allowed=frozenset({100, 200}))
-    assert not network.fabric.packet(NODE, address(network, OTHER)).reached
+    there = network.fabric.packet(NODE, address(network, OTHER), vlan=100)
+    assert there.why == f"{ONE} gets the frames without a tag, and has no interface for it"
+
+
+def test_who_hears_a_frame_without_a_tag_answers_without(network: Network) -> None:
+    """A trunk with an interface for the VLAN, and an access port, which takes no tags."""
+    network.configure(ONE, native=1, allowed=frozenset({100}), untagged=True)
+    network.configure(THREE, native=100, allowed=frozenset(), untagged=True)
+    assert network.fabric.packet(NODE, address(network, OTHER), vlan=100).reached
     assert not network.fabric.packet(OTHER, address(network, NODE)).reached
+
+
+def test_a_tag_is_not_taken_for_another(network: Network) -> None:
+    network.configure(ONE, native=1, allowed=frozenset({100, 200}), untagged=True)
+    network.put_in(THREE, 100)
+    assert network.fabric.packet(NODE, address(network, OTHER), vlan=100).reached
+    network.put_in(THREE, 200)
+    assert not network.fabric.packet(NODE, address(network, OTHER), vlan=100).reached
+    assert network.fabric.packet(NODE, address(network, OTHER), vlan=200).reached
 
 
 def test_the_management_network_is_flat(network: Network) -> None:

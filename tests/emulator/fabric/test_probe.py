@@ -10,7 +10,7 @@ import pytest
 from canton.domain.errors import CantonError
 from canton.emulator.probing import describe_ports, probe
 from emulator.fabric.conftest import Open
-from emulator.fabric.network import FOUR, LEFT, ONE, THREE, TWO, UNPLUGGED, UPLINK, Network
+from emulator.fabric.network import FOUR, LEFT, ONE, RIGHT, THREE, TWO, UNPLUGGED, UPLINK, Network
 
 BLUE, GREEN = [ONE, THREE], [TWO, FOUR]
 
@@ -69,6 +69,9 @@ def test_pings_are_between_nodes_that_are_up(network: Network) -> None:
     found = next(pair for pair in told["pairs"] if pair["reached"])
     assert found["seconds"] > 0
     assert found["address"] == "10.253.0.11"
+    grouped = between(probe(network.machine, {"groups": {"all": nodes}, "kind": "ip"}), "all", "all")
+    assert (grouped["pairs"], grouped["reached"]) == (12, 2)
+    assert grouped["stopped"]["why"].endswith("is not up")
 
 
 def test_groups_tell_how_many_and_one_of_each(network: Network) -> None:
@@ -95,6 +98,17 @@ def test_one_port_of_another_vlan_is_found_in_groups(network: Network) -> None:
     assert between(told, "green", "blue")["reached"] == 0
     tagged = probe(network.machine, {"groups": {"blue": BLUE, "green": GREEN}, "vlan": 100})
     assert between(tagged, "green", "blue")["reached"] == 2
+
+
+@pytest.mark.parametrize("change", [{"online": False}, {"allowed": frozenset({7})}])
+def test_groups_see_that_the_network_is_in_two(network: Network, change: dict[str, Any]) -> None:
+    """Ports that do the same, on switches between which there is no way."""
+    network.fabric.configure(UPLINK, "test", **change)
+    told = probe(network.machine, {"groups": {"one": BLUE, "other": GREEN}})
+    across = between(told, "one", "other")
+    assert (across["pairs"], across["reached"]) == (4, 2)
+    assert across["stopped"]["why"].startswith((LEFT, RIGHT))
+    assert between(told, "one", "one")["reached"] == 0
 
 
 def test_ten_thousand_nodes_are_asked_in_a_moment(open_network: Open) -> None:

@@ -62,8 +62,8 @@ def test_the_documents_of_the_moment_of_the_push_count(manager: Manager) -> None
 def test_who_patches_all_the_time_does_not_hold_up_the_push(manager: Manager) -> None:
     blue = manager.make_vlan(2, "blue")
     manager.give(ONE, blue)
-    for _ in range(20):
-        manager.step(2)
+    for _ in range(300):
+        manager.step(0.1)
         manager.send("PATCH", f"/fabric/ports/{manager.port(ONE)}", {"portPolicyLinks": manager.links(ONE)})
     assert manager.state(ONE).native == 2
 

@@ -156,6 +156,9 @@ def test_an_anchor_makes_a_namespace_and_takes_it_away(api: Api) -> None:
     child = api.get("/api/v1/namespaces/vcluster-red")
     assert child["metadata"]["annotations"] == {"hnc.x-k8s.io/subnamespace-of": "tenants"}
     assert api.get(f"{anchors}/vcluster-red")["status"] == {"status": "Ok"}
+    api.create(anchors.replace("/tenants/", "/vcluster-red/"), "vcluster-red-user")
+    assert "is not a leaf and doesn't allow cascading deletion" in api.message("DELETE", f"{anchors}/vcluster-red")
+    api.ask("DELETE", anchors.replace("/tenants/", "/vcluster-red/") + "/vcluster-red-user")
     api.create(anchors, "services")
     api.step(2)
     assert api.get(f"{anchors}/services")["status"] == {"status": "Conflict"}

@@ -61,6 +61,16 @@ def test_a_service_account_comes_with_its_token(api: Api) -> None:
     token = base64.b64decode(data["token"]).decode()
     reply = api.as_user("GET", "/api/v1/pods", authorization=f"Bearer {token}")
     assert 'User "system:serviceaccount:services:default" cannot list' in reply.json()["message"]
+    named = {"kubernetes.io/service-account.name": "robot"}
+    made = api.create(
+        "/api/v1/namespaces/user/secrets",
+        "robot-token",
+        type="kubernetes.io/service-account-token",
+        metadata={"annotations": named},
+    )
+    own = base64.b64decode(made["data"]["token"]).decode()
+    reply = api.as_user("GET", "/api/v1/pods", authorization=f"Bearer {own}")
+    assert 'User "system:serviceaccount:user:robot" cannot list' in reply.json()["message"]
     for wrong in ("", "x", token + "x"):
         assert api.as_user("GET", "/api/v1/pods", authorization=f"Bearer {wrong}").status == 401
 

@@ -264,9 +264,22 @@ def test_garbage_is_refused_and_nothing_breaks(api: Api, path: str) -> None:
             assert 400 <= api.ask("PATCH", f"{path}/a?fieldManager=m", body, headers).status < 500, body
 
 
+def test_short_texts_do_not_become_long_ones(api: Api) -> None:
+    api.create(MAPS, "one", data={"a": "x" * 1000})
+    copies = [{"op": "copy", "from": "/data", "path": f"/data/b{number}"} for number in range(40)]
+    assert "accumulated size" in api.message("PATCH", f"{MAPS}/one", copies, JSON_PATCH)
+    laughs = b"a: &a [x,x]\nb: &b [*a,*a]\nmetadata: {name: y}\n"
+    assert api.ask("POST", MAPS, laughs, {"content-type": "application/yaml"}).status == 400
+    deep = b'{"metadata":{"name":"y"},"spec":' + b'{"a":' * 700 + b"1" + b"}" * 701
+    assert api.ask("POST", HOOKS, deep).status in (201, 400, 422)
+    assert api.ask("POST", MAPS, b'{"metadata":{"name":"y"},"data":{"a":NaN}}').status == 400
+
+
 def test_yaml_is_read_too(api: Api) -> None:
-    reply = api.ask("POST", MAPS, b"metadata: {name: y}\ndata: {a: b}", {"content-type": "application/yaml"})
-    assert (reply.status, reply.json()["data"]) == (201, {"a": "b"})
+    reply = api.ask(
+        "POST", MAPS, b"metadata: {name: y}\ndata: {a: b, d: 2027-01-01}", {"content-type": "application/yaml"}
+    )
+    assert (reply.status, reply.json()["data"]) == (201, {"a": "b", "d": "2027-01-01"})
 
 
 def test_the_first_day(tiny: Site) -> None:

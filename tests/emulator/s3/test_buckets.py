@@ -64,6 +64,15 @@ def test_nobody_in_particular_has_what_lists_give(s3: Caller) -> None:
     assert code(s3.unsigned("DELETE", "/sds")) == code(s3.unsigned("PUT", "/mine")) == "403 AccessDenied"
 
 
+def test_writing_is_the_buckets_to_allow(s3: Caller) -> None:
+    s3.put("sds", "a", b"data", x_amz_acl="public-read-write")
+    assert code(s3.unsigned("PUT", "/sds/a", b"new")) == "403 AccessDenied"
+    s3.put("sds", "a", b"data")
+    s3.ask("PUT", "/sds?acl", headers={"x-amz-acl": "public-read-write"})
+    assert s3.unsigned("PUT", "/sds/a", b"new").status == 200
+    assert s3.get("sds", "a") == b"new"
+
+
 def test_lists_are_read_back_as_written(s3: Caller) -> None:
     s3.ask("PUT", "/sds?acl", headers={"x-amz-acl": "public-read"})
     shown = s3.ask("GET", "/sds?acl")

@@ -172,6 +172,8 @@ def test_many_are_deleted_at_once(s3: Caller) -> None:
     reply = s3.ask("POST", "/sds?delete", f"<Delete>{listed}</Delete>".encode())
     assert texts(reply, "Key") == ["a", " b ", "none"]
     assert s3.texts("/sds", "Key") == ["c"]
+    grown = b'<!DOCTYPE Delete [<!ENTITY e "c">]><Delete><Object><Key>&e;</Key></Object></Delete>'
+    assert s3.refused("POST", "/sds?delete", grown) == "400 MalformedXML"
     quiet = b"<Delete><Quiet>true</Quiet><Object><Key>c</Key></Object></Delete>"
     assert texts(s3.ask("POST", "/sds?delete", quiet), "Key") == []
     assert s3.texts("/sds", "Key") == []

@@ -151,6 +151,7 @@ def test_an_upload_goes_on_after_a_restart(tmp_path: Path) -> None:
     upload = Upload(Caller(site))
     first = upload.put(1, FIRST)
     upload.s3 = Caller(reopen(site))
+    assert upload.s3.texts(upload.target, "PartNumber") == ["1"]
     upload.complete((1, first), (2, upload.put(2, LAST)))
     assert upload.s3.get("sds", "large") == FIRST + LAST
     upload.s3.site.kept.close()

@@ -1,4 +1,4 @@
-"""A tenant's key in Vault, and what is asked there; another than Vault stands in for it."""
+"""A tenant's key in Vault, and what is asked there; mostly another than Vault stands in for it."""
 
 from __future__ import annotations
 
@@ -99,3 +99,13 @@ def test_half_an_engine_is_taken_away_again(tapms: Tapms, vault: Vault) -> None:
 def test_nobody_asks_vault_when_no_key_is_wanted(tapms: Tapms, vault: Vault) -> None:
     tapms.deploy()
     assert vault.kept == {}
+
+
+def test_with_the_machine_s_own_vault(tapms: Tapms) -> None:
+    kms = tapms.deploy(tenantkms=KMS)["status"]["tenantkms"]
+    assert "-----BEGIN PUBLIC KEY-----" in kms["publickey"]
+    mount, token = f"/v1/sys/mounts/{kms['transitname']}", {"x-vault-token": vault_root(tapms.site.dice)}
+    assert tapms.site.mesh.ask("vault", "GET", mount, headers=token).ok
+    tapms.delete()
+    tapms.until(None)
+    assert tapms.site.mesh.ask("vault", "GET", mount, headers=token).status == 400

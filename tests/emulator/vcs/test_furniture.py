@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from canton.emulator.furniture import repositories
-from canton.emulator.furniture.git_objects import framed
+from canton.emulator.furniture.git_objects import Objects, framed
 
 GIT = shutil.which("git") or "git"
 
@@ -36,6 +36,17 @@ def test_git_finds_every_object_sound(name: str, tmp_path: Path) -> None:
     files = git(tmp_path, "ls-tree", "-r", "--name-only", "refs/heads/integration").splitlines()
     assert "site.yml" in files
     assert len(files) < 30
+
+
+def test_folders_sort_as_git_sorts_them(tmp_path: Path) -> None:
+    """``a`` as a folder stands behind ``a-b`` and ``a.b``."""
+    files = {"a/x": b"1", "a-b": b"2", "a.b": b"3", "a0": b"4"}
+    git(tmp_path, "init", "-q")
+    for path, text in files.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_bytes(text)
+    git(tmp_path, "add", "-A")
+    assert Objects().tree(files) == git(tmp_path, "write-tree")
 
 
 def test_ids_follow_from_the_content_alone() -> None:

@@ -107,6 +107,25 @@ def test_one_commit_alone_can_be_fetched(client: Client) -> None:
     assert client.clone(USS, "--filter=blob:none")
 
 
+def test_a_commit_that_no_branch_is_at_can_be_fetched(client: Client) -> None:
+    mine, theirs = client.clone(SLURM), client.clone(SLURM)
+    first = client.commit(mine, "one", "1")
+    client.commit(mine, "two", "2")
+    client.git("push", "-q", "origin", "HEAD:refs/heads/deep", work=mine)
+    for version in ("0", "2"):
+        client.git("-c", f"protocol.version={version}", "fetch", "-q", "--depth=1", "origin", first, work=theirs)
+        assert client.git("rev-parse", "FETCH_HEAD", work=theirs) == first
+
+
+@pytest.mark.parametrize(("asked", "said"), [("version=2", b"version 2\n"), ("version=1", b"version 1\n")])
+def test_the_protocol_is_the_one_that_is_asked_for(client: Client, asked: str, said: bytes) -> None:
+    url = f"{client.machine.url}/vcs/{USS}.git/info/refs?service=git-upload-pack"
+    answer = client.machine.send("GET", url, headers={"Authorization": client.basic(), "Git-Protocol": asked})
+    assert said in answer.body
+    odd = {"Authorization": client.basic(), "Git-Protocol": "version=2:x=$(id)"}
+    assert said not in client.machine.send("GET", url, headers=odd).body
+
+
 def test_a_push_is_seen_by_others(client: Client) -> None:
     mine, theirs = client.clone(SLURM), client.clone(SLURM)
     commit = client.commit(mine, "site.yml", "---\n[]\n")

@@ -169,7 +169,7 @@ class Fabric:
 
     def packet(self, source: str, address: str, vlan: int | None = None, number: int = 0) -> Packet:
         """An echo request from a node to an address, and the answer; ``number`` counts them."""
-        return self._packets.send(source, address, vlan, number)
+        return self._packets.send(source, address, vlan or None, number)
 
     def linked_nic(self, node: str) -> str | None:
         """The NIC that the node's packets go out at; None when no link is up."""

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from canton.emulator.machine.boot import UP
-from canton.emulator.machine.fabric_ports import UNTAGGED, Dropped
+from canton.emulator.machine.fabric_ports import TAGGED, Dropped
 from canton.emulator.machine.parts import Nic
 
 if TYPE_CHECKING:
@@ -64,20 +64,24 @@ class Packets:
         return self._over_fabric(source, nic, vlan, number)
 
     def _over_fabric(self, source: str, target: Nic, vlan: int | None, number: int) -> Packet:
-        """ARP asks everybody, the answer comes back, and then the packet goes the same two ways."""
+        """ARP asks everybody, the answer comes back, and then the packet goes the same two ways.
+
+        Whoever hears a frame answers as it was heard, with its tag or without.
+        """
         own = self.linked_nic(source)
         if own is None:
             return Packet(False, f"{source} has no link on the high-speed network")
-        for there, back in ((own, target.xname), (target.xname, own)):
-            walk = self._fabric.frame(there, back, vlan)
-            if not walk.reached:
-                return Packet(False, walk.why)
-            if vlan is None and walk.leaves != UNTAGGED:
-                return Packet(False, f"{back} gets the frames with the tag {walk.vlan}, and has no interface for it")
-        path = self._fabric.frame(own, target.xname, vlan).path
-        hops = len(path) // 2
+        there = self._fabric.frame(own, target.xname, vlan)
+        heard = there.vlan if there.leaves == TAGGED else None
+        if not there.reached or (vlan is None and heard is not None):
+            return Packet(False, there.why or _no_interface(target.xname, heard))
+        back = self._fabric.frame(target.xname, own, heard)
+        answered = back.vlan if back.leaves == TAGGED else None
+        if not back.reached or answered != vlan:
+            return Packet(False, back.why or _no_interface(own, answered))
+        hops = len(there.path) // 2
         seconds = self._chance(STACKS, source, target.address, number) + 2 * hops * HOP
-        return Packet(True, "", seconds, path)
+        return Packet(True, "", seconds, there.path)
 
     def linked_nic(self, node: str) -> str | None:
         """The first of hsn0, hsn1, … whose link is up: the kernel's route goes over it."""
@@ -99,3 +103,8 @@ class Packets:
 
     def _chance(self, span: tuple[float, float], source: str, address: str, number: int) -> float:
         return self._machine.means.chance(span, "ping", source, address, number)
+
+
+def _no_interface(nic: str, tag: int | None) -> str:
+    how = "without a tag" if tag is None else f"with the tag {tag}"
+    return f"{nic} gets the frames {how}, and has no interface for it"

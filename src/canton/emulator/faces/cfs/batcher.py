@@ -46,6 +46,7 @@ class Batcher:
         """All that it knows then are the sessions that it made and that are not over."""
         self._batches.clear()
         self._backoff.reset()
+        self._shelf.pop("next", None)
         for name in self._sessions.names():
             session = self._sessions.get(name) or {}
             if _OWN in name and session["status"]["session"]["status"] != "complete":
@@ -61,6 +62,8 @@ class Batcher:
         self._world.agenda.at(self._shelf["next"], _ROUND)
 
     def _round(self) -> None:
+        if self._shelf.get("next") != self._world.clock.now():
+            return
         del self._shelf["next"]
         if self._world.faults.present("service-restart", "cfs") is None:
             self._check()

@@ -45,10 +45,6 @@ class Book:
         """What is not known yet is there and null: the job, the groups of a dynamic target."""
         return self._sessions.get(name)
 
-    def sessions(self) -> list[str]:
-        """All names, in order."""
-        return self._sessions.names()
-
     def change_session(self, name: str, **fields: Any) -> None:
         """Fields of ``status.session``, as by PATCH: nothing goes back, nothing empty overwrites.
 

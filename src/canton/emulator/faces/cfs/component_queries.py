@@ -14,6 +14,7 @@ from canton.emulator.faces.cfs.component_table import BROKEN, Components
 Record = dict[str, Any]
 Tags = tuple[tuple[str, str], ...]
 T = TypeVar("T")
+_LARGEST_PAGE = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ def select(table: Components, query: Query, after: str = "") -> Iterator[tuple[s
 
 def page(found: Iterable[T], limit: int) -> tuple[list[T], bool]:
     """So many of them, and whether there are more."""
-    first = list(islice(found, limit + 1))
+    first = list(islice(found, min(limit, _LARGEST_PAGE) + 1))
     return first[:limit], len(first) > limit
 
 

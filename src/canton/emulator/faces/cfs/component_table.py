@@ -48,9 +48,6 @@ class Components:
     def __contains__(self, key: str) -> bool:
         return key in self._shelf
 
-    def __len__(self) -> int:
-        return len(self._shelf)
-
     def put(self, key: str, record: Record) -> None:
         if key not in self._shelf:
             self._sorted = None

@@ -27,6 +27,7 @@ DEFAULTS: dict[str, Any] = {
     "session_ttl": "7d",
 }
 """Of the API, the batcher, the operator and the hardware sync, which each write theirs down when they start."""
+_LARGEST = 10**12
 
 
 class Options:
@@ -40,7 +41,8 @@ class Options:
         return dict(self._all)
 
     def number(self, name: str) -> int:
-        return int(self._all[name])
+        """None is too large to count with, whatever was written."""
+        return min(int(self._all[name]), _LARGEST)
 
     def text(self, name: str) -> str:
         return str(self._all[name])

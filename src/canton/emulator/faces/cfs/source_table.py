@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from canton.emulator.machine.shelves import Shelves
@@ -24,9 +23,6 @@ class Sources:
 
     def names(self) -> list[str]:
         return sorted(self._shelf)
-
-    def all(self) -> Iterator[Record]:
-        return iter(self._shelf.values())
 
     def put(self, name: str, record: Record) -> None:
         self._shelf[name] = record

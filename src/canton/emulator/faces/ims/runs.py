@@ -101,12 +101,10 @@ class Runs:
         return Run(self._world, self._shelf, self._s3, job_id)
 
     def _step(self, job_id: str, step: str, tries: int) -> None:
-        """Nothing, when the pod is gone or does something else by now."""
+        """Nothing, when the pod is gone by now."""
         if job_id not in self._shelf:
             return
         run = self._run(job_id)
-        if run["next"] != step:
-            return
         if self._sticks(run):
             run.keep(next="stuck")
             return

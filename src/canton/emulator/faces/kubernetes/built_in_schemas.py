@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from canton.emulator.faces.kubernetes.kinds import Json, Kind
 from canton.emulator.faces.kubernetes.schema import mistakes
-from canton.emulator.faces.kubernetes.statuses import Mistake, bad_request
+from canton.emulator.faces.kubernetes.statuses import Mistake, bad_request, required
 
 _TEXT: Json = {"type": "string"}
 _TEXTS: Json = {"type": "array", "items": _TEXT}
@@ -23,8 +23,11 @@ _POD = _object(
 )
 _LABELLED = _object({"labels": _MAP, "annotations": _MAP})
 _TEMPLATE = _object({"metadata": _LABELLED, "spec": _POD}, "spec")
+_ANY_OBJECT: Json = {"type": "object", "nullable": True}
+_CONDITIONS: Json = {"type": "array", "items": _object({"type": _TEXT, "status": _TEXT}, "type", "status")}
 _WORKLOAD = _object(
     {
+        "status": _object({"conditions": _CONDITIONS}),
         "spec": _object(
             {
                 "replicas": {"type": "integer", "minimum": 0},
@@ -33,7 +36,7 @@ _WORKLOAD = _object(
             },
             "selector",
             "template",
-        )
+        ),
     },
     "spec",
 )
@@ -86,7 +89,6 @@ _DEFINITION = _object(
 _ABOUT = _object({"involvedObject": {"type": "object"}, "message": _TEXT, "reason": _TEXT, "type": _TEXT})
 _PORTS: Json = {"type": "array", "items": {"type": "object"}}
 _SERVICE = _object({"spec": _object({"ports": _PORTS, "selector": _MAP, "externalIPs": _TEXTS, "clusterIP": _TEXT})})
-_CONDITIONS: Json = {"type": "array", "items": _object({"type": _TEXT, "status": _TEXT}, "type", "status")}
 _ADDRESSES: Json = {"type": "array", "items": _object({"type": _TEXT, "address": _TEXT}, "type", "address")}
 _NODE = _object(
     {
@@ -95,6 +97,7 @@ _NODE = _object(
     },
     "spec",
 )
+_PLAIN: Json = {"properties": {"spec": _ANY_OBJECT, "status": _ANY_OBJECT}}
 _SHAPES = {
     "apps/deployments": _WORKLOAD,
     "apps/statefulsets": _WORKLOAD,
@@ -138,7 +141,7 @@ def known_fields(kind: Kind, value: Json) -> Json:
 
 def shape_mistakes(kind: Kind, value: Json) -> Iterator[Mistake]:
     """What is of another type cannot be decoded: raises ``Refused``."""
-    for found in mistakes(value, _SHAPES.get(kind.place, {})):
+    for found in mistakes(value, _SHAPES.get(kind.place, _PLAIN)):
         if found.reason == "FieldValueTypeInvalid":
             raise bad_request(
                 f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: json: cannot unmarshal '
@@ -156,5 +159,8 @@ def _definition_mistakes(value: Json) -> Iterator[Mistake]:
     if value["metadata"]["name"] != whole:
         shown = f'Invalid value: "{value["metadata"]["name"]}": must be spec.names.plural+"."+spec.group'
         yield Mistake("metadata.name", shown)
+    if str(spec.get("group")).endswith(".k8s.io"):
+        why = 'protected groups must have approval annotation "api-approved.kubernetes.io"'
+        yield required("metadata.annotations[api-approved.kubernetes.io]", why)
     if sum(bool(each.get("storage")) for each in versions) != 1:
         yield Mistake("spec.versions", "Invalid value: must have exactly one version marked as storage version")

@@ -1,12 +1,16 @@
-"""What the cluster does by itself when objects change: namespaces, definitions of resources, sub-namespaces."""
+"""What the cluster does by itself when objects change: namespaces, definitions of resources, accounts."""
 
 from __future__ import annotations
 
+import base64
+
 from canton.emulator.faces.kubernetes.deleting import Deleting
+from canton.emulator.faces.kubernetes.identity import ACCOUNT, ACCOUNT_TOKEN, account_token
 from canton.emulator.faces.kubernetes.kinds import (
     CONFIG_MAPS,
     CRDS,
     NAMESPACES,
+    SECRETS,
     SERVICE_ACCOUNTS,
     Json,
     Kind,
@@ -14,8 +18,6 @@ from canton.emulator.faces.kubernetes.kinds import (
 from canton.emulator.faces.kubernetes.objects import Objects
 from canton.emulator.faces.kubernetes.registry import kinds_of
 
-ANCHORS = "hnc.x-k8s.io/subnamespaceanchors"
-PARENT = "hnc.x-k8s.io/subnamespace-of"
 SOON = 1.0
 """Seconds until a controller acts on a change."""
 _LOOK_AGAIN = 2.0
@@ -28,15 +30,23 @@ class Controllers:
         self._agenda = objects.world.agenda
         objects.listeners.append(self._changed)
         self._agenda.answer("kubernetes.empty-namespace", self._empty)
-        self._agenda.answer("kubernetes.make-subnamespace", self._make_subnamespace)
 
     def _changed(self, kind: Kind, before: Json, after: Json) -> None:
         if kind == NAMESPACES:
             self._namespace_changed(before, after)
         elif kind == CRDS:
             self._definition_changed(before, after)
-        elif kind.place == ANCHORS:
-            self._anchor_changed(before, after)
+        elif kind == SECRETS and after is not None:
+            self._secret_changed(after)
+
+    def _secret_changed(self, after: Json) -> None:
+        """A secret for an account gets its token."""
+        account = (after["metadata"].get("annotations") or {}).get(ACCOUNT)
+        data = after.get("data") or {}
+        if after.get("type") == ACCOUNT_TOKEN and account and "token" not in data:
+            token = account_token(self._objects.world.dice, after["metadata"]["uid"], account)
+            encoded = base64.b64encode(token.encode()).decode()
+            self._objects.put(SECRETS, {**after, "data": {**data, "token": encoded}})
 
     def _namespace_changed(self, before: Json, after: Json) -> None:
         if after is None:
@@ -80,28 +90,6 @@ class Controllers:
                     )
         elif before is None:
             self._objects.put(CRDS, {**after, "status": established(after, self._objects.now())})
-
-    def _anchor_changed(self, before: Json, after: Json) -> None:
-        meta = (after or before)["metadata"]
-        if before is None:
-            self._agenda.after(SOON, "kubernetes.make-subnamespace", meta["namespace"], meta["name"])
-        elif after is None:
-            child = self._objects.namespace(meta["name"])
-            if child and (child["metadata"].get("annotations") or {}).get(PARENT) == meta["namespace"]:
-                self._deleting.remove(NAMESPACES, child)
-
-    def _make_subnamespace(self, parent: str, name: str) -> None:
-        kind = self._objects.registry.find("hnc.x-k8s.io", "v1alpha2", "subnamespaceanchors")
-        anchor = self._objects.store.get(ANCHORS, parent, name)
-        if kind is None or anchor is None:
-            return
-        there = self._objects.namespace(name)
-        own = there is None or (there["metadata"].get("annotations") or {}).get(PARENT) == parent
-        if there is None:
-            labels = {f"{name}.tree.hnc.x-k8s.io/depth": "0", f"{parent}.tree.hnc.x-k8s.io/depth": "1"}
-            meta = {"name": name, "annotations": {PARENT: parent}, "labels": labels}
-            self._objects.create(NAMESPACES, {"kind": "Namespace", "apiVersion": "v1", "metadata": meta, "spec": {}})
-        self._objects.put(kind, {**anchor, "status": {"status": "Ok" if own else "Conflict"}})
 
 
 def furnish(objects: Objects, namespace: str) -> None:

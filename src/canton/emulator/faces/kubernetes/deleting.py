@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from canton.emulator.faces.kubernetes.admission import DELETE, TENANTS, VERSION, Admission
 from canton.emulator.faces.kubernetes.conversion import shown
@@ -19,6 +20,8 @@ FOREGROUND, BACKGROUND, ORPHAN = "Foreground", "Background", "Orphan"
 class Deleting:
     objects: Objects
     admission: Admission
+    guards: list[Callable[[Kind, Json], None]] = field(default_factory=list)
+    """Asked before a client's deletion; each may raise ``Refused``."""
 
     def delete(self, request: Request) -> Json:
         found = self.objects.get(request.kind, request.namespace, request.name)
@@ -39,6 +42,8 @@ class Deleting:
     def _delete(self, request: Request, found: Json, options: Json) -> Json:
         """A Status when it is gone; the object when it is on its way."""
         kind = request.kind
+        for guard in self.guards:
+            guard(kind, found)
         if kind.place == TENANTS:
             asked = self.objects.registry.find(kind.group, VERSION, kind.plural) or kind
             self.admission.admit(asked, DELETE, request.user, None, shown(asked, found), dry=request.dry)

@@ -9,6 +9,7 @@ from canton.emulator.faces.kubernetes.default_program import Shell
 from canton.emulator.faces.kubernetes.deleting import Deleting
 from canton.emulator.faces.kubernetes.discovery import Discovery
 from canton.emulator.faces.kubernetes.exec import Executing
+from canton.emulator.faces.kubernetes.hnc import Hierarchy
 from canton.emulator.faces.kubernetes.identity import Identity, is_true, verb
 from canton.emulator.faces.kubernetes.jobs import Jobs
 from canton.emulator.faces.kubernetes.kinds import JOBS, PODS, Json
@@ -22,7 +23,7 @@ from canton.emulator.faces.kubernetes.registry import Registry
 from canton.emulator.faces.kubernetes.requests import Request, parse
 from canton.emulator.faces.kubernetes.reviews import review
 from canton.emulator.faces.kubernetes.seeds import seeds
-from canton.emulator.faces.kubernetes.statuses import Refused, no_page, wrong_method
+from canton.emulator.faces.kubernetes.statuses import Refused, bad_request, no_page, wrong_method
 from canton.emulator.faces.kubernetes.store import Store
 from canton.emulator.faces.kubernetes.watching import Watching
 from canton.emulator.faces.kubernetes.workloads import Workloads
@@ -54,6 +55,7 @@ class ApiServer:
         self._deleting = Deleting(self._objects, admission)
         self._objects.listeners.append(self._deleting.gone)
         Controllers(self._objects, self._deleting)
+        Hierarchy(self._objects, self._deleting)
         NodeWatch(self._objects)
         workloads = Workloads(self._objects, pods, names(world))
         self._identity = Identity(store)
@@ -68,6 +70,8 @@ class ApiServer:
             return self._answer(call)
         except Refused as refused:
             return refused.reply()
+        except RecursionError:
+            return bad_request("json: exceeded max depth").reply()
 
     def _answer(self, call: Call) -> Reply:
         public = self._discovery.open_to_all(call)

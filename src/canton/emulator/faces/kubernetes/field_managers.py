@@ -24,7 +24,9 @@ def owned_by(entry: Json) -> set[Path]:
 
 
 def _named(fields: Json, path: Path = ()) -> Iterator[Path]:
-    inner = {name: each for name, each in fields.items() if name.startswith("f:")}
+    """What a client wrote there may be anything."""
+    known = fields if isinstance(fields, dict) else {}
+    inner = {name: each for name, each in known.items() if name.startswith("f:")}
     if not inner and path:
         yield path
     for name, each in inner.items():

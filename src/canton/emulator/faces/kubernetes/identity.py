@@ -9,6 +9,7 @@ from canton.emulator.faces.kubernetes.kinds import SECRETS
 from canton.emulator.faces.kubernetes.requests import Request
 from canton.emulator.faces.kubernetes.statuses import forbidden, forbidden_path, unauthorized
 from canton.emulator.faces.kubernetes.store import Store
+from canton.emulator.machine.dice import Dice
 from canton.emulator.wire.call import Call
 
 ADMINISTRATOR = "kubernetes-admin"
@@ -16,7 +17,7 @@ ADMINISTRATOR = "kubernetes-admin"
 INSIDE = "system:apiserver"
 """Nobody can have a certificate or an account with this name."""
 ACCOUNT_TOKEN = "kubernetes.io/service-account-token"  # noqa: S105 (a type)
-_ACCOUNT = "kubernetes.io/service-account.name"
+ACCOUNT = "kubernetes.io/service-account.name"
 _VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
@@ -44,7 +45,7 @@ class Identity:
                 continue
             if _decoded((secret.get("data") or {}).get("token", "")) == token:
                 meta = secret["metadata"]
-                account = (meta.get("annotations") or {}).get(_ACCOUNT, "default")
+                account = (meta.get("annotations") or {}).get(ACCOUNT, "default")
                 return f"system:serviceaccount:{meta['namespace']}:{account}"
         raise unauthorized()
 
@@ -79,6 +80,12 @@ def verb(request: Request) -> str:
 
 def is_true(text: str) -> bool:
     return text.lower() in ("true", "1", "t")
+
+
+def account_token(dice: Dice, *about: str) -> str:
+    """Three parts with dots, as tokens look; nobody but the API server reads it."""
+    parts = (dice.hex(48, "account token", *about, part) for part in range(3))
+    return ".".join(base64.urlsafe_b64encode(part.encode()).decode().rstrip("=") for part in parts)
 
 
 def _decoded(text: str) -> str:

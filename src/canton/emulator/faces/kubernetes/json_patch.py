@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 
 Json = Any
 MOST = 10_000
 """Operations in one patch, as the API server allows."""
+MOST_COPIED = 3 << 20
+"""Bytes that its copies may add."""
 
 
 class Unpatchable(Exception):
@@ -32,8 +35,12 @@ def apply(target: Json, patch: Json) -> Json:
         raise Unpatchable("cannot unmarshal the patch into a list of operations")
     if len(patch) > MOST:
         raise Unpatchable(f"The allowed maximum operations in a JSON patch is {MOST}, got {len(patch)}")
-    whole = [copy.deepcopy(target)]
+    whole, copied = [copy.deepcopy(target)], 0
     for operation in patch:
+        if operation.get("op") == "copy":
+            copied += len(json.dumps(_get(whole, _path(operation.get("from")))))
+        if copied > MOST_COPIED:
+            raise Unpatchable(f"the accumulated size increase of copy is {copied}, exceeding the limit {MOST_COPIED}")
         _carry_out(whole, operation)
     return whole[0]
 

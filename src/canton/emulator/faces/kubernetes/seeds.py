@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from canton.emulator.faces.kubernetes.catalog import catalog
 from canton.emulator.faces.kubernetes.controllers import established
 from canton.emulator.faces.kubernetes.crd_descriptions import descriptions
-from canton.emulator.faces.kubernetes.identity import ACCOUNT_TOKEN
+from canton.emulator.faces.kubernetes.identity import ACCOUNT, ACCOUNT_TOKEN, account_token
 from canton.emulator.faces.kubernetes.kinds import (
     CONFIG_MAPS,
     CRDS,
@@ -108,20 +108,14 @@ def _secrets(world: World) -> Iterator[tuple[Kind, Json]]:
         own = {"client-id": client, "client-secret": keys.client_secret(dice, client), "endpoint": TOKEN_URL}
         yield SECRETS, _secret("services", f"{client}-auth", own)
     yield SECRETS, _secret("vault", "cray-vault-unseal-keys", {"vault-root": keys.vault_root(dice)})
-    account = {"kubernetes.io/service-account.name": "default"}
-    token = _secret("services", "default-token", {"token": account_token(world, "services", "default")})
+    account = {ACCOUNT: "default"}
+    token = _secret("services", "default-token", {"token": account_token(dice, "services", "default")})
     yield SECRETS, {**token, "type": ACCOUNT_TOKEN, "metadata": {**token["metadata"], "annotations": account}}
 
 
 def _secret(namespace: str, name: str, data: dict[str, str]) -> Json:
     encoded = {key: base64.b64encode(value.encode()).decode() for key, value in data.items()}
     return {"metadata": {"name": name, "namespace": namespace}, "type": "Opaque", "data": encoded}
-
-
-def account_token(world: World, namespace: str, name: str) -> str:
-    """Three parts with dots, as tokens look; nobody but the API server reads it."""
-    parts = (world.dice.hex(48, "account token", namespace, name, part) for part in range(3))
-    return ".".join(base64.urlsafe_b64encode(part.encode()).decode().rstrip("=") for part in parts)
 
 
 def _old(world: World, kind: Kind, value: Json) -> Json:
