@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import yaml
 
@@ -36,6 +37,14 @@ CONTRACTS = (
     Contract("hbtd", "hbtd-v1.openapi.yaml", "/hmi/v1"),
     Contract("scsd", "scsd-v1.openapi.yaml", "/v1"),
     Contract("fas", "fas-v1.swagger.yaml", ""),
+    Contract("bos", "bos-v2.openapi.yaml", ""),
+    Contract("cfs", "cfs-v2-v3.openapi.yaml", ""),
+    Contract("ims", "ims-v2-v3.openapi.yaml", ""),
+    Contract("sts", "sts-v1.openapi.yaml", ""),
+    Contract("tapms", "tapms-v1alpha3.openapi.yaml", ""),
+    Contract("vnid", "vnid-v2.openapi.yaml", "/fabric"),
+    Contract("fabric-manager", "slingshot-fabric-manager.RECONSTRUCTED.openapi.yaml", ""),
+    Contract("console-operator", "console-services.RECONSTRUCTED.openapi.yaml", ""),
 )
 
 
@@ -105,7 +114,8 @@ def _closed(schema: Any, joined: Iterable[str], *, part: bool = False) -> Any:
 
 
 def operations(contract: Contract) -> Iterator[Operation]:
-    for path, item in description(contract)["paths"].items():
+    for path in description(contract)["paths"]:
+        item = _item(description(contract)["paths"], path)
         for method in METHODS:
             if method in item:
                 summary = " ".join(str(item[method].get("summary", "")).split())
@@ -113,6 +123,14 @@ def operations(contract: Contract) -> Iterator[Operation]:
                 yield Operation(
                     contract.service, method.upper(), contract.prefix + path, summary, contract.prefix + asked
                 )
+
+
+def _item(paths: Mapping[str, Any], path: str) -> Mapping[str, Any]:
+    """IMS's old paths are those of another version once more: a reference into the same table."""
+    item: Mapping[str, Any] = paths[path]
+    if "$ref" not in item:
+        return item
+    return _item(paths, unquote(item["$ref"].removeprefix("#/paths/")).replace("~1", "/").replace("~0", "~"))
 
 
 def _filled(path: str, parameters: Iterable[Mapping[str, Any]], whole: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ def test_groups_partitions_and_roles_of_hsm(lab: Lab) -> None:
     for label, member in (("gpu", NODE), ("class", OTHER), ("with-dash", THIRD)):
         assert lab.cfs.hsm("POST", "/groups", {"label": label, "members": {"ids": [member]}}).ok
     assert lab.cfs.hsm("POST", "/partitions", {"name": "p1", "members": {"ids": [THIRD]}}).ok
-    names = ("gpu", "class", "with-dash", "p1", "Compute", "Management_Worker")
+    names = ("gpu", "class", "with-dash", "p1", "Compute", "Management_Master")
     lab.configure("c", lab.layer("one", "".join(play(name, "debug: {msg: " + name + "}") for name in names)))
     for session, hosts in (("narrow", [NODE, OTHER, THIRD]), ("wide", [])):
         lab.run(session, "c", *hosts)
@@ -29,7 +29,7 @@ def test_groups_partitions_and_roles_of_hsm(lab: Lab) -> None:
         assert f"ok: [{NODE}] " in said["Compute"]
         warned = "Encountered an invalid Ansible group name. Ignoring HSM group with-dash"
         assert warned in lab.text(session, "inventory")
-    assert "ok: [x3" in lab.text("wide").split("PLAY [Management_Worker]")[1]
+    assert "ok: [x3" in lab.text("wide").split("PLAY [Management_Master]")[1]
 
 
 def test_a_batch_does_not_ask_for_the_whole_machine(lab: Lab) -> None:

@@ -160,6 +160,18 @@ def test_what_is_in_use_is_not_deleted(manager: Manager) -> None:
     assert manager.says_no("DELETE", "/fabric/vlans/2") == (400, f"/fabric/vlans/2 is in use by {blue}")
     assert manager.says_no("DELETE", "/fabric/vlans/1")[0] == 400
     manager.send("DELETE", f"{POLICIES}/edge-policy")
+    for vlan, said in ((5, {"nativeVlanId": "/fabric/vlans/5"}), (6, {"allowedVlans": ["/fabric/vlans/6"]})):
+        manager.send("POST", "/fabric/vlans", {"id": vlan})
+        manager.send("POST", POLICIES, {"documentSelfLink": f"only-{vlan}", **said})
+        assert manager.says_no("DELETE", f"/fabric/vlans/{vlan}")[0] == 400
+
+
+def test_a_policy_of_the_first_day_can_be_deleted_once_no_port_has_it(manager: Manager) -> None:
+    ports = manager.get("/port-sets/edge-ports")["ports"]
+    for port in ports:
+        assert manager.says_no("DELETE", f"{POLICIES}/cassini-policy")[0] == 400
+        manager.send("PATCH", f"/fabric/ports/{port}", {"portPolicyLinks": [f"{POLICIES}/edge-policy"]})
+    manager.send("DELETE", f"{POLICIES}/cassini-policy")
 
 
 def test_no_more_vlans_than_a_switch_holds(manager: Manager) -> None:

@@ -176,6 +176,13 @@ def test_a_stateful_set_goes_up_and_down_in_order(api: Api) -> None:
     assert pods() == ["cray-console-node-0"]
 
 
+def test_nobody_starts_pods_without_end(api: Api) -> None:
+    assert api.patch(f"{DEPLOYMENTS}/cray-ims/scale", {"spec": {"replicas": 1_000_000}}).status == 200
+    api.step(20)
+    assert len(ims(api)) == 200
+    assert api.get(f"{DEPLOYMENTS}/cray-ims")["status"]["unavailableReplicas"] == 999_800
+
+
 def test_what_cannot_be_a_number_of_pods(api: Api) -> None:
     for replicas, status in (("x", 400), (-1, 422), (None, 200), (True, 400)):
         reply = api.ask("PATCH", f"{DEPLOYMENTS}/cray-bos/scale?dryRun=All", {"spec": {"replicas": replicas}}, MERGE)

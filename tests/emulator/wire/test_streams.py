@@ -306,3 +306,16 @@ def test_a_pulse_bundles_beats_and_ends() -> None:
         assert await pulse.wait(5) is False
 
     run(story())
+
+
+def test_vault_s_own_method_comes_through() -> None:
+    async def story() -> None:
+        async with serving(lambda call: Reply(body=call.method.encode())) as port:
+            for _ in range(2):
+                reader, writer = await _ask(port, "LIST /v1 HTTP/1.1\r\nhost: here\r\n\r\n")
+                assert (await reader.readuntil(b"LIST")).startswith(b"HTTP/1.1 200")
+                writer.write(b"LIST /v1 HTTP/1.1\r\nhost: here\r\n\r\n")
+                assert (await reader.readuntil(b"LIST")).startswith(b"HTTP/1.1 200")
+                writer.close()
+
+    run(story())

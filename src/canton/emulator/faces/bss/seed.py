@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from canton.emulator.faces.bss.bodies import NO_CLOUD_INIT
+from canton.emulator.furniture.images import boot_image
 from canton.emulator.machine.dice import Dice
 from canton.emulator.machine.machine import Machine
 from canton.emulator.wire.call import Json
@@ -50,11 +51,10 @@ def seed(machine: Machine, dice: Dice) -> Seed:
 
 
 def _row(kind: tuple[str, str], dice: Dice, images: dict[str, Json]) -> Json:
-    image = dice.uuid("bss.image", *kind)
+    found = boot_image(dice, *kind)
+    image = found.id
     row: Json = {
-        "params": _PARAMS.format(
-            image=image, etag=dice.hex(32, "bss.etag", *kind), session=dice.uuid("bss.session", *kind)
-        ),
+        "params": _PARAMS.format(image=image, etag=found.artefacts[0].md5, session=dice.uuid("bss.session", *kind)),
         "cloud-init": NO_CLOUD_INIT,
         "token": dice.uuid("bss.referral-token", *kind),
     }

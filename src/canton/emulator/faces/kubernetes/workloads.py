@@ -13,6 +13,8 @@ from canton.emulator.faces.kubernetes.workload_status import deployment_status, 
 
 NOTICED_AFTER = 1.0
 """Seconds until a controller acts on a change."""
+MOST_PODS = 200
+"""Of one workload; more would wait for room for ever."""
 PROGRAMS = {"cray-console-operator": "console-operator", "cray-console-node": "console-node"}
 """What runs in the pods of a workload, where it is more than a shell."""
 DEFAULT_PROGRAM = "shell"
@@ -223,8 +225,9 @@ def _belongs(replica_set: Json, deployment: str) -> bool:
 
 
 def _replicas(found: Json) -> int:
+    """As many as the cluster has room for."""
     wanted = found["spec"].get("replicas", 1)
-    return wanted if isinstance(wanted, int) and wanted > 0 else 0
+    return min(wanted, MOST_PODS) if isinstance(wanted, int) and wanted > 0 else 0
 
 
 def _runs(pod: Pod) -> bool:

@@ -14,6 +14,8 @@ CONTAINER = "ansible"
 _LEAST = 0.001
 """Below it a moment of this century plus the wait may be the same moment, and time stands still."""
 _ASK_AGAIN = 5.0
+_ROUNDING = 1e-3
+"""Moments are seconds since 1970: a sum of them is not exact."""
 _COMPLETE = "ansible:/tmp/complete"
 """What somebody touches to end the time for debugging."""
 
@@ -76,7 +78,7 @@ class Configuring:
     def _lines(self, run: Run) -> None:
         """Go on to now, and print what came of it."""
         state = run["course"]
-        due = self._bench.world.clock.now() - state["began"] + 1e-6
+        due = self._bench.world.clock.now() - state["began"] + _ROUNDING
         try:
             following = self._followed(run, due)
         except Silent:
