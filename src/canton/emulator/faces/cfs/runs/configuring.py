@@ -11,11 +11,9 @@ from canton.emulator.machine.boot import UP
 from canton.emulator.machine.means import Event
 
 CONTAINER = "ansible"
-_LEAST = 0.001
-"""Below it a moment of this century plus the wait may be the same moment, and time stands still."""
 _ASK_AGAIN = 5.0
 _ROUNDING = 1e-3
-"""Moments are seconds since 1970: a sum of them is not exact."""
+"""Moments are seconds since 1970: a sum of them is not exact, and after a shorter wait it may be the same moment."""
 _COMPLETE = "ansible:/tmp/complete"
 """What somebody touches to end the time for debugging."""
 
@@ -90,7 +88,7 @@ class Configuring:
         self._bench.say(run, CONTAINER, new)
         run = self._bench.put(run, course={**state, "said": len(entries)})
         if following.course is None:
-            self._bench.next(run, max(following.timeline.now - due, _LEAST), "lines")
+            self._bench.next(run, following.timeline.now - due + _ROUNDING, "lines")
         else:
             self._close_layer(run, following.course)
 
