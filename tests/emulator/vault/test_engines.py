@@ -43,7 +43,8 @@ def test_what_is_deleted_can_come_back_and_what_is_destroyed_cannot(vault: Vault
     vault.done("PUT", "/secret/destroy/a", {"versions": [2]})
     vault.done("POST", "/secret/undelete/a", {"versions": [2]})
     assert vault.ask("GET", "/secret/data/a").json()["data"]["metadata"]["destroyed"] is True
-    vault.done("POST", "/secret/delete/a", {"versions": ["1"]})
+    vault.done("POST", "/secret/delete/a", {"versions": ["1", 2]})
+    assert vault.data("GET", "/secret/metadata/a")["versions"]["2"]["deletion_time"] == ""
     assert vault.ask("GET", "/secret/data/a?version=1").status == 404
     assert vault.told("POST", "/secret/delete/a", {}) == (400, ["no version number provided"])
     vault.done("DELETE", "/secret/metadata/a")
