@@ -9,8 +9,11 @@ from canton.emulator.machine.boot import UP
 from canton.emulator.machine.means import Event
 from canton.emulator.world import World
 
-REPORT_AGAIN = 3 * 3600.0
-"""bos-reporter: three quarters of the four hours that BOS believes a node."""
+PART_OF_TTL = 0.75
+"""bos-reporter comes again before BOS ceases to believe it."""
+TTL = 4 * 3600.0
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_TTL = re.compile(r"(?:^| )bos_update_frequency=([1-9][0-9]{0,5})([smhd])(?= |$)")
 _TOKEN = re.compile(r"(?:^| )bss_referral_token=(\S+)")
 
 
@@ -35,10 +38,16 @@ class NodeAgents:
             return False
         body = {"id": node, "actual_state": {"bss_token": found[1]}}
         self._world.mesh.ask("bos", "PATCH", f"/v2/components/{quote(node)}", body)
-        self._world.agenda.after(REPORT_AGAIN, "node.reports", node, record["boots"])
+        self._world.agenda.after(PART_OF_TTL * _ttl(record["parameters"]), "node.reports", node, record["boots"])
         return True
 
     def _report_again(self, node: str, boots: int) -> None:
         record = self._world.machine.boot.record(node)
         if record["stage"] == UP and record["boots"] == boots:
             self._report(node)
+
+
+def _ttl(parameters: str) -> float:
+    """What BOS wrote into the kernel's parameters when it booted the node."""
+    found = _TTL.search(parameters)
+    return int(found[1]) * _UNITS[found[2]] if found else TTL

@@ -34,7 +34,7 @@ KINDS = {
     "fm-no-effect": "the Fabric Manager says yes and the switch port stays as it was",
     "enforcement-failed": "the enforcement of the VNI partition or block, by its name, ends FAILED",
     "slow-barrier": "what the Fabric Manager orders of the port comes later (seconds=, virtual time, 60 when not said)",
-    "port-drift": "somebody else changes the switch port (online=, native=, allowed=, untagged=), at once and once",
+    "port-drift": "somebody else changes the switch port, once (online=, native=, allowed=, untagged=, vnis=)",
     "image-job-stuck": "the IMS job, by its id or its image's name, goes no further (status=, where)",
     "upload-cut": "an upload into the S3 bucket breaks off in the middle, and nothing is stored",
     "console-restart": "the console pod is away (seconds=, virtual time, 30 when not said), and drops its connections",
