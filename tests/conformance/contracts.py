@@ -82,37 +82,6 @@ def description(contract: Contract) -> dict[str, Any]:
     return found
 
 
-def closed(whole: dict[str, Any]) -> dict[str, Any]:
-    """The same, with objects that have the named properties only, or a field that is misspelled would pass.
-
-    What an ``allOf`` puts together, and what has kinds, stays open to the properties of the others.
-    """
-    found = _closed(whole, _joined(whole))
-    assert isinstance(found, dict)
-    return found
-
-
-def _joined(schema: Any) -> Iterator[str]:
-    """The names of the definitions that are parts of others."""
-    if isinstance(schema, list):
-        yield from (name for each in schema for name in _joined(each))
-    elif isinstance(schema, dict):
-        yield from (each["$ref"].rpartition("/")[2] for each in schema.get("allOf", ()) if "$ref" in each)
-        yield from (name for each in schema.values() for name in _joined(each))
-
-
-def _closed(schema: Any, joined: Iterable[str], *, part: bool = False) -> Any:
-    if isinstance(schema, list):
-        return [_closed(each, joined, part=part) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    open_names = {"allOf", *joined}
-    found = {key: _closed(value, open_names, part=key in open_names) for key, value in schema.items()}
-    if isinstance(schema.get("properties"), dict) and not (part or {"allOf", "discriminator"} & schema.keys()):
-        found.setdefault("additionalProperties", False)
-    return found
-
-
 def operations(contract: Contract) -> Iterator[Operation]:
     for path in description(contract)["paths"]:
         item = _item(description(contract)["paths"], path)

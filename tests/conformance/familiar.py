@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from random import Random
 from typing import Any
 
 from conformance.names import Names
 
 OFTEN, HALF, SELDOM = 0.8, 0.5, 0.2
+TENANT = "Cray-Tenant-Name"
 
 
 def make_familiar(case: Any, names: Names, samples: Sequence[Any], dice: Random) -> None:
@@ -20,6 +21,7 @@ def make_familiar(case: Any, names: Names, samples: Sequence[Any], dice: Random)
         elif dice.random() < HALF:
             case.path_parameters[name] = "no such thing!"
     case.query = _query(case.query or {}, names, dice)
+    _set_tenant(case.headers, names, dice)
     if samples and dice.random() < HALF:
         case.body = _filled(dice.choice(samples), case.path_parameters or {})
         case.media_type = case.media_type or "application/json"
@@ -27,6 +29,14 @@ def make_familiar(case: Any, names: Names, samples: Sequence[Any], dice: Random)
             return
     if isinstance(case.body, dict | list):
         case.body = _body(case.body, names, dice)
+
+
+def _set_tenant(headers: MutableMapping[str, str] | None, names: Names, dice: Random) -> None:
+    """Mostly the administrator of the system asks: for a tenant that is not there nothing would be done."""
+    if headers and TENANT in headers:
+        del headers[TENANT]
+        if TENANT.lower() in names and dice.random() < SELDOM:
+            headers[TENANT] = str(dice.choice(names[TENANT.lower()]))
 
 
 def _filled(value: Any, path: Mapping[str, Any]) -> Any:

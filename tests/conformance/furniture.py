@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 from canton.emulator.site import Site
-from canton.emulator.wire.call import JSON, Call
+from conformance import fabric_furniture, software_furniture
+from conformance.furnishing import Made
+from conformance.furnishing import put as _put
 
 NODE, OTHER, LOCKED, BMC = "x1000c0s0b0n0", "x1000c0s1b0n0", "x1000c0s1b0n1", "x1000c0s0b0"
 STORAGE_GROUP = "x1000c0s0b0n0g0"
@@ -52,17 +52,6 @@ def furnish(site: Site, service: str) -> dict[str, list[str]]:
     for name, made in _ROOMS.get(service, _nothing)(site):
         names.setdefault(name.lower(), []).append(made)
     return names
-
-
-Made = Iterator[tuple[str, str]]
-
-
-def _put(site: Site, service: str, request: str, body: Any) -> Any:
-    method, path = request.split(" ")
-    reply = site.ask(service, Call(method, path, (), {"content-type": JSON}, json.dumps(body).encode()))
-    if not reply.ok:
-        raise RuntimeError(f"{service} {request}: {reply.status} {reply.body!r}")
-    return json.loads(reply.body) if reply.body else None
 
 
 def _nothing(_: Site) -> Made:
@@ -112,4 +101,11 @@ def _fas(site: Site) -> Made:
         yield from (("operationID", each["operationID"]) for each in kind["operationKeys"])
 
 
-_ROOMS: dict[str, Callable[[Site], Made]] = {"smd": _smd, "bss": _bss, "pcs": _pcs, "fas": _fas}
+_ROOMS: dict[str, Callable[[Site], Made]] = {
+    "smd": _smd,
+    "bss": _bss,
+    "pcs": _pcs,
+    "fas": _fas,
+    **software_furniture.ROOMS,
+    **fabric_furniture.ROOMS,
+}

@@ -7,6 +7,7 @@ from typing import Any
 
 from canton.emulator.site import Site
 from conformance.furniture import NID_MAP, NODE, OTHER, STORAGE_GROUP
+from conformance.names_given import NAMES, fabric_manager_names
 
 Names = Mapping[str, Sequence[Any]]
 
@@ -17,7 +18,13 @@ def names_of(site: Site, service: str, path: str = "") -> Names:
     narrower = {
         name: known for place, names in places.items() if path.startswith(place) for name, known in names.items()
     }
-    return {**_everywhere(site), **_of_one(site).get(service, {}), **narrower}
+    return {
+        **_everywhere(site),
+        **_of_one(site).get(service, {}),
+        **NAMES.get(service, {}),
+        **narrower,
+        **(fabric_manager_names(site, path) if service == "fabric-manager" else {}),
+    }
 
 
 def _everywhere(site: Site) -> Names:
@@ -30,7 +37,7 @@ def _everywhere(site: Site) -> Names:
     nids = [place.nid for place in machine.topology.places.values()]
     return {
         **dict.fromkeys(("xname", "id", "componentid", "xnames", "ids", "componentids", "parent", "parents"), xnames),
-        **dict.fromkeys(("xname_id", "hosts", "poweredby"), nodes),
+        **dict.fromkeys(("xname_id", "hosts", "poweredby", "component_id", "node_list", "nodexname"), nodes),
         **dict.fromkeys(("targets", "redfish_ep"), controllers),
         **dict.fromkeys(("nid", "nids", "nid_start", "nid_end"), nids),
         **dict.fromkeys(("mac", "macs", "macaddress", "macaddr"), macs),

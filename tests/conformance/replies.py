@@ -22,7 +22,8 @@ from schemathesis.core.result import Err
 
 from canton.emulator.site import Site
 from canton.emulator.wire.call import Call, Reply
-from conformance.contracts import Contract, closed, description
+from conformance.closing import closed
+from conformance.contracts import Contract, description
 from conformance.familiar import make_familiar
 from conformance.furniture import furnish
 from conformance.names import names_of
@@ -84,7 +85,8 @@ class _Examination:
         self._findings = findings
         self._label = f"{operation.method.upper()} {operation.path}"
         self._statuses = findings.statuses.setdefault(self._label, Counter())
-        self._names = {**names_of(site, contract.service, operation.path), **furnish(site, contract.service)}
+        made = furnish(site, contract.service)
+        self._names = {**names_of(site, contract.service, operation.path), **made}
         self._samples = SAMPLES.get(contract.service, {}).get(self._label, ())
 
     def run(self, examples: int) -> None:
@@ -94,7 +96,8 @@ class _Examination:
                 self._run(self._operation.as_strategy(generation_mode=GenerationMode.NEGATIVE), max(1, examples // 5))
 
     def _takes_something(self) -> bool:
-        return bool(self._operation.body or self._operation.path_parameters or self._operation.query)
+        operation = self._operation
+        return bool(operation.body or operation.path_parameters or operation.query or self._samples)
 
     def _run(self, cases: st.SearchStrategy[Any], examples: int) -> None:
         @settings(

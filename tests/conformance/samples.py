@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from conformance import samples_fabric, samples_software
 from conformance.furniture import (
     ACTION,
     BMC,
@@ -149,4 +150,6 @@ SAMPLES: dict[str, Samples] = {
         "PUT /images/{imageID}": [IMAGE],
         "POST /snapshots": [{"name": "after", "stateComponentFilter": {"xnames": [BMC]}}],
     },
+    **samples_software.SAMPLES,
+    **samples_fabric.SAMPLES,
 }

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_PROBLEM = r"Undocumented Content-Type: Received: application/problem\+json"
-_STATUS = r"Undocumented status code: Received: "
-_TEXT = r"Undocumented Content-Type: Received: text/plain; charset=utf-8"
-_SCHEMA = "Response violates schema at "
-_NULL = "NoneType is of the wrong type"
-
-
-def _more(names: str) -> str:
-    """A reply with these properties, which the file does not name."""
-    return rf"Additional properties are not allowed \(('({names})'(, )?)+ (was|were) unexpected\)"
-
+from conformance import spec_bugs_fabric, spec_bugs_software
+from conformance.violation_patterns import NULL as _NULL
+from conformance.violation_patterns import PROBLEM as _PROBLEM
+from conformance.violation_patterns import SCHEMA as _SCHEMA
+from conformance.violation_patterns import STATUS as _STATUS
+from conformance.violation_patterns import TEXT as _TEXT
+from conformance.violation_patterns import more as _more
 
 KNOWN: Mapping[str, Mapping[str, str]] = {
     "smd": {
@@ -261,6 +257,8 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
             "targets have a name of their own (internal/presentation/snapshots.go)"
         ),
     },
+    **spec_bugs_software.KNOWN,
+    **spec_bugs_fabric.KNOWN,
 }
 
 SERVER_ERRORS: Mapping[str, Mapping[str, str]] = {
@@ -318,4 +316,13 @@ SERVER_ERRORS: Mapping[str, Mapping[str, str]] = {
             "no such controller answers (cmd/scsd/tls.go)"
         ),
     },
+    **spec_bugs_software.SERVER_ERRORS,
+    **spec_bugs_fabric.SERVER_ERRORS,
 }
+
+NOT_SERVED: Mapping[str, Mapping[str, str]] = {
+    "ims": {
+        r"\w+ /remote-build-nodes.*": "the service has them under /v3 only (src/server/v3/__init__.py)",
+    },
+}
+"""Operations of the files that the services themselves do not have: by service, patterns over method and path."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from conformance import operations_table
 from conformance.contracts import ABSENT, here
+from conformance.spec_bugs import NOT_SERVED
 
 pytestmark = pytest.mark.skipif(not here(), reason=ABSENT)
 
@@ -19,6 +22,14 @@ def test_at_most_one_in_twenty_is_left_out() -> None:
     rows = list(operations_table.rows())
     left_out = [row for row in rows if row.found == operations_table.UNSUPPORTED]
     assert len(left_out) <= len(rows) / 20
+
+
+def test_what_the_real_services_lack_is_still_lacking_here() -> None:
+    absent = [row.operation for row in operations_table.rows() if row.found == operations_table.ABSENT_THERE_TOO]
+    shown = [(each.service, f"{each.method} {each.path}") for each in absent]
+    for service, patterns in NOT_SERVED.items():
+        for pattern in patterns:
+            assert any(of == service and re.fullmatch(pattern, asked) for of, asked in shown), pattern
 
 
 def test_the_page_in_the_docs_is_what_is_served() -> None:

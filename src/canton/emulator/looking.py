@@ -11,6 +11,7 @@ from canton.emulator.wire.call import Call
 from canton.emulator.world import World
 
 LINES = 1000
+LONGEST_NUMBER = 18
 
 
 def console(world: World, call: Call) -> dict[str, Any]:
@@ -28,7 +29,7 @@ def console(world: World, call: Call) -> dict[str, Any]:
 
 def _position(text: str) -> Position:
     number, _, done = text.partition(".")
-    if not number.isdecimal() or not done.isdecimal():
+    if not _is_number(number) or not _is_number(done):
         raise InvalidMachine(f"after= is a position that an answer gave, not {text!r}")
     return int(number), int(done)
 
@@ -37,9 +38,13 @@ def _written(position: Position) -> str:
     return f"{position[0]}.{position[1]}"
 
 
+def _is_number(text: str) -> bool:
+    return text.isdecimal() and len(text) <= LONGEST_NUMBER
+
+
 def _number(call: Call, name: str, default: int) -> int:
     text = call.first(name, str(default))
-    if not text.isdecimal():
+    if not _is_number(text):
         raise InvalidMachine(f"{name}= takes a number, not {text!r}")
     return int(text)
 

@@ -163,6 +163,30 @@ def test_tail_gives_lines_and_follows(machine: Emulator) -> None:
             opened.recv(LIMIT)
 
 
+@pytest.mark.parametrize("lines", [f"/var/log/conman/console.{NODE}", "++5", "9" * 5000, "five", "-"])
+def test_what_is_no_number_of_lines_shows_nothing(machine: Emulator, lines: str) -> None:
+    """Least of all the console of somebody else."""
+    with socket(machine, f"interact/{NODE}") as opened:
+        log_in(opened, machine)
+        opened.send("exit")
+        until(opened, "login: ")
+    with socket(machine, "tail/x1000c0s1b0n0", Cray_Console_Lines=lines) as opened:
+        assert opened.recv(LIMIT) == "tail: invalid number of lines\n"
+        with pytest.raises(ConnectionClosed):
+            opened.recv(LIMIT)
+
+
+@pytest.mark.parametrize(("node", "keys"), [("x1000c0s0b0n1", "x\r"), (NODE, "\x03")])
+def test_who_pastes_a_book_keeps_nobody_waiting(machine: Emulator, node: str, keys: str) -> None:
+    with socket(machine, f"interact/{node}") as opened:
+        log_in(opened, machine)
+        opened.send(keys * 30_000)
+        began = time.monotonic()
+        for _ in range(5):
+            machine.tell("GET", "/clock")
+        assert time.monotonic() - began < 2.0
+
+
 def test_without_a_token_there_is_no_console(machine: Emulator) -> None:
     trust = ssl.create_default_context(cafile=machine.ca)
     url = f"{machine.url.replace('https', 'wss')}/apis/console-operator{BASE}/interact/{NODE}"

@@ -61,6 +61,25 @@ def test_what_could_not_be_written_is_written_later(tmp_path: Path, monkeypatch:
     site.kept.close()
 
 
+def test_a_full_disk_fills_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_WAITING", 1000)
+    kept = StateFile(tmp_path / "state")
+    blobs = Blobs(kept)
+    blobs.put("a", b"first")
+
+    def full(*_: object) -> None:
+        raise Unavailable("the disk is full")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(kept, "write", full)
+        for key in ("a", "b", "c"):
+            with pytest.raises(Unavailable):
+                blobs.put(key, bytes(2000))
+    assert (blobs.get("a"), blobs.get("b")) == (b"first", None)
+    assert blobs.take_changes() == [("a", b"first")]
+    kept.close()
+
+
 def test_a_saved_state_holds_them(tmp_path: Path) -> None:
     site = open_site(tmp_path / "state")
     site.world.blobs.put("a", b"first")

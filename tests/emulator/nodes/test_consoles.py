@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -232,8 +233,37 @@ def test_a_console_is_bounded(psi: Site) -> None:
     seat = Seat(psi, OTHER).log_in()
     for _ in range(400):
         seat.run("ip addr")
-    assert len(psi.shelves._shelves["nodes.consoles"][OTHER]["pieces"]) <= MOST_PIECES
+    assert len(psi.shelves._shelves["nodes.consoles"]) <= MOST_PIECES
     assert len(_all(psi, OTHER)) < 400_000
+
+
+@pytest.mark.parametrize(
+    "typed", ["a" * (1 << 20), "ab\x7f" * 3000, "\x03" * 3000, "dmesg;" * 680 + "\r", "\x1b[2J\x00\ud7ff" * 99]
+)
+def test_no_typing_makes_a_console_grow(psi: Site, typed: str) -> None:
+    """Neither many single keys, nor one command with a long answer; and it is over at once."""
+    seat = Seat(psi, OTHER).log_in()
+    for _ in range(3):
+        for key in typed[:2000]:
+            seat.type(key, seconds=0.001)
+        seat.type(f"{typed}\x03")
+    kept = psi.shelves._shelves["nodes.consoles"]
+    assert sum(len(json.dumps(piece)) for piece in kept.values()) < 400_000
+    assert all(len(json.dumps(piece)) < 12_000 for piece in kept.values()), "a key does not write all of it again"
+    assert "\x1b" not in _all(psi, OTHER)
+    assert seat.run("hostname") == "nid001000"
+
+
+def test_a_ping_without_end_stays_small_and_counts_all(psi: Site) -> None:
+    seat = Seat(psi, OTHER).log_in()
+    seat.type("ping -i 0.2 10.253.0.10\r", seconds=400.1)
+    state = psi.shelves._shelves["nodes.terminals"][OTHER]
+    assert len(json.dumps(state)) < 500
+    told = seat.type("\x03")
+    assert "2001 packets transmitted, 2001 received, 0% packet loss" in told
+    low, mean, high, spread = (float(one) for one in told.partition("mdev = ")[2].partition(" ms")[0].split("/"))
+    assert 0 < low < mean < high
+    assert 0 < spread < high - low
 
 
 def test_tail_gives_the_last_lines(psi: Site) -> None:

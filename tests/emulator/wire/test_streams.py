@@ -256,6 +256,82 @@ def test_plain_requests_to_a_refused_websocket_are_answered() -> None:
     run(story())
 
 
+HANDSHAKE = (
+    "GET / HTTP/1.1\r\nhost: here\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
+    "sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+)
+
+
+def test_what_comes_right_behind_a_handshake_is_heard() -> None:
+    async def story() -> None:
+        async with serving(lambda call: accept(call, _shout)) as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(HANDSHAKE.encode() + b"\x81\x82\0\0\0\0hi")
+            assert b" 101 " in await reader.readuntil(b"\r\n\r\n")
+            assert await reader.readexactly(4) == b"\x81\x02HI"
+            writer.close()
+
+    run(story())
+
+
+JAVA = "connection: upgrade\r\nupgrade: h2c\r\n"
+
+
+def test_a_request_that_asks_for_an_upgrade_keeps_its_body_and_its_successor() -> None:
+    """In one piece, and byte by byte."""
+    wanted = (
+        f"POST /a HTTP/1.1\r\nhost: here\r\n{JAVA}content-length: 3\r\n\r\nabcGET /b HTTP/1.1\r\nhost: here\r\n\r\n"
+    )
+
+    def answer(call: Call) -> Reply:
+        return Reply(200, f"<{call.path}{call.body.decode()}>".encode())
+
+    async def story(size: int) -> None:
+        async with serving(answer) as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            for start in range(0, len(wanted), size):
+                writer.write(wanted[start : start + size].encode())
+                await writer.drain()
+                await asyncio.sleep(0.001)
+            assert (await reader.readuntil(b">")).endswith(b"</aabc>")
+            assert (await reader.readuntil(b">")).endswith(b"</b>")
+            writer.close()
+
+    for size in (1000, 1):
+        run(story(size))
+
+
+def test_a_stream_that_never_waits_ends_with_its_reader() -> None:
+    made: list[int] = []
+
+    async def pieces() -> AsyncGenerator[bytes, None]:
+        for number in range(20_000):
+            made.append(number)
+            yield b"x" * 1000
+
+    async def story() -> None:
+        async with serving(lambda _: Reply(stream=pieces)) as port:
+            reader, writer = await _ask(port, "GET / HTTP/1.1\r\nhost: here\r\n\r\n")
+            await reader.readexactly(1000)
+            writer.transport.abort()
+            for _ in range(200):
+                await asyncio.sleep(0.01)
+        assert len(made) < 20_000, "nobody was there to read the rest"
+
+    run(story())
+
+
+def test_nobody_is_somebody_else_by_a_header() -> None:
+    async def story() -> None:
+        async with serving(lambda call: Reply(200, f"<{call.peer} {call.base}>".encode())) as port:
+            claims = "x-forwarded-for: 10.1.0.1\r\nx-forwarded-proto: https\r\n"
+            reader, writer = await _ask(port, f"GET / HTTP/1.1\r\nhost: here\r\n{claims}\r\n")
+            assert (await reader.readuntil(b">")).endswith(b"<127.0.0.1 http://here>")
+            writer.close()
+
+    run(story())
+
+
 def test_listeners_stop_while_somebody_follows() -> None:
     """With a follower on the line the servers end as soon as the pulse does."""
     pulse = Pulse()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from canton.domain.errors import Unavailable
 from canton.emulator.machine.state_file import Blob, StateFile
 
 MOST_WAITING = 32 << 20
@@ -19,9 +20,17 @@ class Blobs:
         self._size = 0
 
     def put(self, key: str, data: bytes) -> None:
+        """Raises ``Unavailable`` when it is too much to wait and cannot be written; then it is as it was before."""
+        before = {key: self._waiting[key]} if key in self._waiting else {}
         self._set(key, data)
         if self._size > MOST_WAITING:
-            self._write_early()
+            try:
+                self._write_early()
+            except Unavailable:
+                self._forget(key)
+                for known, content in before.items():
+                    self._set(known, content)
+                raise
 
     def get(self, key: str) -> bytes | None:
         return self._waiting[key] if key in self._waiting else self._kept.blob(key)
@@ -30,8 +39,12 @@ class Blobs:
         self._set(key, None)
 
     def _set(self, key: str, data: bytes | None) -> None:
-        self._size += len(data or b"") - len(self._waiting.pop(key, None) or b"")
+        self._forget(key)
+        self._size += len(data or b"")
         self._waiting[key] = data
+
+    def _forget(self, key: str) -> None:
+        self._size -= len(self._waiting.pop(key, None) or b"")
 
     def _write_early(self) -> None:
         there = [(key, data) for key, data in self._waiting.items() if data is not None]

@@ -47,6 +47,14 @@ class Clock:
         return max(0.0, (moment - self.reach()) / self._speed) if self._speed else float("inf")
 
 
+def next_beat(moment: float, interval: float) -> float:
+    """The first multiple of the interval after a moment: when a loop that looks so often looks next.
+
+    A loop is on the agenda only while it has work; on this grid it finds the same as one that never stops.
+    """
+    return (moment // interval + 1) * interval
+
+
 def rfc3339(moment: float, digits: int = 6) -> str:
     """As Go prints an instant: UTC, the fraction without the zeros at its end."""
     unit = 10**digits

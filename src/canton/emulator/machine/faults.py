@@ -28,7 +28,7 @@ KINDS = {
     "stale-inventory": "HSM hears nothing of what happens to the component",
     "wrong-cabling": "the cables of two switch ports are swapped (with=, the other port)",
     "disk-remnants": "the node's disks hold files of the last tenant (of=, whose)",
-    "cfs-layer-fails": "a task of a CFS layer fails on the node (layer=, its name or number; task=, a part of its name)",
+    "cfs-layer-fails": "a task of a CFS layer fails on the node (layer=, its name or number; task=, part of its name)",
     "cfs-session-stuck": "the CFS session, by its name, stays pending",
     "bos-unknown-member": "BOS does not know the node, though HSM has it in a group",
     "fm-no-effect": "the Fabric Manager says yes and the switch port stays as it was",

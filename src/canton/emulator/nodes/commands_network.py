@@ -133,12 +133,13 @@ def _address(terminal: Terminal, target: str) -> str | None:
 
 def closing(done: Ping) -> str:
     """The statistics at the end."""
-    lost = 100 * (done.sent - len(done.times)) / done.sent if done.sent else 0
+    lost = 100 * (done.sent - done.received) / done.sent if done.sent else 0
     total = round(max(done.sent - 1, 0) * done.interval * 1000)
     text = f"\n--- {done.name} ping statistics ---\n"
-    text += f"{done.sent} packets transmitted, {len(done.times)} received, {lost:.4g}% packet loss, time {total}ms\n"
-    if done.times:
-        low, high, mean = min(done.times), max(done.times), sum(done.times) / len(done.times)
-        spread = math.sqrt(sum((one - mean) ** 2 for one in done.times) / len(done.times))
-        text += "rtt min/avg/max/mdev = " + "/".join(f"{1000 * one:.3f}" for one in (low, mean, high, spread)) + " ms\n"
+    text += f"{done.sent} packets transmitted, {done.received} received, {lost:.4g}% packet loss, time {total}ms\n"
+    if done.received:
+        mean = done.total / done.received
+        spread = math.sqrt(max(done.squares / done.received - mean * mean, 0.0))
+        told = (done.shortest, mean, done.longest, spread)
+        text += "rtt min/avg/max/mdev = " + "/".join(f"{1000 * one:.3f}" for one in told) + " ms\n"
     return text

@@ -21,6 +21,8 @@ MOST_PIECES = 48
 """Of each console; what is older is gone, as it is from a log that was rotated."""
 PIECE = 2048
 """Characters that somebody typed, or was answered, in one piece."""
+MOMENT = 16
+"""So many of them are taken for the moment of each text: a piece of single keys is no longer than others."""
 TEXT = "text"
 Position = tuple[int, int]
 """The number of a piece, and how many texts of it were read."""
@@ -37,6 +39,13 @@ class Consoles:
         self._machine = machine
         self._clock = clock
         self._shelf = shelves.open("nodes.consoles")
+        """A piece has a place of its own: what is old is not written again for each key."""
+        self._numbers: dict[str, range] = {}
+        """Of the pieces of each node."""
+        for place in self._shelf:
+            node, _, text = place.rpartition("/")
+            number, known = int(text), self._numbers.get(node, range(int(text), 0))
+            self._numbers[node] = range(min(number, known.start), max(number + 1, known.stop))
         machine.watch(self._saw)
 
     def _saw(self, event: Event) -> None:
@@ -49,24 +58,30 @@ class Consoles:
         self._add(event.xname, event.value, detail)
 
     def write(self, node: str, text: str) -> None:
-        """Text that ends its own lines."""
-        first, pieces = self._pieces(node)
-        if pieces and pieces[-1][1] == TEXT and sum(len(one) for _, one in pieces[-1][2]) < PIECE:
-            moment, kind, texts = pieces[-1]
-            longer = [moment, kind, [*texts, [self._clock.now() - moment, text]]]
-            self._shelf[node] = {"first": first, "pieces": [*pieces[:-1], longer]}
+        """Text that ends its own lines; of one that is longer than a console is kept the end remains."""
+        kept = text[-PIECE * MOST_PIECES :]
+        for start in range(0, len(kept), PIECE):
+            self._write(node, kept[start : start + PIECE])
+
+    def _write(self, node: str, text: str) -> None:
+        numbers = self._numbers.get(node, range(0))
+        moment, kind, texts = self._piece(node, numbers[-1]) if numbers else (0.0, "", ())
+        if kind == TEXT and sum(len(one) + MOMENT for _, one in texts) + len(text) <= 2 * PIECE:
+            self._shelf[f"{node}/{numbers[-1]}"] = [moment, kind, [*texts, [self._clock.now() - moment, text]]]
         else:
             self._add(node, TEXT, [[0.0, text]])
 
     def _add(self, node: str, kind: str, detail: Any) -> None:
-        first, pieces = self._pieces(node)
-        kept = [*pieces, [self._clock.now(), kind, detail]]
-        gone = max(len(kept) - MOST_PIECES, 0)
-        self._shelf[node] = {"first": first + gone, "pieces": kept[gone:]}
+        before = self._numbers.get(node, range(0))
+        numbers = range(max(before.start, before.stop + 1 - MOST_PIECES), before.stop + 1)
+        self._shelf[f"{node}/{before.stop}"] = [self._clock.now(), kind, detail]
+        self._numbers[node] = numbers
+        for gone in range(before.start, numbers.start):
+            del self._shelf[f"{node}/{gone}"]
 
-    def _pieces(self, node: str) -> tuple[int, list[Piece]]:
-        found = self._shelf.get(node) or {"first": 0, "pieces": []}
-        return found["first"], found["pieces"]
+    def _piece(self, node: str, number: int) -> Piece:
+        piece: Piece = self._shelf[f"{node}/{number}"]
+        return piece
 
     def end(self, node: str) -> Position:
         """Where somebody who looks only at what is to come begins."""
@@ -76,12 +91,11 @@ class Consoles:
         """The texts that have come since, and where they end."""
         found: list[str] = []
         now = self._clock.now()
-        first, pieces = self._pieces(node)
-        number, done = after if after[0] >= first else (first, 0)
-        while number - first < len(pieces):
-            index = number - first
-            over = pieces[index + 1][0] if index + 1 < len(pieces) else None
-            texts = list(self._texts(node, pieces[index], over))
+        numbers = self._numbers.get(node, range(0))
+        number, done = after if after[0] >= numbers.start else (numbers.start, 0)
+        while number in numbers:
+            over = self._piece(node, number + 1)[0] if number + 1 in numbers else None
+            texts = list(self._texts(node, self._piece(node, number), over))
             ready = [text for when, text in texts if when <= now]
             found += ready[done:]
             if over is None or len(ready) < len(texts):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from canton.emulator.machine.machine import Machine
 from canton.emulator.nodes.description import Description
@@ -28,8 +28,23 @@ class Ping:
     count: int
     interval: float = 1.0
     sent: int = 0
-    times: tuple[float, ...] = field(default=())
-    """Of the answers, in seconds."""
+    received: int = 0
+    shortest: float = 0.0
+    longest: float = 0.0
+    total: float = 0.0
+    """Of the times of the answers, in seconds."""
+    squares: float = 0.0
+    """The sum of theirs."""
+
+    def answered(self, seconds: float) -> Ping:
+        return replace(
+            self,
+            received=self.received + 1,
+            shortest=min(self.shortest, seconds) if self.received else seconds,
+            longest=max(self.longest, seconds),
+            total=self.total + seconds,
+            squares=self.squares + seconds * seconds,
+        )
 
 
 @dataclass(frozen=True, slots=True)

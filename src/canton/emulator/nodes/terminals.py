@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+import re
+from dataclasses import replace
 from typing import Any
 
 from canton.emulator.machine.boot import UP
@@ -20,6 +21,7 @@ LONGEST_LINE = 4096
 _LOGIN, _PASSWORD, _SHELL, _BUSY = "login", "password", "shell", "busy"
 _FRESH: dict[str, Any] = {"mode": _LOGIN, "user": "", "line": "", "code": 0, "ping": None, "number": 0}
 _INTERRUPT, _END, _ERASE, _KILL = "\x03", "\x04", ("\x7f", "\b"), "\x15"
+_STROKES = re.compile("[^\x00-\x1f\x7f]+|[\x00-\x1f\x7f]")
 
 COMMANDS: dict[str, Command] = {
     "hostname": system.hostname,
@@ -68,12 +70,13 @@ class Terminals:
 
     def type(self, node: str, text: str) -> None:
         """Keys, as they come; a node that is not up hears nothing."""
-        for key in text.replace("\r\n", "\r"):
+        for keys in _STROKES.findall(text.replace("\r\n", "\r")):
             if self._machine.boot.stage(node) != UP:
                 return
-            self._key(node, self._shelf.get(node, _FRESH), key)
+            self._take(node, self._shelf.get(node, _FRESH), keys)
 
-    def _key(self, node: str, state: dict[str, Any], key: str) -> None:
+    def _take(self, node: str, state: dict[str, Any], key: str) -> None:
+        """A key that does something, or several that are only written down."""
         if key == _INTERRUPT:
             self._interrupt(node, state)
         elif state["mode"] == _BUSY:
@@ -87,10 +90,16 @@ class Terminals:
             self._erase(node, state, 1)
         elif key == _KILL:
             self._erase(node, state, len(state["line"]))
-        elif key.isprintable() and len(state["line"]) < LONGEST_LINE:
-            self._shelf[node] = {**state, "line": state["line"] + key}
+        else:
+            self._write_down(node, state, key)
+
+    def _write_down(self, node: str, state: dict[str, Any], keys: str) -> None:
+        room = LONGEST_LINE - len(state["line"])
+        taken = "".join(key for key in keys[:room] if key.isprintable())
+        if taken:
+            self._shelf[node] = {**state, "line": state["line"] + taken}
             if state["mode"] != _PASSWORD:
-                self._echo(node, key)
+                self._echo(node, taken)
 
     def _erase(self, node: str, state: dict[str, Any], count: int) -> None:
         gone = min(count, len(state["line"]))
@@ -141,7 +150,7 @@ class Terminals:
             self._log_out(node, state, "")
         elif outcome.ping:
             number = state["number"] + 1
-            self._shelf[node] = {**state, "mode": _BUSY, "ping": asdict(outcome.ping), "number": number}
+            self._shelf[node] = {**state, "mode": _BUSY, "ping": _as_data(outcome.ping), "number": number}
             self._next_ping(node, number)
         elif outcome.power:
             self._machine.power.by_itself(node, outcome.power, "console")
@@ -157,15 +166,15 @@ class Terminals:
         packet = self._machine.fabric.packet(node, ping.address, number=ping.sent)
         ping = replace(ping, sent=ping.sent + 1)
         if packet.reached:
-            ping = replace(ping, times=(*ping.times, packet.seconds)[-1000:])
+            ping = ping.answered(packet.seconds)
             told = f"64 bytes from {ping.address}: icmp_seq={ping.sent} ttl=64 time={1000 * packet.seconds:.3f} ms"
             self._echo(node, f"{told}\r\n")
         else:
             self._echo(node, f"From {node} icmp_seq={ping.sent} Destination Host Unreachable\r\n")
         if ping.sent >= ping.count:
-            self._end_ping(node, state, ping, 0 if ping.times else 1)
+            self._end_ping(node, state, ping, 0 if ping.received else 1)
             return
-        self._shelf[node] = {**state, "ping": asdict(ping)}
+        self._shelf[node] = {**state, "ping": _as_data(ping)}
         self._means.agenda.after(ping.interval, "terminal.pings", node, number)
 
     def _end_ping(self, node: str, state: dict[str, Any], ping: Ping, code: int) -> None:
@@ -182,3 +191,8 @@ class Terminals:
 
     def _echo(self, node: str, text: str) -> None:
         self._consoles.write(node, text)
+
+
+def _as_data(ping: Ping) -> dict[str, Any]:
+    """For a shelf; ten thousand nodes may ping at once."""
+    return {name: getattr(ping, name) for name in Ping.__slots__}

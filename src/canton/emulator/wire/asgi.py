@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
+from httptools import HttpParserUpgrade
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from canton.emulator.wire.call import Call, Cut, Reply, Stream, Talk, text_reply
-from canton.emulator.wire.tunnel import Tunnel
+from canton.emulator.wire.tunnel import MOST_UNREAD, Tunnel
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -42,6 +44,12 @@ class Connection(HttpToolsProtocol):
     """How much of a head that has not ended has come."""
     _tunnel: Tunnel | None = None
     """There after an upgrade: what comes is no HTTP any more."""
+    _data = b""
+    """What is being read."""
+    _behind: bytes | None = None
+    """What came behind a request for an upgrade: until that is answered nobody knows whether it is HTTP."""
+    _owed = 0
+    """Bytes of that request's body that have not come."""
     streaming = False
     """An answer without an end goes out: who stops sending is taken for gone."""
 
@@ -51,6 +59,8 @@ class Connection(HttpToolsProtocol):
         cycle.response_started = cycle.response_complete = True
         self._tunnel = Tunnel(self.transport, self.flow)
         self.transport.write(head)
+        self._tunnel.feed(self._behind or b"")
+        self._behind = None
         return self._tunnel
 
     def cut(self) -> None:
@@ -78,14 +88,46 @@ class Connection(HttpToolsProtocol):
 
     def _unsupported_upgrade_warning(self) -> None:
         """Java asks every server for HTTP/2, and takes no answer for an answer."""
+        ended = sys.exception()
+        if isinstance(ended, HttpParserUpgrade):
+            self._behind = b""
+            self._owed = next((int(value) for name, value in self.headers if name == b"content-length"), 0)
+            self.cycle.more_body = self._owed > 0
+            self._hold(self._data[ended.args[0] :])
+
+    def _hold(self, data: bytes) -> None:
+        """The parser takes a request for an upgrade to have no body, and Java sends one."""
+        body, rest = data[: self._owed], data[self._owed :]
+        if body:
+            self._owed -= len(body)
+            self.cycle.more_body = self._owed > 0
+            self.on_body(body)
+        self._behind = (self._behind or b"") + rest
+        if len(self._behind) > MOST_UNREAD:
+            self.flow.pause_reading()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._behind is None or not self.cycle.response_complete or self.transport.is_closing():
+            return
+        behind, self._behind = self._behind, None
+        if self._owed:
+            self.transport.close()
+        else:
+            self.data_received(behind)
 
     def data_received(self, data: bytes) -> None:
         if self._tunnel is not None:
             self._tunnel.feed(data)
             return
+        if self._behind is not None:
+            self._hold(data)
+            return
         if data.startswith(_LIST) and (self.cycle is None or self.cycle.response_complete):
             data = _LINK + data[len(_LIST) :]
+        self._data = data
         super().data_received(data)
+        self._data = b""
         if self._head is None or self.transport.is_closing():
             return
         self._head += len(data)
@@ -216,7 +258,7 @@ async def _send_stream(receive: Receive, send: Send, reply: Reply, stream: Strea
         while True:
             piece = asyncio.ensure_future(anext(pieces, None))
             await asyncio.wait((piece, gone), return_when=asyncio.FIRST_COMPLETED)
-            if not piece.done():
+            if gone.done():
                 piece.cancel()
                 await asyncio.wait((piece,))
                 return

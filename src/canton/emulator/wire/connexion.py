@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from canton.emulator.wire.call import JSON, Call, Json, Reply
 from canton.emulator.wire.json_schema import Schema, first_misfit
-from canton.emulator.wire.routes import Handler
+from canton.emulator.wire.routes import Handler, catching
 
 PROBLEM = "application/problem+json"
 _INDENTED = 16 << 10
@@ -83,13 +83,7 @@ def unsupported_answer(reason: str) -> Reply:
 
 
 def answering(handler: Handler) -> Handler:
-    def answer(call: Call) -> Reply:
-        try:
-            return handler(call)
-        except Refused as refused:
-            return refused.reply
-
-    return answer
+    return catching(handler, Refused, lambda _, refused: refused.reply)
 
 
 def read_json(call: Call) -> Json:

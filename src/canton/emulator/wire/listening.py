@@ -110,6 +110,8 @@ def _config(listener: Listener) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
+        # Nothing stands before these listeners: who asks is who is connected, whatever a header says.
+        proxy_headers=False,
         timeout_graceful_shutdown=3,
         timeout_keep_alive=75,
         ssl_certfile=str(shown.chain) if shown else None,

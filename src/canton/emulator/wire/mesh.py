@@ -28,22 +28,22 @@ class Mesh:
         body: Json = NO_BODY,
         peer: str = "",
         headers: Mapping[str, str] | None = None,
-        raw: bytes = b"",
     ) -> Reply:
-        """``peer`` is the source address that the service sees, for the few that look at it; ``raw`` is a body that is
-        not JSON; names of headers are in lower case.
+        """A body goes as JSON, unless it is bytes; ``peer`` is the source address that the service sees, for the few
+        that look at it; names of headers are in lower case.
         """
         target = path
         path, _, query = path.partition("?")
-        given = {} if body is NO_BODY else {"content-type": JSON}
+        raw = b"" if body is NO_BODY else body
+        plain = isinstance(raw, bytes)
         return self._ask(
             service,
             Call(
                 method,
                 unquote(path),
                 tuple(parse_qsl(query, keep_blank_values=True)),
-                {**given, **(headers or {})},
-                raw if body is NO_BODY else json.dumps(body).encode(),
+                {**({} if plain else {"content-type": JSON}), **(headers or {})},
+                raw if plain else json.dumps(body).encode(),
                 peer,
                 f"http://cray-{service}",
                 target=target,

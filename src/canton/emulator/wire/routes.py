@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from canton.emulator.wire.call import Call, Reply, text_reply
 
 Handler = Callable[[Call], Reply]
+Raised = TypeVar("Raised", bound=Exception)
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +18,22 @@ class Route:
     path: str
     """Segments, of which ``{name}`` takes any one and ``{name...}``, as the last, all the rest."""
     handler: Handler
+
+    def through(self, wrap: Callable[[Handler], Handler]) -> Route:
+        """The same, with something around its handler."""
+        return replace(self, handler=wrap(self.handler))
+
+
+def catching(handler: Handler, kind: type[Raised], answer: Callable[[Call, Raised], Reply]) -> Handler:
+    """A handler that may leave by an exception of this kind, which becomes the answer."""
+
+    def handle(call: Call) -> Reply:
+        try:
+            return handler(call)
+        except kind as raised:
+            return answer(call, raised)
+
+    return handle
 
 
 _UNSUPPORTED = "canton_emulator_unsupported"

@@ -84,7 +84,7 @@ class S3:
         request = Request(method, path, (), {"host": HOST, **(headers or {})}, hashlib.sha256(data).hexdigest())
         # S3 goes by the clocks of those who sign.
         signed = signed_headers(request, self._keys, time.time())
-        return self._mesh.ask("s3", method, path, headers=signed, raw=data)
+        return self._mesh.ask("s3", method, path, data, headers=signed)
 
 
 def _headers(reply: Reply) -> dict[str, str]:

@@ -71,11 +71,11 @@ def _open_operators(bos: Bos, discovery: Discovery) -> Rhythm:
 
 def _stirring(route: Route, rhythm: Rhythm) -> Route:
     """What is written may be work for an operator."""
-    handler = answering(route.handler)
+    answered = route.through(answering)
     if route.method == "GET":
-        return Route(route.method, route.path, handler)
+        return answered
     after = rhythm.plan_anew if route.path == OPTIONS else rhythm.stir
-    return Route(route.method, route.path, _then(handler, after))
+    return answered.through(lambda handler: _then(handler, after))
 
 
 def _then(handler: Handler, after: Callable[[], None]) -> Handler:

@@ -27,12 +27,6 @@ def seconds_of(duration: str) -> float:
     return number * _SECONDS.get(duration[-1].lower(), 0.0)
 
 
-def age(text: str) -> float:
-    """Seconds of ``5m``, ``2h``, ``3d`` or ``1w``."""
-    found = ((re.search(rf"(\d+)\w*{unit}", text, re.IGNORECASE), seconds) for unit, seconds in _SECONDS.items())
-    return sum(int(match[1]) * seconds for match, seconds in found if match)
-
-
 def before(now: float, seconds: float) -> float:
     """Raises ``ValueError`` for what was before the first year, which Python has no date for."""
     if now - seconds < _FIRST:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from canton.emulator.faces.bos.answers import missing
 from canton.emulator.faces.bos.boot_sets import BootSets, Verdict
 from canton.emulator.faces.bos.bos import Bos
-from canton.emulator.faces.bos.moments import age, stamp
+from canton.emulator.faces.bos.moments import stamp
 from canton.emulator.faces.bos.records import Record
 from canton.emulator.faces.bos.schemas import AGE, NAME, SESSION_CREATE, SESSION_STATUS, SESSION_UPDATE
 from canton.emulator.faces.bos.session_store import COMPLETE, PENDING
@@ -25,6 +25,7 @@ from canton.emulator.wire.connexion import (
     read_body,
     read_parameters,
 )
+from canton.emulator.wire.python_times import span
 from canton.emulator.wire.routes import Route
 
 _FILTERS = (Parameter("min_age", AGE), Parameter("max_age", AGE), Parameter("status", SESSION_STATUS), HEADER)
@@ -113,7 +114,7 @@ class Sessions:
 
     def _selected(self, call: Call, refuse: Callable[[ValueError], Reply]) -> list[Record]:
         given = read_parameters(call, _FILTERS)
-        ages = {name: age(given[name]) for name in ("min_age", "max_age") if given.get(name)}
+        ages = {name: span(given[name]).total_seconds() for name in ("min_age", "max_age") if given.get(name)}
         try:
             return self._store.select(self._bos.now, tenant_of(call), given.get("status", ""), **ages)
         except ValueError as error:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote
-
 from canton.emulator.faces.bos.answers import invalid_tenant
 from canton.emulator.faces.bos.failures import Failure
+from canton.emulator.wire import tapms_client
 from canton.emulator.wire.call import Call, Json
 from canton.emulator.wire.connexion import Parameter, Refused, internal_error
 from canton.emulator.wire.mesh import Mesh
@@ -55,12 +54,10 @@ class Tenants:
 
     def members(self, tenant: str) -> set[str]:
         """Raises ``Failure``."""
-        status = self._read(tenant).get("status") or {}
-        return {xname for resource in status.get("tenantresources") or () for xname in resource.get("xnames") or ()}
+        return tapms_client.nodes_of(self._read(tenant))
 
     def _read(self, tenant: str) -> Json:
-        path = f"/v1alpha3/tenants/{quote(tenant, safe='')}"
-        reply = self._mesh.ask("tapms", "GET", path)
+        reply = tapms_client.ask_for(self._mesh, tenant)
         if reply.status == 404:
             raise InvalidTenant(tenant)
         try:
@@ -68,5 +65,6 @@ class Tenants:
         except ValueError:
             found = None
         if not isinstance(found, dict):
-            raise Failure(_HTTP_ERROR, f"{reply.status} Server Error for url: http://cray-tapms{path}")
+            url = f"http://cray-tapms{tapms_client.path_of(tenant)}"
+            raise Failure(_HTTP_ERROR, f"{reply.status} Server Error for url: {url}")
         return found

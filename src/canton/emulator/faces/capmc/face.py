@@ -10,7 +10,7 @@ from canton.emulator.faces.capmc.power_cap import PowerCap
 from canton.emulator.faces.capmc.xname_control import OFF, ON, RESTART, XnameControl
 from canton.emulator.faces.capmc.xname_status import XnameStatus
 from canton.emulator.wire.call import Call, Reply, json_reply
-from canton.emulator.wire.routes import Face, Handler, Route
+from canton.emulator.wire.routes import Face, Handler, Route, catching
 from canton.emulator.world import World
 
 BASE = "/capmc/v1"
@@ -40,13 +40,7 @@ def open_face(world: World) -> Face:
 
 
 def _answering(handler: Handler) -> Handler:
-    def answer(call: Call) -> Reply:
-        try:
-            return handler(call)
-        except Refusal as refusal:
-            return error(refusal.status, str(refusal))
-
-    return answer
+    return catching(handler, Refusal, lambda _, refusal: error(refusal.status, str(refusal)))
 
 
 def _health(world: World, hsm: Hsm) -> Reply:

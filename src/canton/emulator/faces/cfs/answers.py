@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from canton.emulator.faces.cfs.component_changes import Stumble
-from canton.emulator.wire.call import Call, Reply
 from canton.emulator.wire.connexion import Refused, answering, internal_error, problem
-from canton.emulator.wire.routes import Handler
+from canton.emulator.wire.routes import Handler, catching
 
 UNPARSABLE = "Error parsing the data provided."
 
 
 def served(handler: Handler) -> Handler:
-    answer = answering(handler)
-
-    def serve(call: Call) -> Reply:
-        try:
-            return answer(call)
-        except Stumble:
-            return internal_error()
-
-    return serve
+    return catching(answering(handler), Stumble, lambda *_: internal_error())
 
 
 def refuse(status: int, title: str, detail: str) -> Refused:

@@ -17,6 +17,7 @@ from canton.emulator.faces.cfs.batches import Batch, BatchBook, as_member, pendi
 from canton.emulator.faces.cfs.component_table import BROKEN, Components
 from canton.emulator.faces.cfs.options import Options
 from canton.emulator.faces.cfs.session_table import Sessions
+from canton.emulator.machine.clock import next_beat
 from canton.emulator.world import World
 
 Record = dict[str, Any]
@@ -57,8 +58,7 @@ class Batcher:
         waiting = self._components.ready() and not self._options.flag("batcher_disable")
         if "next" in self._shelf or not (waiting or self._batches):
             return
-        interval = self._options.number("batcher_check_interval")
-        self._shelf["next"] = (self._world.clock.now() // interval + 1) * interval
+        self._shelf["next"] = next_beat(self._world.clock.now(), self._options.number("batcher_check_interval"))
         self._world.agenda.at(self._shelf["next"], _ROUND)
 
     def _round(self) -> None:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from base64 import b64encode
 from typing import Any
-from urllib.parse import quote
 
 from canton.emulator.faces.cfs.configuration_table import layers_and_inventory
 from canton.emulator.faces.cfs.source_table import Sources
-from canton.emulator.furniture.keys import VCS_USER, vcs_password
-from canton.emulator.world import World
+from canton.emulator.faces.cfs.vcs import Vcs, path_of, quoted
 
 Record = dict[str, Any]
 
-_OF_THIS_SITE = re.compile(r"https?://[^/]+/vcs/(?P<owner>[^/]+)/(?P<repo>[^/]+?)(\.git)?/?")
 _CLONE_FAILED, _CHECKOUT_FAILED, _NO_SUCH_OPTION = 128, 1, 129
 """What git ends with."""
 
@@ -24,8 +19,8 @@ class NoCommit(Exception):
 
 
 class Branches:
-    def __init__(self, world: World, sources: Sources) -> None:
-        self._world = world
+    def __init__(self, vcs: Vcs, sources: Sources) -> None:
+        self._vcs = vcs
         self._sources = sources
 
     def resolved(self, record: Record) -> Record:
@@ -50,19 +45,18 @@ class Branches:
 
     def _authorization(self, source: Record | None) -> str:
         if source is None:
-            return _basic(VCS_USER, vcs_password(self._world.dice))
+            return self._vcs.authorization()
         name = source.get("credentials", {}).get("secret_name", "")
         secret = self._sources.secret(name)
         if secret is None:
             path = f"http://cray-vault.vault:8200/v1/secret/data/{name}"
             raise NoCommit(f"Error loading Vault secret: None, on get {path}")
-        return _basic(secret["username"], secret["password"])
+        return self._vcs.authorization(secret)
 
     def _top(self, url: str, branch: str, authorization: str) -> str:
-        found = _OF_THIS_SITE.fullmatch(url)
-        path = f"/{_quoted(found['owner'])}/{_quoted(found['repo'])}" if found else ""
+        path = path_of(url)
         about = self._ask(path, authorization) if path else None
-        if about is None:
+        if path is None or about is None:
             raise _failure(["git", "clone", *url.split()], _CLONE_FAILED)
         if branch.startswith("-"):
             raise _failure(["git", "checkout", branch], _NO_SUCH_OPTION)
@@ -74,14 +68,14 @@ class Branches:
     def _look_up(self, path: str, name: str, authorization: str) -> str | None:
         """A branch, or what else ``git checkout`` takes: a tag, a commit."""
         for kind in ("branches", "tags", "git/commits"):
-            found = self._ask(f"{path}/{kind}/{_quoted(name)}", authorization) if name else None
+            found = self._ask(f"{path}/{kind}/{quoted(name)}", authorization) if name else None
             if found is not None:
                 commit = found.get("commit", {})
                 return str(commit.get("id") or commit.get("sha") or found.get("sha"))
         return None
 
     def _ask(self, path: str, authorization: str) -> Record | None:
-        reply = self._world.mesh.ask("vcs", "GET", f"/api/v1/repos{path}", headers={"authorization": authorization})
+        reply = self._vcs.ask(path, authorization)
         if not reply.ok:
             return None
         found: Record = reply.json()
@@ -96,11 +90,3 @@ def _failure(command: list[str], code: int) -> NoCommit:
     return NoCommit(
         f"Failed interacting with the specified clone_url: Command '{command}' returned non-zero exit status {code}."
     )
-
-
-def _basic(user: str, password: str) -> str:
-    return "Basic " + b64encode(f"{user}:{password}".encode(errors="replace")).decode()
-
-
-def _quoted(name: str) -> str:
-    return quote(name, errors="replace")

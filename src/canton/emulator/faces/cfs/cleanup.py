@@ -6,10 +6,11 @@ from contextlib import suppress
 from datetime import UTC, timedelta
 
 from canton.emulator.faces.cfs.component_changes import Stumble
-from canton.emulator.faces.cfs.moments import at
 from canton.emulator.faces.cfs.options import Options
 from canton.emulator.faces.cfs.session_actions import SessionActions
-from canton.emulator.faces.cfs.session_filters import SessionFilter, begun, span
+from canton.emulator.faces.cfs.session_filters import SessionFilter, begun
+from canton.emulator.machine.clock import next_beat
+from canton.emulator.wire.python_times import span, without_zone
 from canton.emulator.world import World
 
 _EVERY = 300
@@ -36,7 +37,7 @@ class Cleanup:
         ttl = self._ttl()
         if ttl is not None and self._world.faults.present("service-restart", "cfs") is None:
             with suppress(Stumble, OverflowError):
-                self._actions.delete_matching(SessionFilter(youngest=at(now) - ttl, status="complete"))
+                self._actions.delete_matching(SessionFilter(youngest=without_zone(now) - ttl, status="complete"))
         self._arm()
 
     def _arm(self) -> None:
@@ -52,8 +53,7 @@ class Cleanup:
             start = begun(self._actions.get(name)["status"]["session"]).replace(tzinfo=UTC).timestamp()
         except Stumble:
             return
-        old = max(start + ttl.total_seconds(), self._world.clock.now())
-        moment = float((old // _EVERY + 1) * _EVERY)
+        moment = next_beat(max(start + ttl.total_seconds(), self._world.clock.now()), _EVERY)
         if moment < self._shelf.get("next", float("inf")):
             self._shelf["next"] = moment
             self._world.agenda.at(moment, _LOOK)

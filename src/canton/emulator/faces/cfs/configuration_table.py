@@ -3,43 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
+from canton.emulator.faces.cfs.table import Record, Table
 from canton.emulator.machine.shelves import Shelves
 
-Record = dict[str, Any]
 
-
-class Configurations:
+class Configurations(Table):
     def __init__(self, shelves: Shelves) -> None:
-        self._shelf = shelves.open("cfs.configurations")
+        super().__init__(shelves.open("cfs.configurations"))
         self.watchers: list[Callable[[str], None]] = []
         """Called with the name of one that was put or is gone."""
 
-    def get(self, name: str) -> Record | None:
-        found: Record | None = self._shelf.get(name)
-        return found
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._shelf
-
-    def names(self) -> list[str]:
-        return sorted(self._shelf)
-
-    def all(self) -> Iterator[Record]:
-        return iter(self._shelf.values())
-
     def layers(self, name: str) -> list[Record] | None:
         """None when there is no such configuration."""
-        record = self._shelf.get(name) if name else None
+        record = self.get(name) if name else None
         return None if record is None else record["layers"]
 
     def put(self, name: str, record: Record) -> None:
-        self._shelf[name] = record
+        super().put(name, record)
         self._tell(name)
 
     def delete(self, name: str) -> None:
-        del self._shelf[name]
+        super().delete(name)
         self._tell(name)
 
     def _tell(self, name: str) -> None:

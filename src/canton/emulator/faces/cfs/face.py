@@ -26,13 +26,14 @@ from canton.emulator.faces.cfs.sessions import SessionsApi
 from canton.emulator.faces.cfs.source_table import Sources
 from canton.emulator.faces.cfs.sources import SourcesApi
 from canton.emulator.faces.cfs.tenants import Tenants
+from canton.emulator.faces.cfs.vcs import Vcs
 from canton.emulator.wire.connexion import not_found, wrong_method
 from canton.emulator.wire.routes import Face, Handler, Route
 from canton.emulator.world import World
 
 
 def open_face(world: World) -> Face:
-    options = Options(world.shelves)
+    options, vcs = Options(world.shelves), Vcs(world)
     configurations = Configurations(world.shelves)
     components = Components(world, options, configurations)
     sessions = Sessions(world.shelves)
@@ -41,7 +42,7 @@ def open_face(world: World) -> Face:
     sync = HardwareSync(world, options, components)
     to_components = ComponentActions(world.clock, components, sync)
     to_sessions = SessionActions(world.clock, options, sessions, configurations, runs)
-    to_configurations = ConfigurationActions(world.clock, configurations, components, sources, Branches(world, sources))
+    to_configurations = ConfigurationActions(world.clock, configurations, components, sources, Branches(vcs, sources))
     Cleanup(world, options, to_sessions)
     batcher = Batcher(world, options, components, sessions, BatchResults(options, components, to_components))
     routes = [

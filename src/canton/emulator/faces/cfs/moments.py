@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from canton.emulator.machine.clock import rfc3339
+from canton.emulator.wire.python_times import without_zone
 
 
 def stamp(moment: float) -> str:
     """For layers, configurations and sources: whole seconds, with a Z."""
-    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return rfc3339(moment, 0)
 
 
 def start_time(moment: float) -> str:
     """For sessions: whole seconds, without a zone."""
-    return at(moment).isoformat(timespec="seconds")
-
-
-def at(moment: float) -> datetime:
-    """Without a zone, as the service compares them."""
-    return datetime.fromtimestamp(moment, UTC).replace(tzinfo=None)
+    return without_zone(moment).isoformat(timespec="seconds")

@@ -55,7 +55,7 @@ class SessionActions:
         if data.get("ansible_passthrough"):
             check_passthrough(data["ansible_passthrough"])
         now = start_time(self.clock.now())
-        self.table.put(new_session(data, self.options.text("default_ansible_config"), now))
+        self.table.put(name, new_session(data, self.options.text("default_ansible_config"), now))
         self.runner.session_created(name)
         return self.get(name)
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from canton.emulator.faces.cfs.component_changes import Stumble
 from canton.emulator.faces.cfs.component_queries import Tags, read_tags
-from canton.emulator.faces.cfs.moments import at
+from canton.emulator.wire.python_times import span, without_zone
 
 Record = dict[str, Any]
-
-_UNITS = ("weeks", "days", "hours", "minutes")
 
 
 class NoAge(Exception):
@@ -77,12 +74,6 @@ def _before(age: str, now: float) -> datetime | None:
     if not age:
         return None
     try:
-        return at(now) - span(age)
+        return without_zone(now) - span(age)
     except OverflowError as error:
         raise NoAge(str(error)) from error
-
-
-def span(age: str) -> timedelta:
-    """Such as ``7d``; raises ``OverflowError``."""
-    found = {unit: re.search(rf"(\d+)\w*{unit[0]}", age, re.IGNORECASE) for unit in _UNITS}
-    return timedelta(**{unit: int(match[1]) for unit, match in found.items() if match})

@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
+from canton.emulator.faces.cfs.table import Record, Table
 from canton.emulator.machine.shelves import Shelves
-
-Record = dict[str, Any]
 
 _ORDER = {"status": ["pending", "running", "complete"], "succeeded": ["none", "unknown", "false", "true"]}
 """Several report on one session; whoever is late does not turn it back."""
 
 
-class Sessions:
+class Sessions(Table):
     def __init__(self, shelves: Shelves) -> None:
-        self._shelf = shelves.open("cfs.sessions")
+        super().__init__(shelves.open("cfs.sessions"))
         self.when_complete: Callable[[str], None] = _nobody
         """Called with the name of a session that has just come to its end."""
-
-    def get(self, name: str) -> Record | None:
-        found: Record | None = self._shelf.get(name)
-        return found
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._shelf
-
-    def names(self) -> list[str]:
-        return sorted(self._shelf)
-
-    def all(self) -> Iterator[Record]:
-        return iter(self._shelf.values())
-
-    def put(self, record: Record) -> None:
-        self._shelf[record["name"]] = record
-
-    def delete(self, name: str) -> None:
-        del self._shelf[name]
 
     def change(self, name: str, fields: Record, artifacts: list[Any]) -> Record:
         """Lay a report over the status of a session that there is."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import quote
 
 from canton.emulator.faces.cfs import parameters
 from canton.emulator.faces.cfs.answers import refuse
 from canton.emulator.faces.cfs.component_changes import Stumble
+from canton.emulator.wire import tapms_client
 from canton.emulator.wire.call import Call
 from canton.emulator.wire.connexion import Refused, read_parameters
 from canton.emulator.wire.mesh import Mesh
@@ -24,7 +24,7 @@ class Tenants:
         tenant = str(read_parameters(call, parameters.TENANT).get("Cray-Tenant-Name", ""))
         if not tenant:
             return ""
-        reply = self._mesh.ask("tapms", "GET", f"/v1alpha3/tenants/{quote(tenant, safe='', errors='replace')}")
+        reply = tapms_client.ask_for(self._mesh, tenant)
         if reply.status == 404:
             raise refuse(400, "Invalid tenant", "The provided tenant does not exist")
         if not reply.ok:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote
-
 from canton.emulator.cluster.pods import Exec, Pod
 from canton.emulator.faces.console_operator.monitoring import (
     CONTAINER,
@@ -15,6 +13,7 @@ from canton.emulator.faces.console_operator.monitoring import (
 from canton.emulator.faces.console_operator.programs import LOG, ConsolePrograms
 from canton.emulator.faces.console_operator.restarts import Restarts
 from canton.emulator.machine.clock import rfc3339
+from canton.emulator.wire import tapms_client
 from canton.emulator.wire.call import JSON, Call, Reply, json_reply
 from canton.emulator.wire.go_json import Undecodable, decode
 from canton.emulator.wire.go_kinds import STRING, struct
@@ -105,11 +104,8 @@ class ConsoleOperator:
 
     def _belongs(self, tenant: str, xname: str) -> bool:
         """The real one lets everybody in when TAPMS does not answer, or with nonsense."""
-        reply = self._world.mesh.ask("tapms", "GET", f"/v1alpha3/tenants/{quote(tenant)}")
-        if not reply.ok:
-            return True
-        resources = (reply.json().get("status") or {}).get("tenantresources") or []
-        return any(xname in resource.get("xnames", ()) for resource in resources)
+        reply = tapms_client.ask_for(self._world.mesh, tenant)
+        return not reply.ok or xname in tapms_client.nodes_of(reply.json())
 
     def node_pod(self, call: Call) -> Reply:
         if call.headers.get("content-type") != JSON:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import shlex
 from collections.abc import Awaitable, Callable
 
@@ -16,6 +17,13 @@ LOG = "/var/log/conman/console."
 LOOK_EVERY = 0.1
 """Real seconds: a boot goes on without anything that would tell so."""
 _INTERRUPT = b"\x03"
+CHARACTERS = 11_520
+"""In a second of real time: a serial line at 115,200 baud."""
+BURST = 512
+BUFFER = 64 << 10
+"""What is typed at once: the rest is lost on the way to the line."""
+WHOLE = 1 << 20
+_COUNT = re.compile("[-+]?([0-9]{1,9})")
 TERMINATED = 137
 
 
@@ -67,8 +75,7 @@ class ConsolePrograms:
                 typed, left = _until_escape(before, data.decode("utf-8", "replace"))
                 before = (before + typed)[-1:]
                 if not watching:
-                    self._world.terminals.type(node, typed)
-                    self._world.pulse.beat()
+                    await self._type(node, typed[:BUFFER])
                 if left:
                     break
             return 0
@@ -77,15 +84,27 @@ class ConsolePrograms:
         await asked.write(f"\r\n<ConMan> Connection to console [{node}] closed.\r\n".encode())
         return code
 
+    async def _type(self, node: str, text: str) -> None:
+        """As fast as a serial line goes: whoever pastes a book keeps nobody else waiting."""
+        for start in range(0, len(text), BURST):
+            if start:
+                await asyncio.sleep(BURST / CHARACTERS)
+            self._world.terminals.type(node, text[start : start + BURST])
+            self._world.pulse.beat()
+
     async def _tail(self, asked: Exec, argv: list[str]) -> int:
-        path = next((word for word in argv[1:] if word.startswith("/")), "")
+        lines, paths = _lines(argv)
+        if lines is None:
+            await asked.write_error(f"{argv[0]}: invalid number of lines\n".encode())
+            return 1
+        path = paths[0] if paths else ""
         node = path.removeprefix(LOG)
         if not path.startswith(LOG) or node not in self._monitoring.nodes():
             await asked.write_error(
                 f"{argv[0]}: cannot open '{path}' for reading: No such file or directory\n".encode()
             )
             return 1
-        text, position = self._world.consoles.tail(node, _lines(argv))
+        text, position = self._world.consoles.tail(node, lines)
         await asked.write(text.encode())
         if argv[0].endswith("cat") or not {"-F", "-f"} & set(argv):
             return 0
@@ -149,13 +168,16 @@ def _until_escape(before: str, text: str) -> tuple[str, bool]:
     return typed, bool(mark)
 
 
-def _lines(argv: list[str]) -> int:
-    for number, word in enumerate(argv):
-        if word == "-n" and argv[number + 1 : number + 2]:
-            word = argv[number + 1]  # noqa: PLW2901 (the value beside its name)
+def _lines(argv: list[str]) -> tuple[int | None, list[str]]:
+    """How many of the last, None for what is no number; and the paths."""
+    number, paths = str(WHOLE) if argv[0].endswith("cat") else "10", []
+    words = iter(argv[1:])
+    for word in words:
+        if word == "-n":
+            number = next(words, "")
         elif word.startswith("-n"):
-            word = word[2:]  # noqa: PLW2901
-        else:
-            continue
-        return abs(int(word)) if word.lstrip("+-").isdecimal() else 10
-    return 1 << 20 if argv[0].endswith("cat") else 10
+            number = word[2:]
+        elif not word.startswith("-"):
+            paths.append(word)
+    found = _COUNT.fullmatch(number)
+    return int(found[1]) if found else None, paths

@@ -28,15 +28,7 @@ class Blocks:
         """By address of a port; made anew after each change."""
 
     def routes(self) -> Sequence[Route]:
-        path = self._all.path
-        one = f"{path}/{{name}}"
-        return (
-            Route("GET", path, lambda _: self._all.list()),
-            Route("POST", path, self._create),
-            Route("GET", one, lambda call: json_reply(self._all.get(call.args["name"]))),
-            Route("PATCH", one, self._patch),
-            Route("DELETE", one, self._delete),
-        )
+        return self._all.routes(self._create, self._delete, self._patch)
 
     def intended(self, dfa: int) -> Ranges | None:
         """The VNIs that the documents let a port use; None when no block has the port."""

@@ -20,15 +20,7 @@ class Collectives:
         self._all = store.jobs
 
     def routes(self) -> Sequence[Route]:
-        path = self._all.path
-        one = f"{path}/{{job}}"
-        return (
-            Route("GET", path, lambda _: self._all.list()),
-            Route("POST", path, self._create),
-            Route("GET", one, lambda call: json_reply(self._all.get(call.args["job"]))),
-            Route("PATCH", one, self._patch),
-            Route("DELETE", one, lambda call: json_reply(self._all.delete(call.args["job"]))),
-        )
+        return self._all.routes(self._create, self._delete, self._patch)
 
     def _create(self, call: Call) -> Reply:
         said = read_fields(read_object(call), _FIELDS)
@@ -39,9 +31,12 @@ class Collectives:
         made = {"mcastLimit": 0} | said | {"jobSteps": {}, "sessionToken": self._store.new_id("session")}
         return json_reply(self._all.create(said["jobID"], made))
 
+    def _delete(self, call: Call) -> Reply:
+        return json_reply(self._all.delete(call.args["name"]))
+
     def _patch(self, call: Call) -> Reply:
         """A step that is null is over."""
-        name = call.args["job"]
+        name = call.args["name"]
         before = self._all.get(name)
         body = read_object(call)
         steps = body.get("jobSteps")

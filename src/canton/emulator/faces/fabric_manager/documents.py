@@ -6,11 +6,12 @@ The wrapping has the names of VMware Xenon's service documents.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from canton.emulator.machine.shelves import Shelf
 from canton.emulator.wire.call import Call, Reply, json_reply
+from canton.emulator.wire.routes import Handler, Route
 from canton.emulator.world import World
 
 Document = dict[str, Any]
@@ -99,6 +100,17 @@ class Collection:
         self._envelope = envelope
         self._kind = kind
         self.path = path
+
+    def routes(self, create: Handler, delete: Handler, patch: Handler | None = None) -> Sequence[Route]:
+        """All are listed and read alike; what is written is looked at by who knows the kind."""
+        one = f"{self.path}/{{name}}"
+        return (
+            Route("GET", self.path, lambda _: self.list()),
+            Route("POST", self.path, create),
+            Route("GET", one, lambda call: json_reply(self.get(call.args["name"]))),
+            *([Route("PATCH", one, patch)] if patch else []),
+            Route("DELETE", one, delete),
+        )
 
     def __contains__(self, name: object) -> bool:
         return name in self._shelf

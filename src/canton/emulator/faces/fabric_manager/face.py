@@ -18,7 +18,7 @@ from canton.emulator.faces.fabric_manager.switches import Switches
 from canton.emulator.faces.fabric_manager.vlans import Vlans
 from canton.emulator.machine.fabric_ports import PortState
 from canton.emulator.wire.call import Call, Reply
-from canton.emulator.wire.routes import Face, Handler, Route
+from canton.emulator.wire.routes import Face, Handler, catching
 from canton.emulator.world import World
 
 
@@ -47,7 +47,7 @@ def open_face(world: World) -> Face:
         return PortState(**ports.wanted(place), vnis=vnis).data()
 
     fabric.intention = intention
-    routes = [Route(route.method, route.path, _answering(route.handler)) for room in rooms for route in room.routes()]
+    routes = [route.through(_answering) for room in rooms for route in room.routes()]
     return Face(
         SERVICE,
         [("/apis/fabric-manager", "")],
@@ -58,13 +58,7 @@ def open_face(world: World) -> Face:
 
 
 def _answering(handler: Handler) -> Handler:
-    def answer(call: Call) -> Reply:
-        try:
-            return handler(call)
-        except Refusal as refusal:
-            return error_reply(refusal)
-
-    return answer
+    return catching(handler, Refusal, lambda _, refusal: error_reply(refusal))
 
 
 def _wrong_method(call: Call, _: Sequence[str]) -> Reply:

@@ -47,15 +47,7 @@ class Policies:
         self._ports = ports
 
     def routes(self) -> Sequence[Route]:
-        path = self._all.path
-        one = f"{path}/{{name}}"
-        return (
-            Route("GET", path, lambda _: self._all.list()),
-            Route("POST", path, self._create),
-            Route("GET", one, lambda call: json_reply(self._all.get(call.args["name"]))),
-            Route("PATCH", one, self._patch),
-            Route("DELETE", one, self._delete),
-        )
+        return self._all.routes(self._create, self._delete, self._patch)
 
     def _create(self, call: Call) -> Reply:
         body = read_object(call)

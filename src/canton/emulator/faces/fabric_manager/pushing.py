@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from canton.emulator.machine.clock import next_beat
 from canton.emulator.machine.fabric_plan import PortPlace, SwitchPlace
 from canton.emulator.world import World
 
@@ -52,7 +53,7 @@ class Pushing:
         return self._fabric.powered(switch.xname) and power.reachable(switch.controller)
 
     def _next_round(self, switch: SwitchPlace) -> float:
-        start = (self._world.clock.now() // SWEEP + 1) * SWEEP
+        start = next_beat(self._world.clock.now(), SWEEP)
         return start + self._world.dice.between(*ON_THE_WAY, _KIND, switch.xname, start)
 
     def _put_on(self, moments: Iterable[tuple[str, float]]) -> None:

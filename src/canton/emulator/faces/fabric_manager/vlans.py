@@ -23,13 +23,7 @@ class Vlans:
         self._all = store.vlans
 
     def routes(self) -> Sequence[Route]:
-        path = self._all.path
-        return (
-            Route("GET", path, lambda _: self._all.list()),
-            Route("POST", path, self._create),
-            Route("GET", f"{path}/{{id}}", lambda call: json_reply(self._all.get(call.args["id"]))),
-            Route("DELETE", f"{path}/{{id}}", self._delete),
-        )
+        return self._all.routes(self._create, self._delete)
 
     def _create(self, call: Call) -> Reply:
         said = read_fields(read_object(call), _FIELDS)
@@ -41,7 +35,7 @@ class Vlans:
         return json_reply(self._all.create(name, {"name": "", "status": "ONLINE"} | said))
 
     def _delete(self, call: Call) -> Reply:
-        name = call.args["id"]
+        name = call.args["name"]
         link = self._all.get(name)["documentSelfLink"]
         if name == str(DEFAULT_VLAN):
             raise Refusal(400, f"{link} is the VLAN of ports without a VLAN policy")

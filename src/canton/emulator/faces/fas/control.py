@@ -5,6 +5,7 @@ from __future__ import annotations
 from canton.emulator.faces.fas.launching import Launching
 from canton.emulator.faces.fas.records import Records
 from canton.emulator.faces.fas.states import ACTION, OPERATION, OVER, after, can
+from canton.emulator.machine.clock import next_beat
 from canton.emulator.wire.call import Json
 from canton.emulator.world import World
 
@@ -25,7 +26,7 @@ class Control:
 
     def wake(self) -> None:
         if "next" not in self._timer:
-            self._timer["next"] = (self._world.clock.now() // EVERY + 1) * EVERY
+            self._timer["next"] = next_beat(self._world.clock.now(), EVERY)
             self._world.agenda.at(self._timer["next"], "fas.loop")
 
     def restarted(self) -> None:

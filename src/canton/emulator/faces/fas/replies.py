@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
 from uuid import UUID
 
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.hms_base import PROBLEM, marshalled
-from canton.emulator.wire.routes import Handler
+from canton.emulator.wire.routes import Handler, catching
 
 NIL = str(UUID(int=0))
 _EARLIEST, _LATEST = -62_135_596_800.0, 253_402_300_799.0
@@ -27,14 +27,8 @@ class Failed(Exception):
         self.status, self.detail = status, detail
 
 
-def answering(handler: Callable[[Call], Reply]) -> Handler:
-    def answer(call: Call) -> Reply:
-        try:
-            return handler(call)
-        except Failed as failed:
-            return problem(failed.status, failed.detail)
-
-    return answer
+def answering(handler: Handler) -> Handler:
+    return catching(handler, Failed, lambda _, failed: problem(failed.status, failed.detail))
 
 
 def answer(value: Json, status: int = 200, headers: Sequence[tuple[str, str]] = ()) -> Reply:

@@ -14,6 +14,7 @@ from canton.emulator.faces.fas.hsm import OK
 from canton.emulator.faces.fas.images import Images
 from canton.emulator.faces.fas.planning import GATHER, Found, Planning, Survey
 from canton.emulator.faces.fas.replies import NIL, Failed, answer, answering, filled, go_time
+from canton.emulator.machine.clock import next_beat
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.routes import Route
 from canton.emulator.world import World
@@ -71,7 +72,7 @@ class Snapshots:
         }
         self._world.agenda.after(GATHER, "fas.snapshot", name, now)
         if expires is not None:
-            self._world.agenda.at((max(expires, now) // SWEEP + 1) * SWEEP, "fas.expire", name, now)
+            self._world.agenda.at(next_beat(max(expires, now), SWEEP), "fas.expire", name, now)
         return answer({"name": name}, 201, [("Location", f"../snapshots/{_header(name)}")])
 
     def delete(self, call: Call) -> Reply:

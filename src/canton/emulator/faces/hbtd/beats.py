@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from canton.emulator.faces.hbtd.params import Params
+from canton.emulator.machine.clock import next_beat
 from canton.emulator.machine.means import Event
 from canton.emulator.wire.hms_names import hms_type
 from canton.emulator.world import World
@@ -114,7 +115,7 @@ class Beats:
         interval = self._params.number("Interval")
         if "next" in self._timer or interval <= 0:
             return
-        self._timer["next"] = (self._world.clock.now() // interval + 1) * interval
+        self._timer["next"] = next_beat(self._world.clock.now(), interval)
         self._world.agenda.at(self._timer["next"], "hbtd.check")
 
     def _check(self) -> None:

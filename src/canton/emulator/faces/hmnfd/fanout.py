@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from canton.emulator.faces.hmnfd.params import Params
 from canton.emulator.faces.hmnfd.subscription import subscriber_of, xname_of
-from canton.emulator.machine.clock import rfc3339
+from canton.emulator.machine.clock import next_beat, rfc3339
 from canton.emulator.machine.shelves import Shelf
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_json import Undecodable, decode
@@ -95,7 +95,7 @@ class Fanout:
     def _arm(self, timer: str, every: int) -> None:
         if timer in self._timers:
             return
-        self._timers[timer] = (self._world.clock.now() // every + 1) * every
+        self._timers[timer] = next_beat(self._world.clock.now(), every)
         self._world.agenda.at(self._timers[timer], f"hmnfd.{timer}")
 
     def _flush_in_time(self) -> None:

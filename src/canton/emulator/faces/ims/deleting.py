@@ -7,10 +7,11 @@ from contextlib import suppress
 
 from canton.emulator.faces.ims.artifacts import DELETED, ArtifactMissing, Artifacts, NotDeleted
 from canton.emulator.faces.ims.manifests import VERSION, entries, linked, read_manifest
-from canton.emulator.faces.ims.replies import Refusal, problem
+from canton.emulator.faces.ims.replies import problem
 from canton.emulator.faces.ims.tables import Record
 from canton.emulator.furniture.images import BOOT_IMAGES
 from canton.emulator.wire.call import Json
+from canton.emulator.wire.connexion import Refused
 from canton.emulator.wire.s3_client import S3Unavailable
 
 MANIFEST = "application/vnd.cray.image.manifest"
@@ -19,7 +20,7 @@ MANIFEST = "application/vnd.cray.image.manifest"
 def delete_files(artifacts: Artifacts, link: Json) -> None:
     """For good. Raises ``Unreadable``, and ``KeyError`` or ``TypeError`` for a manifest without a list."""
     for entry in linked(read_manifest(artifacts, link)):
-        with suppress(Refusal):
+        with suppress(Refused):
             artifacts.delete(entry["link"])
     artifacts.delete(link)
 
@@ -37,7 +38,7 @@ def put_under_deleted(artifacts: Artifacts, image: Record) -> Json:
 def _move_away(artifacts: Artifacts, link: Json) -> list[Record] | None:
     try:
         manifest = read_manifest(artifacts, link)
-    except Refusal as refusal:
+    except Refused as refusal:
         if refusal.reply.status >= 500:
             raise
         return None
@@ -46,7 +47,7 @@ def _move_away(artifacts: Artifacts, link: Json) -> list[Record] | None:
         entries(manifest)
         for entry in linked(manifest):
             # An entry without a sum is moved, and then not named: it does not come back.
-            with suppress(ArtifactMissing, Refusal, KeyError):
+            with suppress(ArtifactMissing, Refused, KeyError):
                 found = artifacts.soft_delete(entry["link"])
                 if found:
                     moved.append({"type": entry["type"], "md5": entry["md5"], "link": found})
@@ -67,7 +68,7 @@ def bring_back(artifacts: Artifacts, link: Json) -> Json:
         ) from None
     original = link
     for entry in found:
-        with suppress(ArtifactMissing, NotDeleted, Refusal, KeyError):
+        with suppress(ArtifactMissing, NotDeleted, Refused, KeyError):
             back = artifacts.undelete(entry["link"])
             if entry["type"] == MANIFEST:
                 original = back

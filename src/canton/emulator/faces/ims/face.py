@@ -9,13 +9,14 @@ from canton.emulator.faces.ims.jobs import Jobs
 from canton.emulator.faces.ims.public_keys import PublicKeys
 from canton.emulator.faces.ims.recipes import Recipes
 from canton.emulator.faces.ims.remote_nodes import RemoteNodes
-from canton.emulator.faces.ims.replies import Refusal, no_method, no_page, written
+from canton.emulator.faces.ims.replies import no_method, no_page, written
 from canton.emulator.faces.ims.runs import Runs
 from canton.emulator.faces.ims.seed import seed_images, seed_recipes
 from canton.emulator.faces.ims.tables import Tables
 from canton.emulator.furniture.keys import s3_keys
 from canton.emulator.wire.call import Call, Reply
-from canton.emulator.wire.routes import Face, Handler, Route
+from canton.emulator.wire.connexion import answering
+from canton.emulator.wire.routes import Face, Route
 from canton.emulator.world import World
 
 _VERSION = "3.25.0"
@@ -47,7 +48,7 @@ def open_face(world: World) -> Face:
     return Face(
         "ims",
         [("/apis/ims", "")],
-        [Route(route.method, route.path, _answering(route.handler)) for route in routes],
+        [route.through(answering) for route in routes],
         not_found=no_page,
         wrong_method=no_method,
         restarted=tables.restarted,
@@ -56,13 +57,3 @@ def open_face(world: World) -> Face:
 
 def _well(_: Call) -> Reply:
     return written({}, 200)
-
-
-def _answering(handler: Handler) -> Handler:
-    def answer(call: Call) -> Reply:
-        try:
-            return handler(call)
-        except Refusal as refusal:
-            return refusal.reply
-
-    return answer

@@ -8,9 +8,10 @@ from canton.emulator.faces.ims import forms
 from canton.emulator.faces.ims.artifacts import Artifacts, shown_link
 from canton.emulator.faces.ims.deleting import delete_files
 from canton.emulator.faces.ims.manifests import Unreadable, check_image_link
-from canton.emulator.faces.ims.replies import Refusal, body_of, conflict, crashed, done, found, shown, written
+from canton.emulator.faces.ims.replies import body_of, conflict, crashed, done, found, shown, written
 from canton.emulator.faces.ims.tables import Record, Tables
 from canton.emulator.wire.call import Call, Json, Reply
+from canton.emulator.wire.connexion import Refused
 from canton.emulator.wire.routes import Route
 
 _TRUE = ("true", "yes", "t", "1")
@@ -124,7 +125,7 @@ class Images:
             raise crashed() from None
         except KeyError:
             self._artifacts.delete(record["link"])
-        except Refusal as refusal:
+        except Refused as refusal:
             # A manifest that is too large: the record goes, the files stay.
             if refusal.reply.status >= 500:
                 raise

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 from canton.emulator.faces.ims import forms
 from canton.emulator.faces.ims.artifacts import Artifacts
@@ -21,6 +20,7 @@ from canton.emulator.faces.ims.runs import Runs
 from canton.emulator.faces.ims.tables import Record, Tables
 from canton.emulator.machine.clock import Clock
 from canton.emulator.wire.call import Call, Reply
+from canton.emulator.wire.python_times import span, without_zone
 from canton.emulator.wire.routes import Route
 
 NAMESPACE = "ims"
@@ -30,7 +30,6 @@ _UNSUPPORTED = (
     "Unsupported {} {} in query parameters. Determine the specific information that is missing or invalid and then "
     "re-run the request with valid information."
 )
-_UNITS = ("weeks", "days", "hours", "minutes")
 _LONGEST_AGE = 64
 """The pattern takes long for what is long, and no age is."""
 
@@ -111,12 +110,7 @@ class Jobs:
 
     def _before(self, age: str) -> datetime:
         try:
-            spans = {}
-            for unit in _UNITS:
-                told = re.search(rf"(\d+)\w*{unit[0]}", age[:_LONGEST_AGE], re.IGNORECASE)
-                if told:
-                    spans[unit] = int(told[1])
-            return datetime.fromtimestamp(self._clock.now(), UTC).replace(tzinfo=None) - timedelta(**spans)
+            return without_zone(self._clock.now()) - span(age[:_LONGEST_AGE])
         except (OverflowError, ValueError):
             raise problem(400, title=_UNSUPPORTED.format("age", age)) from None
 

@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterable, Mapping
 
 from canton.emulator.faces.ims.artifacts import ArtifactMissing, Artifacts
-from canton.emulator.faces.ims.replies import Refusal, crashed, problem
+from canton.emulator.faces.ims.replies import crashed, problem
 from canton.emulator.faces.ims.tables import Record
 from canton.emulator.wire.call import Json
+from canton.emulator.wire.connexion import Refused
 
 ROOTFS = "application/vnd.cray.image.rootfs.squashfs"
 VERSION = "1.0"
@@ -144,11 +145,11 @@ def _check_entry(artifacts: Artifacts, artifact: Json) -> None:
         raise problem(422, str(missing)) from None
 
 
-def _malformed(what: str) -> Refusal:
+def _malformed(what: str) -> Refused:
     return problem(422, _MALFORMED + what)
 
 
-def _unusable(whose: str, what: str) -> Refusal:
+def _unusable(whose: str, what: str) -> Refused:
     return problem(400, f"Error reading the manifest.json for {whose}. The manifest {what}. {_RERUN}")
 
 

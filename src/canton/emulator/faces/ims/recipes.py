@@ -9,9 +9,10 @@ from canton.emulator.faces.ims import forms
 from canton.emulator.faces.ims.artifacts import ArtifactMissing, Artifacts, NotDeleted, shown_link
 from canton.emulator.faces.ims.fields import boolean
 from canton.emulator.faces.ims.images import cascades
-from canton.emulator.faces.ims.replies import Refusal, body_of, conflict, crashed, done, found, problem, shown, written
+from canton.emulator.faces.ims.replies import body_of, conflict, crashed, done, found, problem, shown, written
 from canton.emulator.faces.ims.tables import Record, Table, Tables
 from canton.emulator.wire.call import Call, Json, Reply
+from canton.emulator.wire.connexion import Refused
 from canton.emulator.wire.routes import Route
 
 
@@ -100,7 +101,7 @@ class Recipes:
 
     def _delete_file(self, record: Record) -> None:
         if record["link"]:
-            with suppress(Refusal):
+            with suppress(Refused):
                 self._artifacts.delete(record["link"])
 
     def _soft_delete(self, call: Call) -> Reply:
@@ -118,7 +119,7 @@ class Recipes:
     def _put_away(self, record: Record) -> None:
         deleted = {**record, "deleted": self._tables.now()}
         if record["link"]:
-            with suppress(ArtifactMissing, Refusal):
+            with suppress(ArtifactMissing, Refused):
                 deleted["link"] = self._artifacts.soft_delete(record["link"])
         self._deleted[record["id"]] = deleted
 

@@ -8,9 +8,9 @@ from http import HTTPStatus
 from typing import TypeVar
 
 from canton.emulator.wire.call import JSON, Call, Json, Reply
+from canton.emulator.wire.connexion import PROBLEM, Refused
 
 Kept = TypeVar("Kept")
-PROBLEM = "application/problem+json"
 _VALID_ID = "Requested resource does not exist. Re-run request with valid ID."
 _NO_INPUT = (
     "No input provided. Determine the specific information that is missing or invalid and "
@@ -32,14 +32,6 @@ _NOT_UNDERSTOOD = "The browser (or proxy) sent a request that this server could 
 _NO_JSON = "Did not attempt to load JSON data because the request Content-Type was not 'application/json'."
 
 
-class Refusal(Exception):
-    """The request ends here, with this reply."""
-
-    def __init__(self, reply: Reply) -> None:
-        super().__init__(reply.status)
-        self.reply = reply
-
-
 def shown(value: Json) -> Reply:
     """As ``jsonify`` writes it: compact, by name."""
     return Reply(200, json.dumps(value, separators=(",", ":"), sort_keys=True).encode() + b"\n", JSON)
@@ -54,18 +46,18 @@ def done() -> Reply:
     return Reply(204, b"", JSON)
 
 
-def problem(status: int, detail: str = "", title: str = "", **more: Json) -> Refusal:
+def problem(status: int, detail: str = "", title: str = "", **more: Json) -> Refused:
     body: dict[str, Json] = {"status": status, "title": title or HTTPStatus(status).phrase}
     if detail:
         body["detail"] = detail
-    return Refusal(Reply(status, json.dumps({**body, **more}).encode(), PROBLEM))
+    return Refused(Reply(status, json.dumps({**body, **more}).encode(), PROBLEM))
 
 
-def invalid(errors: Json) -> Refusal:
+def invalid(errors: Json) -> Refused:
     return problem(422, _INVALID, errors=errors)
 
 
-def unknown() -> Refusal:
+def unknown() -> Refused:
     return problem(404, _VALID_ID)
 
 
@@ -77,13 +69,13 @@ def found(table: Mapping[str, Kept], call: Call) -> Kept:
     return record
 
 
-def conflict() -> Refusal:
+def conflict() -> Refused:
     return problem(409, _CONFLICT)
 
 
-def crashed() -> Refusal:
+def crashed() -> Refused:
     """Where the service's own code raises what nobody catches."""
-    return Refusal(written({"message": "Internal Server Error"}, 500))
+    return Refused(written({"message": "Internal Server Error"}, 500))
 
 
 def no_page(_: Call) -> Reply:
@@ -99,11 +91,11 @@ def body_of(call: Call) -> Json:
     """What Flask's ``get_json`` finds; what counts as nothing in Python is no input."""
     media = call.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media != JSON and not (media.startswith("application/") and media.endswith("+json")):
-        raise Refusal(written({"message": _NO_JSON}, 415))
+        raise Refused(written({"message": _NO_JSON}, 415))
     try:
         body = call.json()
     except ValueError:
-        raise Refusal(written({"message": _NOT_UNDERSTOOD}, 400)) from None
+        raise Refused(written({"message": _NOT_UNDERSTOOD}, 400)) from None
     except RecursionError:
         raise crashed() from None
     if not body:

@@ -8,12 +8,12 @@ and what was made since is gone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping
-from datetime import UTC, datetime
 from typing import Any
 
 from canton.emulator.machine.clock import Clock
 from canton.emulator.machine.dice import Dice
 from canton.emulator.machine.shelves import Shelf, Shelves
+from canton.emulator.wire.python_times import without_zone
 
 Record = dict[str, Any]
 
@@ -88,4 +88,4 @@ class Tables:
 
 
 def stamp(moment: float) -> str:
-    return datetime.fromtimestamp(moment, UTC).replace(tzinfo=None).isoformat()
+    return without_zone(moment).isoformat()

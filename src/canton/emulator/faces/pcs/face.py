@@ -13,7 +13,7 @@ from canton.emulator.faces.pcs.service import Service
 from canton.emulator.faces.pcs.transitions import Transitions
 from canton.emulator.faces.pcs.worker import Worker
 from canton.emulator.wire.call import Call, Reply
-from canton.emulator.wire.routes import Face, Handler, Route, go_not_found
+from canton.emulator.wire.routes import Face, Handler, Route, catching, go_not_found
 from canton.emulator.world import World
 
 
@@ -51,13 +51,7 @@ def open_face(world: World) -> Face:
 
 
 def _answering(handler: Handler) -> Handler:
-    def answer(call: Call) -> Reply:
-        try:
-            return handler(call)
-        except Refusal as refusal:
-            return problem(refusal)
-
-    return answer
+    return catching(handler, Refusal, lambda _, refusal: problem(refusal))
 
 
 def _not_found(call: Call, known: set[str]) -> Reply:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from canton.emulator.faces.scsd.targets import HsmTrouble, NoTargets
-from canton.emulator.wire.call import Call, Reply
 from canton.emulator.wire.hms_base import problem
-from canton.emulator.wire.routes import Handler
+from canton.emulator.wire.routes import Handler, catching
 
 
 class Failed(Exception):
@@ -18,14 +15,10 @@ class Failed(Exception):
         self.status, self.title, self.detail = status, title, detail
 
 
-def answering(handler: Callable[[Call], Reply]) -> Handler:
-    def answer(call: Call) -> Reply:
-        try:
-            return handler(call)
-        except Failed as failed:
-            return problem(failed.status, failed.title, failed.detail, call.path)
-
-    return answer
+def answering(handler: Handler) -> Handler:
+    return catching(
+        handler, Failed, lambda call, failed: problem(failed.status, failed.title, failed.detail, call.path)
+    )
 
 
 def hsm_failed(title: str, trouble: HsmTrouble) -> Failed:

@@ -45,7 +45,7 @@ def routes(hsm: Hsm) -> Sequence[Route]:
         Route("POST", f"{BASE}/{{group_label}}/members", partial(_post_member, hsm)),
         Route("DELETE", f"{BASE}/{{group_label}}/members/{{xname_id}}", partial(_delete_member, hsm)),
     )
-    return [Route(route.method, route.path, answering(route.handler)) for route in found]
+    return [route.through(answering) for route in found]
 
 
 def _groups(hsm: Hsm) -> Collection:

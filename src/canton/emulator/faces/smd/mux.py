@@ -29,7 +29,7 @@ def settle(routes: Sequence[Route]) -> list[Route]:
         for route, own in zip(routes, shapes, strict=True):
             if _covers(own, shape):
                 settled.setdefault((shape, route.method), route if own == shape else _narrowed(route, shape))
-    return [Route(route.method, route.path, _cleaning(route.handler)) for route in settled.values()]
+    return [route.through(_cleaning) for route in settled.values()]
 
 
 def _shape(path: str) -> Shape:

@@ -18,7 +18,7 @@ from canton.emulator.faces.vault.token_api import TokenApi
 from canton.emulator.faces.vault.tokens import Tokens
 from canton.emulator.faces.vault.transit import Transit
 from canton.emulator.wire.call import Call, Reply
-from canton.emulator.wire.routes import Face, Handler, Route
+from canton.emulator.wire.routes import Face, Handler, Route, catching
 from canton.emulator.world import World
 
 BODY = 32 << 20
@@ -51,11 +51,9 @@ def open_face(world: World) -> Face:
         *system.routes(),
         *(Route(method, "/v1/{path...}", engines.answer) for method in _NEEDED),
     ]
-    routes = [
-        Route(each.method, each.path, _answering(each.handler)) for each in (*system.open_routes(), *logins.routes())
-    ]
-    routes += [Route(each.method, each.path, _answering(guard.over(each.handler))) for each in guarded]
-    return Face("vault", [], routes, not_found=_not_found, wrong_method=_wrong_method, body_limit=BODY, outside=True)
+    routes = [*system.open_routes(), *logins.routes(), *(route.through(guard.over) for route in guarded)]
+    answering = [route.through(_answering) for route in routes]
+    return Face("vault", [], answering, not_found=_not_found, wrong_method=_wrong_method, body_limit=BODY, outside=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +96,7 @@ def _method(call: Call) -> str:
 
 
 def _answering(handler: Handler) -> Handler:
-    def answer(call: Call) -> Reply:
-        try:
-            return handler(call)
-        except Refusal as refusal:
-            return refused(refusal)
-
-    return answer
+    return catching(handler, Refusal, lambda _, refusal: refused(refusal))
 
 
 def _not_found(call: Call) -> Reply:

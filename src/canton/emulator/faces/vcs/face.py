@@ -40,7 +40,7 @@ def open_face(world: World) -> Face:
         ContentsApi(world, repositories, access, reading, writing),
         SmartHttp(git, repositories, accounts, owners),
     )
-    routes = [Route(route.method, route.path, _answering(route.handler)) for room in rooms for route in room.routes()]
+    routes = [route.through(_answering) for room in rooms for route in room.routes()]
     routes += [Route("GET", "/api/v1/version", _version), Route("GET", "/api/healthz", _healthy)]
     return Face(
         "vcs",

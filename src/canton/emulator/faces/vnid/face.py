@@ -12,7 +12,7 @@ from canton.emulator.faces.vnid.problems import Refusal, problem
 from canton.emulator.faces.vnid.status import Status
 from canton.emulator.faces.vnid.vnis import Vnis
 from canton.emulator.wire.call import Call, Reply
-from canton.emulator.wire.routes import Face, Handler, Route
+from canton.emulator.wire.routes import Face, Handler, catching
 from canton.emulator.world import World
 
 
@@ -27,18 +27,12 @@ def open_face(world: World) -> Face:
         Status(world.shelves, book, jobs),
         performance,
     )
-    routes = [Route(route.method, route.path, _answering(route.handler)) for room in rooms for route in room.routes()]
+    routes = [route.through(_answering) for room in rooms for route in room.routes()]
     return Face("vnid", [("/apis/vnid", "")], routes, not_found=_not_found, wrong_method=_wrong_method)
 
 
 def _answering(handler: Handler) -> Handler:
-    def answer(call: Call) -> Reply:
-        try:
-            return handler(call)
-        except Refusal as refusal:
-            return problem(refusal.status, str(refusal))
-
-    return answer
+    return catching(handler, Refusal, lambda _, refusal: problem(refusal.status, str(refusal)))
 
 
 def _not_found(call: Call) -> Reply:

@@ -12,6 +12,7 @@ from typing import ClassVar, Protocol
 from canton.emulator.faces.bos.bos import Bos
 from canton.emulator.faces.bos.component_store import NoSuchComponent
 from canton.emulator.faces.bos.failures import Failure
+from canton.emulator.machine.clock import next_beat
 
 log = logging.getLogger("canton.emulator.bos")
 SHORTEST = 1.0
@@ -64,7 +65,7 @@ class Rhythm:
     def _beat_after(self, name: str, operator: Operator, moment: float) -> float:
         interval = max(float(self._bos.options.number(operator.frequency)), SHORTEST)
         shift = interval * self._beats[name]
-        return ((moment - shift) // interval + 1) * interval + shift
+        return next_beat(moment - shift, interval) + shift
 
     def _look(self, name: str, moment: float) -> None:
         if self._next.get(name) != moment:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 from canton.emulator.faces.cfs.moments import start_time
 from canton.emulator.faces.cfs.runs.bench import Bench, Run
+from canton.emulator.machine.clock import next_beat
 
 INTERVAL = 30.0
 _LOOK = "cfs.operator-looks"
@@ -26,8 +25,7 @@ class Monitor:
 
     def _expect(self) -> None:
         if not self._expected:
-            now = self._bench.world.clock.now()
-            self._bench.world.agenda.at((math.floor(now / INTERVAL) + 1) * INTERVAL, _LOOK)
+            self._bench.world.agenda.at(next_beat(self._bench.world.clock.now(), INTERVAL), _LOOK)
             self._expected = True
 
     def _look(self) -> None:

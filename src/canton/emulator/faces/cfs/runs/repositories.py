@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from base64 import b64encode
 from collections import OrderedDict
 from typing import Any
 from urllib.parse import quote
@@ -12,11 +10,9 @@ from canton.emulator.faces.cfs.book import Book
 from canton.emulator.faces.cfs.runs.ansible.loading import AnsibleError
 from canton.emulator.faces.cfs.runs.ansible.play_reading import read_playbook
 from canton.emulator.faces.cfs.runs.ansible.plays import Play
-from canton.emulator.furniture.keys import VCS_USER, vcs_password
+from canton.emulator.faces.cfs.vcs import Vcs, path_of
 from canton.emulator.wire.call import Reply
-from canton.emulator.world import World
 
-_OF_THIS_SITE = re.compile(r"https?://[^/]+/vcs/(?P<owner>[^/]+)/(?P<repo>[^/]+?)(\.git)?/?")
 _MOST_KEPT = 64
 _MOST_PAGES = 200
 _LONGEST_FILE = 1 << 20
@@ -98,8 +94,8 @@ class Folder:
 
 
 class Library:
-    def __init__(self, world: World, book: Book) -> None:
-        self._world = world
+    def __init__(self, vcs: Vcs, book: Book) -> None:
+        self._vcs = vcs
         self._book = book
         self._kept: OrderedDict[tuple[str, str], Repository] = OrderedDict()
 
@@ -110,21 +106,16 @@ class Library:
         if key in self._kept and commit:
             self._kept.move_to_end(key)
             return self._kept[key]
-        found = _OF_THIS_SITE.fullmatch(url)
-        if found is None:
+        path = path_of(url)
+        if path is None:
             raise NoRepository(f"fatal: unable to access '{url}/': Could not resolve host: {_host(url)}")
-        path = f"/{quote(found['owner'])}/{quote(found['repo'])}"
-        authorization = self._authorization(str(layer.get("source") or ""))
+        source = str(layer.get("source") or "")
+        authorization = self._vcs.authorization(self._book.credentials(source) if source else None)
         repository = Repository(self, path, authorization, self._commit(url, path, authorization, commit))
         self._kept[key] = repository
         if len(self._kept) > _MOST_KEPT:
             self._kept.popitem(last=False)
         return repository
-
-    def _authorization(self, source: str) -> str:
-        secret = self._book.credentials(source) if source else None
-        known = secret or {"username": VCS_USER, "password": vcs_password(self._world.dice)}
-        return "Basic " + b64encode(f"{known['username']}:{known['password']}".encode()).decode()
 
     def _commit(self, url: str, path: str, authorization: str, commit: str) -> str:
         about = self.ask(path, authorization)
@@ -153,7 +144,8 @@ class Library:
         return frozenset(files)
 
     def ask(self, path: str, authorization: str) -> Reply:
-        reply = self._world.mesh.ask("vcs", "GET", f"/api/v1/repos{path}", headers={"authorization": authorization})
+        """Raises ``Silent``."""
+        reply = self._vcs.ask(path, authorization)
         if reply.status >= 500:
             raise Silent
         return reply

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from canton.emulator.cluster.pods import PodEvent
 from canton.emulator.faces.cfs.book import Book
 from canton.emulator.faces.cfs.runs.bench import NAMESPACE, Bench, Run
@@ -17,6 +15,8 @@ from canton.emulator.faces.cfs.runs.monitor import Monitor
 from canton.emulator.faces.cfs.runs.repositories import Library
 from canton.emulator.faces.cfs.runs.settings import Settings
 from canton.emulator.faces.cfs.runs.teardown import Teardown
+from canton.emulator.faces.cfs.vcs import Vcs
+from canton.emulator.machine.clock import next_beat
 from canton.emulator.world import World
 
 HEARD = (0.3, 1.5)
@@ -36,7 +36,7 @@ class Runs:
         self._jobs = Jobs(self._bench)
         self._ims = Ims(world.mesh)
         self._monitor = Monitor(self._bench)
-        library = Library(world, book)
+        library = Library(Vcs(world), book)
         Cloning(self._bench, library)
         inventories = Inventories(self._bench, library)
         ImageInventories(self._bench, self._ims, inventories)
@@ -94,7 +94,7 @@ class Runs:
 
     def _leave_orphans(self, run: Run) -> None:
         """Another loop of the operator finds jobs of IMS whose session is over."""
-        moment = (math.floor(self._world.clock.now() / ORPHANS) + 2) * ORPHANS
+        moment = next_beat(self._world.clock.now(), ORPHANS) + ORPHANS
         for made in run["images"].values():
             self._world.agenda.at(moment, _ORPHAN, made["job"])
 

@@ -1,0 +1,19 @@
+"""Instants and ages, as CSM's services in Python have them."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+_UNITS = ("weeks", "days", "hours", "minutes")
+
+
+def without_zone(moment: float) -> datetime:
+    """As ``datetime.now`` gives it, which is UTC there."""
+    return datetime.fromtimestamp(moment, UTC).replace(tzinfo=None)
+
+
+def span(age: str) -> timedelta:
+    """Such as ``7d``, ``2h30m`` or ``1 week``; raises ``OverflowError``."""
+    found = {unit: re.search(rf"(\d+)\w*{unit[0]}", age, re.IGNORECASE) for unit in _UNITS}
+    return timedelta(**{unit: int(match[1]) for unit, match in found.items() if match})
