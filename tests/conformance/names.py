@@ -64,6 +64,7 @@ def _of_one(site: Site) -> dict[str, Names]:
         "sls": {"name": networks, "networks": ["HSN", "NMN"]},
         "bss": {"name": [part.xname for part in site.machine.parts("Node")] + aliases},
         "scsd": {"xname": controllers},
+        "console-operator": {"xname": [part.xname for part in site.machine.parts("Node")]},
         "fas": {
             "snapshotname": ["before"],
             "name": ["before", "after"],

@@ -12,6 +12,8 @@ from conformance import software_furniture as software
 Names = Mapping[str, Sequence[Any]]
 
 _CONFIGURATIONS = [software.CONFIGURATION, software.SPARE_CONFIGURATION]
+_SOURCES = [software.SOURCE, software.SPARE_SOURCE]
+_CLONE_URLS = [software.CLONE_URL]
 _TEMPLATES = [software.TEMPLATE, software.SPARE_TEMPLATE]
 _SESSIONS = [software.SESSION, software.STAGED_SESSION]
 
@@ -28,8 +30,8 @@ NAMES: dict[str, Names] = {
         "session_name": [software.SESSION],
         **dict.fromkeys(("configuration_id", "configurationname", "configuration_name"), _CONFIGURATIONS),
         **dict.fromkeys(("desiredconfig", "desired_config", "configname", "config_name"), _CONFIGURATIONS),
-        **dict.fromkeys(("source_id", "source"), [software.SOURCE, software.SPARE_SOURCE]),
-        **dict.fromkeys(("cloneurl", "clone_url"), [software.CLONE_URL]),
+        **dict.fromkeys(("source_id", "source"), _SOURCES),
+        **dict.fromkeys(("cloneurl", "clone_url"), _CLONE_URLS),
         "commit": [software.COMMIT],
         "branch": ["main"],
     },

@@ -41,6 +41,8 @@ class Row:
     shown: Sequence[Shown]
     before: Callable[[Thing], Sequence[Request]] = lambda _: ()
     """Makes room; may be refused."""
+    complete: Callable[[Request, Any], Request] = lambda request, _: request
+    """Puts into what is written what the last of ``before`` was told."""
     after: Callable[[Thing], Sequence[Request]] = lambda _: ()
     """Takes it away, where it would be in the way of the next."""
     changed: str = ""
@@ -69,20 +71,25 @@ def _multipart(data: bytes) -> str:
 
 
 def go_through(row: Row, site: Site, thing: Thing) -> None:
+    told = None
     for request in row.before(thing):
-        ask(site, row.service, request)
+        told = _told(ask(site, row.service, request))
     try:
-        _write_and_read(row, site, thing)
+        _write_and_read(row, site, thing, row.complete(row.write(thing), told))
     finally:
         for request in row.after(thing):
             ask(site, row.service, request)
 
 
-def _write_and_read(row: Row, site: Site, thing: Thing) -> None:
-    reply = ask(site, row.service, row.write(thing))
-    note(f"{row.write(thing)} → {reply}")
+def _told(reply: Reply) -> Any:
+    return json.loads(reply.body) if reply.body else None
+
+
+def _write_and_read(row: Row, site: Site, thing: Thing, request: Request) -> None:
+    reply = ask(site, row.service, request)
+    note(f"{request} → {reply}")
     assert reply.ok
-    told = json.loads(reply.body) if reply.body else None
+    told = _told(reply)
     site.step(row.wait)
     for each in row.shown:
         request = each.where(thing, told)

@@ -1,6 +1,6 @@
 """Where the Fabric Manager, VNID and console-operator do what the files do not say; see ``spec_bugs``.
 
-HPE publishes no file for the first and the last: theirs were put together from what public clients of HPE read and write.
+HPE publishes no file for the first and the last: theirs were put together from what its public clients read and write.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
 
 SERVER_ERRORS: Mapping[str, Mapping[str, str]] = {
     "console-operator": {
-        r"GET /console-operator/location/\{podID\} → 500: .*There was an error retrieving pod location .* not found.*": (
+        r"GET /console-operator/location/\{podID\} → 500: .*error retrieving pod location .* not found.*": (
             "Kubernetes knows no such pod (src/console_op/data.go)"
         ),
     },

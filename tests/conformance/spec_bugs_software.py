@@ -44,7 +44,9 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
         ),
     },
     "ims": {
-        rf".* → (400|404|422): {PROBLEM}": "errors are application/problem+json; the file has application/json (errors.py)",
+        rf".* → (400|404|422): {PROBLEM}": (
+            "errors are application/problem+json; the file has application/json (errors.py)"
+        ),
         rf".* → 20[01]: {SCHEMA}.*/(created|deleted): format": "times have no zone (models)",
         rf".* → 20[01]: {SCHEMA}.*/link: {NULL}": "what has no artefact has a `null` (models/images.py, recipes.py)",
         rf".* → (400|500): {SCHEMA}/: {more('message')}": (

@@ -9,11 +9,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from conformance import read_back_services, read_back_smd
+from conformance import (
+    read_back_bos,
+    read_back_cfs,
+    read_back_fabric,
+    read_back_ims,
+    read_back_services,
+    read_back_smd,
+)
 from conformance.read_back import Row, go_through
 from emulator.conftest import Open
 
-ROWS = (*read_back_smd.ROWS, *read_back_services.ROWS)
+TABLES = (read_back_smd, read_back_services, read_back_bos, read_back_cfs, read_back_ims, read_back_fabric)
+ROWS = tuple(row for table in TABLES for row in table.ROWS)
 EXAMPLES = int(os.environ.get("CANTON_TEST_EXAMPLES", "50"))
 
 

@@ -24,7 +24,7 @@ def open_machine(tmp_path: Path) -> Iterator[Open]:
     def start(name: str) -> Site:
         kept = StateFile(tmp_path / f"{name}-{len(opened)}.state")
         opened.append(kept)
-        return Site(Start(topologies.load(name), seed=1, speed=0.0, moment=MOMENT), kept)
+        return Site(Start(load(name), seed=1, speed=0.0, moment=MOMENT), kept)
 
     yield start
     for kept in opened:

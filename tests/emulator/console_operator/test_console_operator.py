@@ -13,6 +13,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
+from canton.emulator.cluster.pods import Container
 from canton.emulator.process import Emulator, emulate
 from canton.emulator.wire.call import Reply
 from emulator.service_client import Service, Spy, open_site
@@ -39,6 +40,15 @@ def test_every_node_has_a_pod_that_is_there(consoles: Service) -> None:
     found = {_body(consoles, node).json()["podname"] for node in nodes}
     assert found <= pods
     assert len(found) == consoles.get("/replicas")["replicas"] > 1, "they share the work"
+
+
+def test_a_pod_that_only_looks_like_one_of_them_gets_no_consoles(consoles: Service) -> None:
+    before = {part.xname: _body(consoles, part.xname).json() for part in consoles.site.machine.parts("Node")}
+    labels = {"app.kubernetes.io/name": "cray-console-node"}
+    for name in ("foo", "cray-console-node-x", "cray-console-node-²"):
+        consoles.site.world.cluster.start_pod("services", name, [Container("cray-console-node")], labels)
+    assert {xname: _body(consoles, xname).json() for xname in before} == before
+    assert consoles.get("/replicas")["replicas"] == 2
 
 
 def test_what_is_no_node_has_none(consoles: Service) -> None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from canton.emulator.furniture.images import BUCKETS
+from canton.emulator.furniture.buckets import BUCKETS
 from emulator.s3.s3_caller import Caller, code, header, texts
 
 

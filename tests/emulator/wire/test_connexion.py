@@ -16,7 +16,6 @@ from canton.emulator.wire.connexion import (
     read_body,
     read_json,
     read_parameters,
-    unsupported_answer,
     wrong_method,
 )
 from canton.emulator.wire.json_schema import Schema
@@ -120,9 +119,14 @@ def test_problems() -> None:
     }
     assert not_found(Call("GET", "/")).json()["title"] == "Not Found"
     assert dict(wrong_method(Call("GET", "/"), ["POST"]).headers) == {"Allow": "OPTIONS, POST"}
-    assert unsupported_answer("why").status == 501
-    assert answering(lambda _: bad_request("d"))(Call("GET", "/")).status == 400
-    assert answering(lambda _: Reply())(Call("GET", "/")).status == 200
+
+
+def test_a_refusal_becomes_the_answer() -> None:
+    def refuse(_: Call) -> Reply:
+        raise Refused(bad_request("d"))
+
+    assert answering(refuse)(Call("GET", "/")).json()["detail"] == "d"
+    assert answering(lambda _: Reply(204))(Call("GET", "/")).status == 204
 
 
 def test_long_answers_are_not_indented() -> None:

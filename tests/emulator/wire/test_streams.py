@@ -358,6 +358,38 @@ def test_listeners_stop_while_somebody_follows() -> None:
     gc.collect()
 
 
+@pytest.mark.parametrize(
+    "asked", ["POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nhalf", "GET / HTTP/1.1\r\nhost: a\r\n\r\n"]
+)
+def test_who_sends_half_a_request_or_does_not_read_holds_no_end_up(
+    asked: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def without_end() -> AsyncGenerator[bytes, None]:
+        while True:
+            yield bytes(1 << 20)
+
+    async def story() -> None:
+        listener = Listener(bind("127.0.0.1", 0), App(_always(Reply(stream=without_end)), 1 << 20))
+        servers = Servers([listener])
+        await servers.start()
+        _, writer = await _ask(listener.bound.getsockname()[1], asked)
+        await asyncio.sleep(0.3)
+        async with asyncio.timeout(2.8):
+            await servers.stop()
+        writer.close()
+        listener.bound.close()
+
+    run(story())
+    gc.collect()
+    assert "Traceback" not in caplog.text
+
+
+def test_the_headers_of_others_are_no_business_of_a_handshake() -> None:
+    headers = dict(line.split(": ") for line in HANDSHAKE.lower().split("\r\n")[1:-2])
+    headers["sec-websocket-key"] = "dGhlIHNhbXBsZSBub25jZQ=="
+    assert accept(Call("GET", "/", headers={**headers, "cray-tenant-name": "\u2603 \n"}), _shout).status == 101
+
+
 def _always(reply: Reply) -> Answer:
     async def answer(_: Call) -> Reply:
         return reply

@@ -1,4 +1,4 @@
-"""The images and recipes of a site on its first day, and their objects in S3.
+"""The images and recipes of a site on its first day.
 
 What BSS's entries of the first day name is here: an image for each role and architecture that the machine has.
 """
@@ -6,40 +6,17 @@ What BSS's entries of the first day name is here: an image for each role and arc
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from hashlib import md5
 
 from canton.emulator.furniture import image_files
+from canton.emulator.furniture.buckets import BOOT_IMAGES, etag, s3_link
+from canton.emulator.furniture.recipe import Recipe
 from canton.emulator.machine.dice import Dice
 from canton.emulator.machine.parts import Topology
 
-BOOT_IMAGES, IMS = "boot-images", "ims"
-BUCKETS = (
-    "admin-tools",
-    BOOT_IMAGES,
-    "etcd-backup",
-    "fw-update",
-    IMS,
-    "install-artifacts",
-    "ncn-images",
-    "nmd",
-    "postgres-backup",
-    "prs",
-    "sat",
-    "sds",
-    "sls",
-    "sma",
-    "ssd",
-    "ssm",
-    "thanos",
-    "vbis",
-    "velero",
-    "wlm",
-)
-"""As CSM's storage role makes them."""
 KIND = "application/vnd.cray.image."
 ROOTFS, KERNEL, INITRD, PARAMETERS = (
     f"{KIND}rootfs.squashfs",
@@ -66,33 +43,6 @@ _BOOT_PARAMETERS = (
     "pageblock_order=14 rd.neednet=1 rd.retry=10 rd.shell systemd.unified_cgroup_hierarchy=1 ip=dhcp quiet "
     "spire_join_token=${{SPIRE_JOIN_TOKEN}}\n"
 )
-_KIWI = """<?xml version="1.0" encoding="utf-8"?>
-<image schemaversion="7.4" name="{name}">
-  <description type="system">
-    <author>Cray</author>
-    <contact>root@localhost</contact>
-    <specification>Barebones image, {arch}</specification>
-  </description>
-  <preferences>
-    <version>1.6.1</version>
-    <packagemanager>zypper</packagemanager>
-    <type image="tbz"/>
-  </preferences>
-  <repository type="rpm-md" alias="SUSE-SLE-Module-Basesystem-15-SP5-{arch}-Updates" priority="2">
-    <source path="https://packages.local/repository/SUSE-SLE-Module-Basesystem-15-SP5-{arch}-Updates"/>
-  </repository>
-  <packages type="image">
-    <package name="kernel-default"/>
-    <package name="dracut"/>
-    <package name="cloud-init"/>
-  </packages>
-  <packages type="bootstrap">
-    <package name="filesystem"/>
-    <package name="glibc-locale"/>
-  </packages>
-</image>
-"""
-_CONFIG_SH = "#!/bin/bash\nset -euo pipefail\nbaseInsertService cloud-init\nbaseInsertService sshd\nexit 0\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,39 +109,6 @@ class Image:
         return s3_link(BOOT_IMAGES, self.manifest_key, etag(self.manifest))
 
 
-@dataclass(frozen=True)
-class Recipe:
-    id: str
-    name: str
-    arch: str
-    created: int
-    recipe_type: str = "kiwi-ng"
-    linux_distribution: str = "sles15"
-
-    @cached_property
-    def data(self) -> bytes:
-        kiwi = _KIWI.format(name=self.name, arch=self.arch)
-        return image_files.tarball({"config.xml": kiwi.encode(), "config.sh": _CONFIG_SH.encode()}, self.created)
-
-    @property
-    def key(self) -> str:
-        """In the bucket ``ims``."""
-        return f"recipes/{self.id}/recipe.tar.gz"
-
-    @property
-    def link(self) -> dict[str, str]:
-        return s3_link(IMS, self.key, etag(self.data))
-
-
-@dataclass(frozen=True, slots=True)
-class SeedObject:
-    """What lies in a bucket on the first day."""
-
-    data: bytes
-    media: str
-    created: int
-
-
 def image_id(dice: Dice, role: str, arch: str) -> str:
     """Of what nodes of this role (Compute, …) and architecture (X86 or ARM, as HSM says) boot."""
     return dice.uuid("bss.image", role, arch)
@@ -220,27 +137,6 @@ def recipes(topology: Topology, dice: Dice) -> tuple[Recipe, ...]:
         Recipe(dice.uuid("recipe.barebones", arch), _BAREBONES.format(csm=_CSM, arch=arch), arch, BUILT)
         for arch in _arches(topology)
     )
-
-
-def objects(topology: Topology, dice: Dice) -> Mapping[tuple[str, str], SeedObject]:
-    """By bucket and key, everything that lies in S3 on the first day."""
-    found: dict[tuple[str, str], SeedObject] = {}
-    for image in images(topology, dice):
-        for artefact in image.artefacts:
-            found[BOOT_IMAGES, artefact.key] = SeedObject(artefact.data, artefact.media, image.created)
-        found[BOOT_IMAGES, image.manifest_key] = SeedObject(image.manifest, "application/json", image.created)
-    for recipe in recipes(topology, dice):
-        found[IMS, recipe.key] = SeedObject(recipe.data, "application/gzip", recipe.created)
-    return found
-
-
-def etag(data: bytes) -> str:
-    """Without quotes, as IMS and BOS carry it."""
-    return md5(data, usedforsecurity=False).hexdigest()
-
-
-def s3_link(bucket: str, key: str, tag: str) -> dict[str, str]:
-    return {"type": "s3", "path": f"s3://{bucket}/{key}", "etag": tag}
 
 
 def _kinds(topology: Topology) -> Iterator[tuple[str, str]]:

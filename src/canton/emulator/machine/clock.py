@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import lru_cache
 
 SLOWEST, FASTEST = 0.0, 1000.0
 
@@ -55,6 +56,7 @@ def next_beat(moment: float, interval: float) -> float:
     return (moment // interval + 1) * interval
 
 
+@lru_cache(maxsize=4096)
 def rfc3339(moment: float, digits: int = 6) -> str:
     """As Go prints an instant: UTC, the fraction without the zeros at its end."""
     unit = 10**digits

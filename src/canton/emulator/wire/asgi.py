@@ -138,6 +138,10 @@ class Connection(HttpToolsProtocol):
     def shutdown(self) -> None:
         """A client that keeps an idle connection may not hear, over TLS, that it is closed, and nobody waits for it."""
         super().shutdown()
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is not None and cycle.more_body and not cycle.response_started:
+            # Half a request, whose other half may never come.
+            self.transport.abort()
         if self.transport.is_closing() and not self.transport.get_write_buffer_size():
             self.transport.abort()
 
@@ -165,6 +169,14 @@ class App:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             raise RuntimeError(f"no {scope['type']} here")
+        try:
+            await self._serve(scope, receive, send)
+        except asyncio.CancelledError:
+            # The listener has waited long enough for somebody who does not read.
+            scope["extensions"][_CONNECTION].cut()
+            await _gone(receive)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             body = await _read(receive, self.body_limit)
         except Cut:

@@ -77,11 +77,6 @@ def internal_error() -> Reply:
     )
 
 
-def unsupported_answer(reason: str) -> Reply:
-    """For ``routes.unsupported``."""
-    return problem(501, "Not Implemented", reason)
-
-
 def answering(handler: Handler) -> Handler:
     return catching(handler, Refused, lambda _, refused: refused.reply)
 

@@ -112,7 +112,7 @@ def _config(listener: Listener) -> uvicorn.Config:
         server_header=False,
         # Nothing stands before these listeners: who asks is who is connected, whatever a header says.
         proxy_headers=False,
-        timeout_graceful_shutdown=3,
+        timeout_graceful_shutdown=2,
         timeout_keep_alive=75,
         ssl_certfile=str(shown.chain) if shown else None,
         ssl_keyfile=str(shown.key) if shown else None,

@@ -17,6 +17,7 @@ from websockets.typing import Subprotocol
 from canton.emulator.wire.call import Call, Reply
 from canton.emulator.wire.tunnel import Tunnel
 
+_HANDSHAKE = ("connection", "upgrade", "host", "origin", "sec-websocket-")
 MOST = 1 << 20
 """The longest message that anybody may send."""
 
@@ -92,7 +93,9 @@ def accept(call: Call, talk: Callable[[WebSocket], Awaitable[None]], protocols: 
     handshake = ServerProtocol(subprotocols=offered, select_subprotocol=_first_known)
     headers = Headers()
     for name, value in call.headers.items():
-        headers[name] = value
+        # The library refuses values that services take; they are no business of a handshake.
+        if name.startswith(_HANDSHAKE):
+            headers[name] = value.strip()
     response = handshake.accept(Request(call.target or call.path, headers))
     told = [(name, value) for name, value in response.headers.raw_items() if name.lower() != "date"]
     if response.status_code != 101:

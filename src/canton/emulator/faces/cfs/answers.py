@@ -25,11 +25,6 @@ def check_key(name: str) -> None:
         raise Stumble from error
 
 
-def too_large() -> Refused:
-    detail = "The response size exceeds the default_page_size.  Use the v3 API to page through the results."
-    return refuse(400, "The response size is too large", detail)
-
-
 def no_component(name: str) -> Refused:
     return refuse(404, "Component not found.", f"Component {name} could not be found")
 

@@ -1,11 +1,10 @@
-"""Which components are meant, and page by page."""
+"""Which components are meant."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 from canton.emulator.faces.cfs.answers import refuse
 from canton.emulator.faces.cfs.component_changes import Stumble
@@ -13,8 +12,6 @@ from canton.emulator.faces.cfs.component_table import BROKEN, Components
 
 Record = dict[str, Any]
 Tags = tuple[tuple[str, str], ...]
-T = TypeVar("T")
-_LARGEST_PAGE = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +54,6 @@ def select(table: Components, query: Query, after: str = "") -> Iterator[tuple[s
             raise Stumble
         if not query.statuses or status in query.statuses:
             yield key, record
-
-
-def page(found: Iterable[T], limit: int) -> tuple[list[T], bool]:
-    """So many of them, and whether there are more."""
-    first = list(islice(found, min(limit, _LARGEST_PAGE) + 1))
-    return first[:limit], len(first) > limit
 
 
 def _candidates(table: Components, query: Query, after: str) -> Sequence[str]:

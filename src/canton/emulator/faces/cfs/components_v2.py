@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from canton.emulator.faces.cfs import parameters, schemas
-from canton.emulator.faces.cfs.answers import UNPARSABLE, refuse, too_large
+from canton.emulator.faces.cfs.answers import UNPARSABLE, refuse
 from canton.emulator.faces.cfs.component_actions import ComponentActions
 from canton.emulator.faces.cfs.component_changes import Stumble, as_v2_layer, as_v3_layer
-from canton.emulator.faces.cfs.component_queries import page, read_query
+from canton.emulator.faces.cfs.component_queries import read_query
 from canton.emulator.faces.cfs.component_table import BROKEN, Components
 from canton.emulator.faces.cfs.components_v3 import named
 from canton.emulator.faces.cfs.options import Options
+from canton.emulator.faces.cfs.paging import all_of
 from canton.emulator.faces.cfs.translation import COMPONENT, from_v2, to_v2
 from canton.emulator.wire.call import Call, Reply
 from canton.emulator.wire.connexion import json_reply, read_body, read_parameters
@@ -28,11 +29,9 @@ class ComponentsV2:
 
     def get_all(self, call: Call) -> Reply:
         said = read_parameters(call, parameters.V2_COMPONENTS)
-        found = self._actions.select(read_query(said, "configName"))
-        first, more = page(found, self._options.number("default_page_size"))
-        if more:
-            raise too_large()
-        return json_reply([self._shown(key, record, said) for key, record in first])
+        selected = self._actions.select(read_query(said, "configName"))
+        found = all_of(selected, self._options.number("default_page_size"))
+        return json_reply([self._shown(key, record, said) for key, record in found])
 
     def get(self, call: Call) -> Reply:
         said = read_parameters(call, parameters.V2_COMPONENT)

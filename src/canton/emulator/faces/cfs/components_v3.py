@@ -9,9 +9,10 @@ from canton.emulator.faces.cfs.answers import UNPARSABLE, refuse
 from canton.emulator.faces.cfs.ara import host_link
 from canton.emulator.faces.cfs.component_actions import ComponentActions
 from canton.emulator.faces.cfs.component_changes import Stumble
-from canton.emulator.faces.cfs.component_queries import page, read_query
+from canton.emulator.faces.cfs.component_queries import read_query
 from canton.emulator.faces.cfs.component_table import BROKEN, Components
 from canton.emulator.faces.cfs.options import Options
+from canton.emulator.faces.cfs.paging import page
 from canton.emulator.wire.call import Call, Reply
 from canton.emulator.wire.connexion import json_reply, no_content, read_body, read_parameters
 

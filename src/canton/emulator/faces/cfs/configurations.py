@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from canton.emulator.faces.cfs import parameters, schemas
-from canton.emulator.faces.cfs.answers import too_large
-from canton.emulator.faces.cfs.component_queries import page
 from canton.emulator.faces.cfs.configuration_actions import ConfigurationActions, check_revision, parts
 from canton.emulator.faces.cfs.configuration_table import Configurations
 from canton.emulator.faces.cfs.options import Options
+from canton.emulator.faces.cfs.paging import all_of, page
 from canton.emulator.faces.cfs.tenants import Tenants, check_owner, immutable
 from canton.emulator.faces.cfs.translation import CONFIGURATION, from_v2, to_v2
 from canton.emulator.wire.call import Call, Reply
@@ -29,11 +28,8 @@ class ConfigurationsApi:
 
     def get_all_v2(self, call: Call) -> Reply:
         said = read_parameters(call, parameters.IN_USE)
-        found = self._select(said.get("in_use"), "", "")
-        first, more = page(found, self._options.number("default_page_size"))
-        if more:
-            raise too_large()
-        return json_reply([_in_v2(record) for record in first])
+        found = all_of(self._select(said.get("in_use"), "", ""), self._options.number("default_page_size"))
+        return json_reply([_in_v2(record) for record in found])
 
     def get_all_v3(self, call: Call) -> Reply:
         unsaid = {"in_use": None, "limit": self._options.number("default_page_size"), "after_id": ""}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from canton.emulator.faces.cfs import parameters, schemas
-from canton.emulator.faces.cfs.answers import refuse, too_large
+from canton.emulator.faces.cfs.answers import refuse
 from canton.emulator.faces.cfs.ara import session_link
 from canton.emulator.faces.cfs.component_changes import Stumble
-from canton.emulator.faces.cfs.component_queries import page
 from canton.emulator.faces.cfs.options import Options
+from canton.emulator.faces.cfs.paging import all_of, page
 from canton.emulator.faces.cfs.session_actions import SessionActions
 from canton.emulator.faces.cfs.session_filters import NoAge, SessionFilter, read_filter
 from canton.emulator.faces.cfs.session_patches import read_patch
@@ -39,10 +39,8 @@ class SessionsApi:
 
     def get_all_v2(self, call: Call) -> Reply:
         wanted = self._wanted(read_parameters(call, parameters.V2_SESSIONS))
-        first, more = page(self._actions.select(wanted), self._options.number("default_page_size"))
-        if more:
-            raise too_large()
-        return json_reply([_in_v2(record) for record in first])
+        found = all_of(self._actions.select(wanted), self._options.number("default_page_size"))
+        return json_reply([_in_v2(record) for record in found])
 
     def get_all_v3(self, call: Call) -> Reply:
         limit = {"limit": self._options.number("default_page_size")}

@@ -8,10 +8,10 @@ from urllib.parse import unquote
 from canton.emulator.faces.cfs import parameters, schemas
 from canton.emulator.faces.cfs.answers import check_key, refuse
 from canton.emulator.faces.cfs.component_changes import Stumble, merged_with
-from canton.emulator.faces.cfs.component_queries import page
 from canton.emulator.faces.cfs.configuration_table import Configurations, layers_and_inventory
 from canton.emulator.faces.cfs.moments import stamp
 from canton.emulator.faces.cfs.options import Options
+from canton.emulator.faces.cfs.paging import page
 from canton.emulator.faces.cfs.source_table import Sources
 from canton.emulator.wire.call import Call, Reply
 from canton.emulator.wire.connexion import Refused, json_reply, no_content, read_body, read_parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import ceil
 
 from canton.emulator.cluster.pods import RUNNING, Pod
@@ -10,6 +11,7 @@ from canton.emulator.world import World
 NAMESPACE = "services"
 CONTAINER = "cray-console-node"
 POD = "cray-console-node-{}"
+_NAME = re.compile("cray-console-node-(0|[1-9][0-9]{0,5})")
 LABEL = ("app.kubernetes.io/name", "cray-console-node")
 MOST_RIVER, MOST_MOUNTAIN = 2000, 750
 """Consoles that one pod takes."""
@@ -34,8 +36,10 @@ class Monitoring:
         return river, len(classes) - river
 
     def pods(self) -> list[Pod]:
+        """Those of the set: anybody may put the label on a pod of their own."""
         name, value = LABEL
-        found = [pod for pod in self._world.cluster.pods(NAMESPACE) if pod.labels.get(name) == value]
+        labelled = (pod for pod in self._world.cluster.pods(NAMESPACE) if pod.labels.get(name) == value)
+        found = [pod for pod in labelled if _NAME.fullmatch(pod.name)]
         return sorted(found, key=lambda pod: int(pod.name.rpartition("-")[2]))
 
     def targets(self) -> tuple[int, int, int]:

@@ -8,7 +8,8 @@ from canton.emulator.faces.ims.packaging import package
 from canton.emulator.faces.ims.recipe_archive import Unpackable, repositories, unpack
 from canton.emulator.faces.ims.run import Run
 from canton.emulator.furniture import image_files
-from canton.emulator.furniture.images import INITRD, KERNEL, PARAMETERS, ROOTFS, etag
+from canton.emulator.furniture.buckets import etag
+from canton.emulator.furniture.images import INITRD, KERNEL, PARAMETERS, ROOTFS
 
 FETCH, REPOS, CA_RPM, BUILD = "fetch-recipe", "wait-for-repos", "build-ca-rpm", "build-image"
 SIDECAR, SHELL = "buildenv-sidecar", "sshd"

@@ -11,7 +11,7 @@ from canton.emulator.faces.ims.deleting import bring_back, delete_files, put_und
 from canton.emulator.faces.ims.images import shown_image
 from canton.emulator.faces.ims.manifests import Unreadable
 from canton.emulator.faces.ims.replies import body_of, crashed, done, found, problem, shown
-from canton.emulator.faces.ims.tables import Record, Tables
+from canton.emulator.faces.ims.tables import Record, Tables, undeleted
 from canton.emulator.wire.call import Call, Reply
 from canton.emulator.wire.routes import Route
 
@@ -108,7 +108,7 @@ class DeletedImages:
         return done()
 
     def _bring_back(self, record: Record) -> None:
-        image = {name: value for name, value in record.items() if name != "deleted"}
+        image = undeleted(record)
         if record["link"]:
             try:
                 image["link"] = bring_back(self._artifacts, record["link"])

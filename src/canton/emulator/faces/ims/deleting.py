@@ -9,7 +9,7 @@ from canton.emulator.faces.ims.artifacts import DELETED, ArtifactMissing, Artifa
 from canton.emulator.faces.ims.manifests import VERSION, entries, linked, read_manifest
 from canton.emulator.faces.ims.replies import problem
 from canton.emulator.faces.ims.tables import Record
-from canton.emulator.furniture.images import BOOT_IMAGES
+from canton.emulator.furniture.buckets import BOOT_IMAGES
 from canton.emulator.wire.call import Json
 from canton.emulator.wire.connexion import Refused
 from canton.emulator.wire.s3_client import S3Unavailable

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from canton.emulator.faces.ims.artifacts import Artifacts, Bucket
 from canton.emulator.faces.ims.deleted_images import DeletedImages
+from canton.emulator.faces.ims.deleted_recipes import DeletedRecipes
 from canton.emulator.faces.ims.images import Images
 from canton.emulator.faces.ims.jobs import Jobs
 from canton.emulator.faces.ims.public_keys import PublicKeys
@@ -38,7 +39,8 @@ def open_face(world: World) -> Face:
         *nodes.routes(),
         *images.v3_routes(),
         *DeletedImages(tables, artifacts).routes(),
-        *recipes.v3_routes(),
+        *recipes.common_routes("/v3"),
+        *DeletedRecipes(tables, artifacts).routes(),
         *keys.v3_routes(),
         *jobs.routes("/v3"),
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from canton.emulator.faces.ims.artifacts import place
 from canton.emulator.faces.ims.run import Run
-from canton.emulator.furniture.images import etag
+from canton.emulator.furniture.buckets import etag
 from canton.emulator.wire.call import Json
 from canton.emulator.wire.s3_client import HOST, S3Unavailable
 

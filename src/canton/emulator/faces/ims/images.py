@@ -35,7 +35,7 @@ class Images:
     def routes(self, prefix: str) -> Sequence[Route]:
         """Of v2, for each of its prefixes."""
         return (
-            *self.common_routes(prefix),
+            *self._common_routes(prefix),
             Route("PATCH", f"{prefix}/images/{{id}}", lambda call: self._patch(call, unreadable_is_well=False)),
             Route("DELETE", f"{prefix}/images", self._delete_all),
             Route("DELETE", f"{prefix}/images/{{id}}", self._delete),
@@ -43,11 +43,11 @@ class Images:
 
     def v3_routes(self) -> Sequence[Route]:
         return (
-            *self.common_routes("/v3"),
+            *self._common_routes("/v3"),
             Route("PATCH", "/v3/images/{id}", lambda call: self._patch(call, unreadable_is_well=True)),
         )
 
-    def common_routes(self, prefix: str) -> Sequence[Route]:
+    def _common_routes(self, prefix: str) -> Sequence[Route]:
         return (
             Route("GET", f"{prefix}/images", self._list),
             Route("POST", f"{prefix}/images", self._create),

@@ -77,7 +77,7 @@ def rootfs_of(artifacts: Iterable[Json]) -> list[Record]:
 
 def check_image_link(artifacts: Artifacts, link: Json, images: Iterable[Record]) -> None:
     """Whether an image may have this link; raises ``Unreadable`` too."""
-    check_unique(link, images, "image")
+    _check_unique(link, images)
     try:
         artifacts.validate(link)
     except ArtifactMissing as missing:
@@ -98,12 +98,12 @@ def check_image_link(artifacts: Artifacts, link: Json, images: Iterable[Record])
     _check_entries(artifacts, manifest, link)
 
 
-def check_unique(link: Mapping[str, Json], records: Iterable[Record], kind: str) -> None:
-    for record in records:
+def _check_unique(link: Mapping[str, Json], images: Iterable[Record]) -> None:
+    for record in images:
         if record["link"] and record["link"]["path"] == link["path"]:
             raise problem(
                 422,
-                f"The link path {link['path']} matches the link path for the IMS {kind} record {record['id']}. The "
+                f"The link path {link['path']} matches the link path for the IMS image record {record['id']}. The "
                 f"link value must be unique and cannot be duplicated. {_RERUN}",
             )
 

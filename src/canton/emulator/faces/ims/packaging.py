@@ -6,7 +6,8 @@ import json
 
 from canton.emulator.faces.ims.run import Run
 from canton.emulator.faces.ims.tables import stamp
-from canton.emulator.furniture.images import BOOT_IMAGES, INITRD, KERNEL, PARAMETERS, ROOTFS, etag, s3_link
+from canton.emulator.furniture.buckets import BOOT_IMAGES, etag, s3_link
+from canton.emulator.furniture.images import INITRD, KERNEL, PARAMETERS, ROOTFS
 from canton.emulator.wire.call import Json
 from canton.emulator.wire.s3_client import S3Unavailable
 

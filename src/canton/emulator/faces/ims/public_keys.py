@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from canton.emulator.faces.ims import forms
 from canton.emulator.faces.ims.replies import body_of, done, found, shown, written
-from canton.emulator.faces.ims.tables import Record, Table, Tables
+from canton.emulator.faces.ims.tables import Record, Table, Tables, undeleted
 from canton.emulator.wire.call import Call, Reply
 from canton.emulator.wire.routes import Route
 
@@ -85,7 +85,7 @@ class PublicKeys:
         return done()
 
     def _bring_back(self, record: Record) -> None:
-        self._keys[record["id"]] = {name: value for name, value in record.items() if name != "deleted"}
+        self._keys[record["id"]] = undeleted(record)
         del self._deleted[record["id"]]
 
 

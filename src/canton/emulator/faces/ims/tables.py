@@ -87,5 +87,9 @@ class Tables:
             table.restarted()
 
 
+def undeleted(record: Record) -> Record:
+    return {name: value for name, value in record.items() if name != "deleted"}
+
+
 def stamp(moment: float) -> str:
     return without_zone(moment).isoformat()

@@ -45,4 +45,4 @@ def _images(world: World, product: Product) -> Json:
 
 
 def _yaml(value: Json) -> str:
-    return str(yaml.safe_dump(value, default_flow_style=False))
+    return str(yaml.dump(value, Dumper=yaml.CSafeDumper, default_flow_style=False))

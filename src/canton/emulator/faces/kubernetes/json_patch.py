@@ -1,4 +1,4 @@
-"""JSON Patch (RFC 6902) and JSON Merge Patch (RFC 7386). What is given is never changed; a new value comes back."""
+"""JSON Patch (RFC 6902). What is given is never changed; a new value comes back."""
 
 from __future__ import annotations
 
@@ -15,18 +15,6 @@ MOST_COPIED = 3 << 20
 
 class Unpatchable(Exception):
     """The patch does not fit to the object."""
-
-
-def merge(target: Json, patch: Json) -> Json:
-    if not isinstance(patch, dict):
-        return patch
-    merged = dict(target) if isinstance(target, dict) else {}
-    for name, value in patch.items():
-        if value is None:
-            merged.pop(name, None)
-        else:
-            merged[name] = merge(merged.get(name), value)
-    return merged
 
 
 def apply(target: Json, patch: Json) -> Json:

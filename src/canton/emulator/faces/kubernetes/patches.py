@@ -8,6 +8,7 @@ from canton.emulator.faces.kubernetes.identity import is_true
 from canton.emulator.faces.kubernetes.kinds import Json, Kind
 from canton.emulator.faces.kubernetes.requests import Request, read
 from canton.emulator.faces.kubernetes.statuses import Refused, bad_request, failure, wrong_media
+from canton.emulator.wire import merge_patch
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -36,8 +37,8 @@ def patched(request: Request, live: Json) -> Json:
             return check_shape(json_patch.apply(live, patch))
         if not isinstance(patch, dict):
             raise bad_request("json: cannot unmarshal the patch into Go value of type map[string]interface {}")
-        merged = strategic_patch.merge(live, patch) if media == STRATEGIC_PATCH else json_patch.merge(live, patch)
-        return check_shape(merged)
+        merge = strategic_patch.merge if media == STRATEGIC_PATCH else merge_patch.merged
+        return check_shape(merge(live, patch))
     except json_patch.Unpatchable as error:
         message = f"the server rejected our request due to an error in our request: {error}"
         raise Refused(failure(422, "Invalid", message, {})) from error

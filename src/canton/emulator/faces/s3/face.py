@@ -18,7 +18,9 @@ from canton.emulator.faces.s3.operations import BUCKET, Operation, key_of, opera
 from canton.emulator.faces.s3.refusals import Refused, refusal
 from canton.emulator.faces.s3.store import SEED, Store
 from canton.emulator.faces.s3.uploads import LARGEST_PART, Uploads
-from canton.emulator.furniture import images
+from canton.emulator.furniture.buckets import BUCKETS, etag
+from canton.emulator.furniture.first_objects import SeedObject, first_objects
+from canton.emulator.furniture.images import BUILT
 from canton.emulator.wire.call import Call, Reply
 from canton.emulator.wire.routes import Face, Route
 from canton.emulator.world import World
@@ -39,12 +41,12 @@ class Service:
         self._clock = world.clock
         self._door = Door(world.dice, world.clock)
         self._requests = count(1)
-        seeds = images.objects(world.machine.topology, world.dice)
+        seeds = first_objects(world.machine.topology, world.dice)
         store = Store(world.blobs, world.shelves.open("s3.numbers"), lambda place: _seed_bytes(seeds, place))
         self._catalogue = Catalogue(
             world.shelves,
             store,
-            {name: {"created": images.BUILT, "acl": access.PRIVATE, "tags": {}} for name in images.BUCKETS},
+            {name: {"created": BUILT, "acl": access.PRIVATE, "tags": {}} for name in BUCKETS},
             {where: _record(where, seed) for where, seed in seeds.items()},
         )
         objects = Objects(self._catalogue, store, world.clock, world.faults)
@@ -107,7 +109,7 @@ class Service:
         return access.open_to_all(grants, operation.grant)
 
 
-def _record(where: tuple[str, str], seed: images.SeedObject) -> Record:
+def _record(where: tuple[str, str], seed: SeedObject) -> Record:
     return {
         "media": seed.media or MEDIA,
         "headers": {},
@@ -115,7 +117,7 @@ def _record(where: tuple[str, str], seed: images.SeedObject) -> Record:
         "tags": {},
         "acl": access.PRIVATE,
         "size": len(seed.data),
-        "etag": images.etag(seed.data),
+        "etag": etag(seed.data),
         "modified": seed.created,
         "sums": {},
         "parts": [[f"{SEED}{'/'.join(where)}", len(seed.data)]],

@@ -10,6 +10,7 @@ from canton.emulator.faces.vault.kv import Secrets, shown_metadata, shown_versio
 from canton.emulator.faces.vault.requests import Requests
 from canton.emulator.machine.clock import Clock
 from canton.emulator.wire.call import Call, Json, Reply
+from canton.emulator.wire.merge_patch import merged
 
 _WRITES = ("POST", "PUT")
 Handler = Callable[[Call, str, str], Reply]
@@ -74,7 +75,7 @@ class KvApi:
         before = self._secrets.content(latest) if latest else None
         if before is None:
             raise Refusal(404)
-        return self._written(mount, path, _merged(before, _data(body)), _cas(body))
+        return self._written(mount, path, merged(before, _data(body)), _cas(body))
 
     def _written(self, mount: str, path: str, data: dict[str, Any], cas: int | None) -> Reply:
         made = self._secrets.write(mount, path, data, cas, self._clock.now())
@@ -172,15 +173,3 @@ def _settings(body: dict[str, Any]) -> dict[str, Json]:
     if body.get("delete_version_after") is not None:
         facts["delete_version_after"] = f"{seconds(body['delete_version_after'])}s"
     return facts
-
-
-def _merged(before: Json, patch: Json) -> Json:
-    if not isinstance(patch, dict):
-        return patch
-    merged = dict(before) if isinstance(before, dict) else {}
-    for name, value in patch.items():
-        if value is None:
-            merged.pop(name, None)
-        else:
-            merged[name] = _merged(merged.get(name), value)
-    return merged

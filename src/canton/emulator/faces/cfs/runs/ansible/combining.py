@@ -33,24 +33,21 @@ def strict(combine: Callable[[Any, Any], Any], left: Expression, right: Expressi
 
 
 def any_of(parts: list[Expression]) -> Expression:
-    def decide(variables: Variables) -> Any:
-        value: Any = False
-        for part in parts:
-            found = part(variables)
-            if not isinstance(found, Unknown) and found:
-                return found
-            value = UNKNOWN if isinstance(found, Unknown) or isinstance(value, Unknown) else found
-        return value
-
-    return decide
+    return _decided_by(parts, truth=True)
 
 
 def all_of(parts: list[Expression]) -> Expression:
+    return _decided_by(parts, truth=False)
+
+
+def _decided_by(parts: list[Expression], *, truth: bool) -> Expression:
+    """The first part that has this truth decides; without one, the last does."""
+
     def decide(variables: Variables) -> Any:
-        value: Any = True
+        value: Any = not truth
         for part in parts:
             found = part(variables)
-            if not isinstance(found, Unknown) and not found:
+            if not isinstance(found, Unknown) and bool(found) is truth:
                 return found
             value = UNKNOWN if isinstance(found, Unknown) or isinstance(value, Unknown) else found
         return value

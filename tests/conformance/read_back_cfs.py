@@ -1,0 +1,245 @@
+"""CFS: writes, and where else they show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from hypothesis import strategies as st
+
+from conformance.legal_values import LABELS, NEW_NODES, NODES, TEXT
+from conformance.read_back import Request, Row, Shown, get
+from conformance.software_furniture import CREDENTIALS, LAYER
+
+_OPTIONS = st.fixed_dictionaries(
+    {"batch_size": st.integers(1, 10_000)},
+    optional={
+        "additional_inventory_url": TEXT,
+        "batch_window": st.integers(1, 10_000),
+        "batcher_check_interval": st.integers(1, 10_000),
+        "default_ansible_config": TEXT,
+        "default_batcher_retry_policy": st.integers(0, 100),
+        "hardware_sync_interval": st.integers(1, 10_000),
+        "session_ttl": st.from_regex(r"[0-9]{1,4}[mMhHdDwW]", fullmatch=True),
+    },
+)
+_IN_V2 = {"session_ttl": "sessionTTL", "additional_inventory_url": "additionalInventoryUrl"}
+
+
+def _old_name(name: str) -> str:
+    """Of version 2, which writes names as camels."""
+    first, *rest = name.split("_")
+    return _IN_V2.get(name, first + "".join(map(str.capitalize, rest)))
+
+
+OPTIONS = Row(
+    "options",
+    "cfs",
+    _OPTIONS,
+    lambda thing: ("PATCH", "/v3/options", thing),
+    [
+        Shown(
+            get(lambda _: "/v3/options"),
+            lambda found, thing: {name: found[name] for name in thing},
+            lambda thing: thing,
+        ),
+        Shown(
+            get(lambda _: "/v2/options"),
+            lambda found, thing: {name: found[_old_name(name)] for name in thing},
+            lambda thing: thing,
+        ),
+    ],
+)
+
+_LAYERS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "clone_url": LABELS.map(lambda name: f"https://vcs.local/vcs/cray/{name}.git"),
+            "playbook": LABELS,
+            "commit": st.text("0123456789abcdef", min_size=40, max_size=40),
+        },
+        optional={"name": TEXT.filter(bool), "special_parameters": st.just({"ims_require_dkms": True})},
+    ),
+    max_size=4,
+    unique_by=lambda layer: (layer["clone_url"], layer["playbook"]),
+)
+_CONFIGURATION = st.fixed_dictionaries(
+    {"name": LABELS, "layers": _LAYERS},
+    optional={"description": TEXT},
+)
+
+
+def _body(thing: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in thing.items() if name != "name"}
+
+
+def _undated(found: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in found.items() if name != "last_updated"}
+
+
+def _old_layer(layer: dict[str, Any]) -> dict[str, Any]:
+    return {"cloneUrl" if name == "clone_url" else name: value for name, value in layer.items()}
+
+
+CONFIGURATION = Row(
+    "configuration",
+    "cfs",
+    _CONFIGURATION,
+    lambda thing: ("PUT", f"/v3/configurations/{thing['name']}", _body(thing)),
+    [
+        Shown(
+            get(lambda thing: f"/v3/configurations/{thing['name']}"),
+            lambda found, _: _undated(found),
+            lambda thing: thing,
+        ),
+        Shown(
+            get(lambda _: "/v3/configurations"),
+            lambda found, thing: [_undated(each) for each in found["configurations"] if each["name"] == thing["name"]],
+            lambda thing: [thing],
+        ),
+    ],
+)
+
+_STATE = st.lists(
+    st.fixed_dictionaries(
+        {
+            "clone_url": LABELS,
+            "playbook": LABELS,
+            "commit": st.text("0123456789abcdef", min_size=1, max_size=40),
+            "session_name": LABELS,
+            "status": st.sampled_from(["applied", "failed", "skipped"]),
+        }
+    ),
+    max_size=4,
+)
+_COMPONENT = st.fixed_dictionaries(
+    {"id": NEW_NODES, "state": _STATE, "desired_config": st.just("")},
+    optional={
+        "enabled": st.booleans(),
+        "error_count": st.integers(0, 1000),
+        "retry_policy": st.integers(0, 1000),
+        "tags": st.dictionaries(TEXT.filter(bool), TEXT.filter(bool), max_size=3),
+    },
+)
+
+
+def _as_written(found: dict[str, Any], thing: dict[str, Any]) -> dict[str, Any]:
+    layers = [_undated(layer) for layer in found["state"]]
+    return {name: layers if name == "state" else found[name] for name in thing}
+
+
+def _of_v2(found: dict[str, Any], thing: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(layer["cloneUrl"], layer["commit"]) for layer in found["state"]]
+
+
+def _for_v2(thing: dict[str, Any]) -> list[tuple[str, str]]:
+    """Version 2 has the state in the commit, when it is not the usual one."""
+    return [
+        (layer["clone_url"], layer["commit"] + ("" if layer["status"] == "applied" else f"_{layer['status']}"))
+        for layer in thing["state"]
+    ]
+
+
+COMPONENT = Row(
+    "component",
+    "cfs",
+    _COMPONENT,
+    lambda thing: ("PUT", f"/v3/components/{thing['id']}", thing),
+    [
+        Shown(
+            get(lambda thing: f"/v3/components/{thing['id']}?state_details=true"), _as_written, lambda thing: thing
+        ),
+        Shown(
+            get(lambda thing: f"/v3/components?ids={thing['id']}&state_details=true"),
+            lambda found, thing: [_as_written(each, thing) for each in found["components"]],
+            lambda thing: [thing],
+        ),
+        Shown(get(lambda thing: f"/v2/components/{thing['id']}"), _of_v2, _for_v2),
+    ],
+    after=lambda thing: [("DELETE", f"/v3/components/{thing['id']}", None)],
+)
+
+_SOURCE = st.fixed_dictionaries(
+    {"name": LABELS, "clone_url": TEXT.filter(bool), "credentials": st.just(CREDENTIALS)},
+    optional={"description": TEXT, "ca_cert": st.just({"configmap_name": "c", "configmap_namespace": "n"})},
+)
+
+
+def _source(found: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in _undated(found).items() if name != "credentials"}
+
+
+def _said_of_source(thing: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in thing.items() if name != "credentials"}
+
+
+def _removed(kind: str) -> Callable[[Any], Sequence[Request]]:
+    return lambda thing: [("DELETE", f"/v3/{kind}/{quote(thing['name'])}", None)]
+
+
+SOURCE = Row(
+    "source",
+    "cfs",
+    _SOURCE,
+    lambda thing: ("POST", "/v3/sources", thing),
+    [
+        Shown(
+            get(lambda thing: f"/v3/sources/{thing['name']}"), lambda found, _: _source(found), _said_of_source
+        ),
+        Shown(
+            get(lambda thing: f"/v3/sources/{thing['name']}"),
+            lambda found, _: found["credentials"].keys(),
+            lambda _: {"authentication_method", "secret_name"},
+        ),
+        Shown(
+            get(lambda _: "/v3/sources"),
+            lambda found, thing: [_source(each) for each in found["sources"] if each["name"] == thing["name"]],
+            lambda thing: [_said_of_source(thing)],
+        ),
+    ],
+    _removed("sources"),
+    changed="the password goes to Vault; the name of the secret is shown",
+)
+
+_SESSION = st.fixed_dictionaries(
+    {
+        "name": st.from_regex(r"[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?", fullmatch=True),
+        "configuration_name": st.just("c"),
+        "ansible_limit": st.lists(st.sampled_from(NODES), min_size=1, max_size=4).map(",".join),
+        "ansible_verbosity": st.integers(0, 4),
+        "ansible_config": LABELS,
+        "tags": st.dictionaries(LABELS, TEXT, max_size=3),
+    }
+)
+
+
+def _session(found: dict[str, Any]) -> dict[str, Any]:
+    ansible = {f"ansible_{name}": found["ansible"][name] for name in ("limit", "verbosity", "config")}
+    return {
+        "name": found["name"],
+        "configuration_name": found["configuration"]["name"],
+        "tags": found["tags"],
+        **ansible,
+    }
+
+
+SESSION = Row(
+    "session",
+    "cfs",
+    _SESSION,
+    lambda thing: ("POST", "/v3/sessions", thing),
+    [
+        Shown(get(lambda thing: f"/v3/sessions/{thing['name']}"), lambda found, _: _session(found), lambda thing: thing),
+        Shown(get(lambda thing: f"/v2/sessions/{thing['name']}"), lambda found, _: _session(found), lambda thing: thing),
+        Shown(
+            get(lambda thing: f"/v3/sessions?name_contains={thing['name']}"),
+            lambda found, thing: [_session(each) for each in found["sessions"] if each["name"] == thing["name"]],
+            lambda thing: [thing],
+        ),
+    ],
+    lambda thing: [("PUT", "/v3/configurations/c", {"layers": [LAYER]}), *_removed("sessions")(thing)],
+    _removed("sessions"),
+)
+
+ROWS = (OPTIONS, CONFIGURATION, COMPONENT, SOURCE, SESSION)
