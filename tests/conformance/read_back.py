@@ -41,14 +41,14 @@ class Row:
     shown: Sequence[Shown]
     before: Callable[[Thing], Sequence[Request]] = lambda _: ()
     """Makes room; may be refused."""
-    complete: Callable[[Request, Any], Request] = lambda request, _: request
-    """Puts into what is written what the last of ``before`` was told."""
     after: Callable[[Thing], Sequence[Request]] = lambda _: ()
     """Takes it away, where it would be in the way of the next."""
     changed: str = ""
     """What the real service makes of the thing, where it does not keep it as it is."""
     wait: float = 0.0
     """Virtual seconds until it can be seen."""
+    complete: Callable[[Request, Any], Request] = lambda request, _: request
+    """Puts into what is written what the last of ``before`` was told."""
 
 
 def get(path: Callable[[Thing], str]) -> Callable[[Thing, Any], Request]:

@@ -16,7 +16,7 @@ from conformance.read_back import Row, Shown, get
 
 _IMAGE = images(topologies.load("tiny"), Dice(1))[0].link
 _NAME = st.from_regex(r"[a-zA-Z0-9]([-._a-zA-Z0-9]{0,40}[a-zA-Z0-9])?", fullmatch=True)
-_CFS = st.fixed_dictionaries({}, optional={"configuration": TEXT})
+_CFS = st.fixed_dictionaries({"configuration": TEXT.filter(bool)})
 _BOOT_SET = st.fixed_dictionaries(
     {"path": st.just(_IMAGE["path"]), "type": st.just("s3"), "arch": st.sampled_from(["X86", "Other", "Unknown"])},
     optional={
@@ -66,6 +66,7 @@ TEMPLATE = Row(
 _ARTEFACTS = st.fixed_dictionaries({}, optional={"kernel": TEXT, "kernel_parameters": TEXT, "initrd": TEXT})
 _STATE = {"boot_artifacts": _ARTEFACTS, "bss_token": TEXT}
 _COUNT = st.integers(0, 1_048_576)
+_NO_ATTEMPTS = dict.fromkeys(("power_on_attempts", "power_off_graceful_attempts", "power_off_forceful_attempts"), 0)
 _FIELDS = {
     "actual_state": st.fixed_dictionaries({}, optional=_STATE),
     "desired_state": st.fixed_dictionaries({}, optional={**_STATE, "configuration": TEXT}),
@@ -89,7 +90,10 @@ def _undated(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _component(thing: dict[str, Any]) -> dict[str, Any]:
-    return {"session": "", **thing} if "desired_state" in thing else thing
+    if "desired_state" not in thing:
+        return thing
+    begun_anew = {"boot_artifacts", "configuration"} & thing["desired_state"].keys()
+    return {"session": "", **thing} | ({"event_stats": _NO_ATTEMPTS} if begun_anew else {})
 
 
 COMPONENT = Row(
@@ -106,7 +110,7 @@ COMPONENT = Row(
         ),
     ],
     after=lambda thing: [("DELETE", f"/v2/components/{thing['id']}", None)],
-    changed="a state that is wished for by hand is no session's",
+    changed="a state that is wished for by hand is no session's, and nothing was tried for it yet",
 )
 
 

@@ -15,7 +15,7 @@ from conformance.software_furniture import CREDENTIALS, LAYER
 _OPTIONS = st.fixed_dictionaries(
     {"batch_size": st.integers(1, 10_000)},
     optional={
-        "additional_inventory_url": TEXT,
+        "additional_inventory_url": LABELS.map(lambda name: f"https://vcs.local/{name}.git"),
         "batch_window": st.integers(1, 10_000),
         "batcher_check_interval": st.integers(1, 10_000),
         "default_ansible_config": TEXT,
@@ -147,9 +147,7 @@ COMPONENT = Row(
     _COMPONENT,
     lambda thing: ("PUT", f"/v3/components/{thing['id']}", thing),
     [
-        Shown(
-            get(lambda thing: f"/v3/components/{thing['id']}?state_details=true"), _as_written, lambda thing: thing
-        ),
+        Shown(get(lambda thing: f"/v3/components/{thing['id']}?state_details=true"), _as_written, lambda thing: thing),
         Shown(
             get(lambda thing: f"/v3/components?ids={thing['id']}&state_details=true"),
             lambda found, thing: [_as_written(each, thing) for each in found["components"]],
@@ -184,9 +182,7 @@ SOURCE = Row(
     _SOURCE,
     lambda thing: ("POST", "/v3/sources", thing),
     [
-        Shown(
-            get(lambda thing: f"/v3/sources/{thing['name']}"), lambda found, _: _source(found), _said_of_source
-        ),
+        Shown(get(lambda thing: f"/v3/sources/{thing['name']}"), lambda found, _: _source(found), _said_of_source),
         Shown(
             get(lambda thing: f"/v3/sources/{thing['name']}"),
             lambda found, _: found["credentials"].keys(),
@@ -230,8 +226,12 @@ SESSION = Row(
     _SESSION,
     lambda thing: ("POST", "/v3/sessions", thing),
     [
-        Shown(get(lambda thing: f"/v3/sessions/{thing['name']}"), lambda found, _: _session(found), lambda thing: thing),
-        Shown(get(lambda thing: f"/v2/sessions/{thing['name']}"), lambda found, _: _session(found), lambda thing: thing),
+        Shown(
+            get(lambda thing: f"/v3/sessions/{thing['name']}"), lambda found, _: _session(found), lambda thing: thing
+        ),
+        Shown(
+            get(lambda thing: f"/v2/sessions/{thing['name']}"), lambda found, _: _session(found), lambda thing: thing
+        ),
         Shown(
             get(lambda thing: f"/v3/sessions?name_contains={thing['name']}"),
             lambda found, thing: [_session(each) for each in found["sessions"] if each["name"] == thing["name"]],

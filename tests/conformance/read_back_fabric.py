@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from hypothesis import strategies as st
 
@@ -112,9 +113,7 @@ PORT = Row(
 
 
 def _ranges(first: int, last: int) -> st.SearchStrategy[list[str]]:
-    one = st.tuples(st.integers(first, last), st.integers(first, last)).map(
-        lambda pair: f"{min(pair)}-{max(pair)}"
-    )
+    one = st.tuples(st.integers(first, last), st.integers(first, last)).map(lambda pair: f"{min(pair)}-{max(pair)}")
     return st.lists(one, min_size=1, max_size=3)
 
 
@@ -161,7 +160,7 @@ _SPAN = st.tuples(st.integers(1024, 65_535), st.integers(1024, 65_535)).map(sort
 def _self_link(path: Callable[[Thing], str], name: str) -> Shown:
     return Shown(
         get(path),
-        lambda found, thing: f"{path(thing)}/{thing[name]}" in found["documentSelfLinks"],
+        lambda found, thing: f"{path(thing)}/{quote(str(thing[name]), safe='')}" in found["documentSelfLinks"],
         lambda _: True,
     )
 

@@ -90,9 +90,7 @@ BUILD_NODE = Row(
         Shown(
             get(lambda thing: f"/v3/remote-build-nodes/{thing['xname']}"), lambda found, _: found, lambda thing: thing
         ),
-        Shown(
-            get(lambda _: "/v3/remote-build-nodes"), lambda found, thing: thing in found, lambda _: True
-        ),
+        Shown(get(lambda _: "/v3/remote-build-nodes"), lambda found, thing: thing in found, lambda _: True),
         Shown(
             get(lambda _: "/v3/remote-build-nodes/status"),
             lambda found, thing: thing["xname"] in [each["xname"] for each in found],
@@ -132,8 +130,8 @@ JOB = Row(
     lambda thing: ("POST", "/v3/jobs", thing),
     [_job_in(version) for version in _VERSIONS],
     lambda _: [("POST", "/v3/public-keys", _KEY)],
-    lambda request, key: (*request[:2], {**request[2], "public_key_id": key["id"]}),
     lambda _: [("DELETE", "/v3/jobs", None)],
+    complete=lambda request, key: (*request[:2], {**request[2], "public_key_id": key["id"]}),
 )
 
 ROWS = (IMAGE, RECIPE, PUBLIC_KEY, BUILD_NODE, JOB)

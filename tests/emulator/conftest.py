@@ -7,11 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from canton.emulator.machine import topologies
-from canton.emulator.machine.state_file import StateFile
-from canton.emulator.site import Site, Start
-
-MOMENT = 1_800_000_000.0
+from canton.emulator.site import Site
+from emulator.service_client import open_site
 
 Open = Callable[[str], Site]
 
@@ -19,16 +16,15 @@ Open = Callable[[str], Site]
 @pytest.fixture
 def open_machine(tmp_path: Path) -> Iterator[Open]:
     """A machine of a named topology, its clock standing still."""
-    opened: list[StateFile] = []
+    opened: list[Site] = []
 
     def start(name: str) -> Site:
-        kept = StateFile(tmp_path / f"{name}-{len(opened)}.state")
-        opened.append(kept)
-        return Site(Start(load(name), seed=1, speed=0.0, moment=MOMENT), kept)
+        opened.append(open_site(tmp_path / f"{name}-{len(opened)}.state", name))
+        return opened[-1]
 
     yield start
-    for kept in opened:
-        kept.close()
+    for site in opened:
+        site.kept.close()
 
 
 @pytest.fixture

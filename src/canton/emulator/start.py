@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import math
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,6 +54,8 @@ def start(topology: str | None, begin: str | None, state: Path | None, as_json: 
     It ends cleanly on SIGTERM and Ctrl-C.
     """
     logging.basicConfig(format="canton: %(message)s", stream=sys.stderr, level=logging.WARNING)
+    if shutil.which("git") is None:
+        logging.warning("git is not on this machine: VCS answers 500, and CFS reads no playbooks; install git")
     seed, speed = given.pop("seed"), given.pop("speed")
     if speed is not None and math.isnan(speed):  # type: ignore[arg-type]
         raise InvalidMachine("--speed takes a number, not nan")

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from canton.emulator.machine import topologies
 from canton.emulator.machine.fabric import Walk
 from canton.emulator.machine.fabric_ports import Ranges
 from emulator.machine.bare import Bare
+from emulator.service_client import load
 
 ONE, TWO, THREE, FOUR = "x1000c0s0b0n0h0", "x1000c0s0b1n0h0", "x1000c0s0b0n1h0", "x1000c0s0b1n1h0"
 """In ``tiny`` the first two are at the first switch, the others at the second."""
@@ -21,7 +21,7 @@ UNPLUGGED = "x3000c0s1b0n0h0"
 
 class Network(Bare):
     def __init__(self, path: Path, name: str = "tiny") -> None:
-        super().__init__(path, topologies.load(name))
+        super().__init__(path, load(name))
         self.fabric = self.machine.fabric
         self.nics = [nic for nic in self.fabric.plan.nics if nic in self.fabric.plan.port_of]
 

@@ -127,3 +127,13 @@ def test_kernels_that_are_nowhere_stop_nobody(tiny: Site) -> None:
     Pcs(tiny).start("on", DOWN)
     tiny.step(900)
     assert tiny.machine.boot.record(DOWN)["kernel"] == "s3://[bucket/kernel"
+
+
+def test_without_git_it_says_what_will_not_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with started(tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        process.terminate()
+        _, err = process.communicate(timeout=30)
+    assert "install git" in err
