@@ -66,7 +66,7 @@ def play(script: Path, environment: dict[str, str], folder: Path) -> tuple[int, 
             ["/bin/sh", script], cwd=folder, env=environment, stdout=out, stderr=err, start_new_session=True
         )
         try:
-            status = shell.wait(timeout=120)
+            status = shell.wait(timeout=240)
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(shell.pid, signal.SIGTERM)

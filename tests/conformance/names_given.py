@@ -64,7 +64,7 @@ def fabric_manager_names(site: Site, path: str) -> Names:
         "/fabric/collectives/jobs/": {"job": [fabric.JOB]},
         "/port-sets/": {"set": ["fabric-ports", "edge-ports"]},
     }
-    links = {
+    links: Names = {
         "portpolicylinks": [f"/fabric/port-policies/{name}" for name in (fabric.POLICY, "edge-policy")],
         "allowedvlans": [f"/fabric/vlans/{vlan}" for vlan in (fabric.VLAN, fabric.SPARE_VLAN)],
         "nativevlanid": [f"/fabric/vlans/{fabric.VLAN}"],

@@ -79,6 +79,7 @@ def go_through(row: Row, site: Site, thing: Thing) -> None:
     finally:
         for request in row.after(thing):
             ask(site, row.service, request)
+            site.step(row.wait)
 
 
 def _told(reply: Reply) -> Any:

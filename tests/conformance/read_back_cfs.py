@@ -78,8 +78,21 @@ def _undated(found: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if name != "last_updated"}
 
 
-def _old_layer(layer: dict[str, Any]) -> dict[str, Any]:
-    return {"cloneUrl" if name == "clone_url" else name: value for name, value in layer.items()}
+def _in_v2(thing: dict[str, Any]) -> dict[str, Any]:
+    """Version 2 has no description."""
+    return {"name": thing["name"], "layers": _with_old_names(thing["layers"])}
+
+
+def _with_old_names(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_with_old_names(each) for each in value]
+    if isinstance(value, dict):
+        return {_old_name(name): _with_old_names(each) for name, each in value.items()}
+    return value
+
+
+def _shown_in_v2(found: dict[str, Any], _: Any) -> dict[str, Any]:
+    return {name: found[name] for name in ("name", "layers")}
 
 
 CONFIGURATION = Row(
@@ -98,6 +111,21 @@ CONFIGURATION = Row(
             lambda found, thing: [_undated(each) for each in found["configurations"] if each["name"] == thing["name"]],
             lambda thing: [thing],
         ),
+        Shown(get(lambda thing: f"/v2/configurations/{thing['name']}"), _shown_in_v2, _in_v2),
+    ],
+)
+OLD_CONFIGURATION = Row(
+    "configuration of version 2",
+    "cfs",
+    st.fixed_dictionaries({"name": LABELS, "layers": _LAYERS}),
+    lambda thing: ("PUT", f"/v2/configurations/{thing['name']}", _body(_in_v2(thing))),
+    [
+        Shown(
+            get(lambda thing: f"/v3/configurations/{thing['name']}"),
+            lambda found, _: _undated(found),
+            lambda thing: thing,
+        ),
+        Shown(get(lambda thing: f"/v2/configurations/{thing['name']}"), _shown_in_v2, _in_v2),
     ],
 )
 
@@ -129,7 +157,7 @@ def _as_written(found: dict[str, Any], thing: dict[str, Any]) -> dict[str, Any]:
     return {name: layers if name == "state" else found[name] for name in thing}
 
 
-def _of_v2(found: dict[str, Any], thing: dict[str, Any]) -> list[tuple[str, str]]:
+def _of_v2(found: dict[str, Any], _: Any) -> list[tuple[str, str]]:
     return [(layer["cloneUrl"], layer["commit"]) for layer in found["state"]]
 
 
@@ -156,6 +184,29 @@ COMPONENT = Row(
         Shown(get(lambda thing: f"/v2/components/{thing['id']}"), _of_v2, _for_v2),
     ],
     after=lambda thing: [("DELETE", f"/v3/components/{thing['id']}", None)],
+)
+
+
+def _written_in_v2(thing: dict[str, Any]) -> dict[str, Any]:
+    layers = zip(thing["state"], _for_v2(thing), strict=True)
+    state = [
+        {"cloneUrl": url, "commit": commit, "playbook": layer["playbook"], "sessionName": layer["session_name"]}
+        for layer, (url, commit) in layers
+    ]
+    return {**_with_old_names(thing), "state": state}
+
+
+OLD_COMPONENT = Row(
+    "component of version 2",
+    "cfs",
+    _COMPONENT,
+    lambda thing: ("PUT", "/v2/components", [_written_in_v2(thing)]),
+    [
+        Shown(get(lambda thing: f"/v3/components/{thing['id']}?state_details=true"), _as_written, lambda thing: thing),
+        Shown(get(lambda thing: f"/v2/components/{thing['id']}"), _of_v2, _for_v2),
+    ],
+    after=lambda thing: [("DELETE", f"/v2/components/{thing['id']}", None)],
+    changed="version 2 writes how a layer ended behind its commit",
 )
 
 _SOURCE = st.fixed_dictionaries(
@@ -242,4 +293,4 @@ SESSION = Row(
     _removed("sessions"),
 )
 
-ROWS = (OPTIONS, CONFIGURATION, COMPONENT, SOURCE, SESSION)
+ROWS = (OPTIONS, CONFIGURATION, OLD_CONFIGURATION, COMPONENT, OLD_COMPONENT, SOURCE, SESSION)

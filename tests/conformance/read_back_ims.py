@@ -101,7 +101,7 @@ BUILD_NODE = Row(
 )
 
 _KEY = {"name": "k", "public_key": "ssh-rsa AAAAB3Nza canton"}
-_JOBS = {"customize": _IMAGE.id, "create": _RECIPE.id}
+_JOBS: dict[Any, str] = {"customize": _IMAGE.id, "create": _RECIPE.id}
 _JOB = st.fixed_dictionaries(
     {
         "job_type": st.sampled_from(sorted(_JOBS)),

@@ -16,11 +16,20 @@ from conformance import (
     read_back_ims,
     read_back_services,
     read_back_smd,
+    read_back_tapms,
 )
 from conformance.read_back import Row, go_through
 from emulator.conftest import Open
 
-TABLES = (read_back_smd, read_back_services, read_back_bos, read_back_cfs, read_back_ims, read_back_fabric)
+TABLES = (
+    read_back_smd,
+    read_back_services,
+    read_back_bos,
+    read_back_cfs,
+    read_back_ims,
+    read_back_tapms,
+    read_back_fabric,
+)
 ROWS = tuple(row for table in TABLES for row in table.ROWS)
 EXAMPLES = int(os.environ.get("CANTON_TEST_EXAMPLES", "50"))
 

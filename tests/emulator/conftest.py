@@ -27,6 +27,14 @@ def open_machine(tmp_path: Path) -> Iterator[Open]:
         site.kept.close()
 
 
+@pytest.fixture(scope="module")
+def shared_tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """One for all tests of a file whose requests are refused, and so leave nothing."""
+    shared = open_site(tmp_path_factory.mktemp("shared") / "tiny.state")
+    yield shared
+    shared.kept.close()
+
+
 @pytest.fixture
 def site(open_machine: Open) -> Site:
     return open_machine("empty")

@@ -115,10 +115,13 @@ def _listeners(asked: Serve, running: Running, issued: Issued, bound: socket.soc
         "url": Listener(bound, App(running.answer_at_gateway, BODY), shown),
         "truth": Listener(bind(LOOPBACK, 0), App(Truth(running, key).answer, TRUTH_BODY), path=f"/{key}"),
     }
+    outside = [name for name, face in sorted(running.site.faces.items()) if face.outside]
     for name, face in running.site.faces.items():
         app = App(partial(running.answer_at, name), max(face.body_limit, BODY) if face.outside else face.body_limit)
         if face.outside:
-            listeners[name] = Listener(bind(asked.host, 0), app, _shown_outside(name, shown, issued))
+            # Beside the gateway, so that they are found again after a restart.
+            port = asked.port + 1 + outside.index(name) if asked.port else 0
+            listeners[name] = Listener(bind(asked.host, port), app, _shown_outside(name, shown, issued))
         elif asked.services:
             listeners[name] = Listener(bind(LOOPBACK, 0), app)
     return listeners

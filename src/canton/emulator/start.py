@@ -33,7 +33,13 @@ EARLIEST, LATEST = 1971, 2999
 )
 @click.argument("topology", required=False)
 @click.option("--host", default=LOOPBACK, show_default=True, help="The address that the gateway listens on.")
-@click.option("--port", default=8443, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
+@click.option(
+    "--port",
+    default=8443,
+    show_default=True,
+    type=click.IntRange(0, 65532),
+    help="The three after it are of Kubernetes, S3 and Vault; 0 takes free ones.",
+)
 @click.option("--plain", is_flag=True, help="Plain HTTP instead of TLS.")
 @click.option("--services", is_flag=True, help="Beside the gateway one loopback listener a service, without tokens.")
 @click.option(

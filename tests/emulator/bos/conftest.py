@@ -13,6 +13,11 @@ def bos(tiny: Site) -> Bos:
     return Bos(tiny)
 
 
+@pytest.fixture(scope="module")
+def shared_bos(shared_tiny: Site) -> Bos:
+    return Bos(shared_tiny)
+
+
 @pytest.fixture
 def beside(bos: Bos) -> Beside:
     return Beside(bos.site)

@@ -255,7 +255,7 @@ def test_a_filter_is_one_of_two(bos: Bos, filters: dict[str, str]) -> None:
         ([], "[] is not of type 'object'"),
     ],
 )
-def test_bodies_that_do_not_fit(bos: Bos, body: object, told: str) -> None:
+def test_bodies_that_do_not_fit(shared_bos: Bos, body: object, told: str) -> None:
     for method in ("PUT", "PATCH"):
-        status, detail = bos.refused(method, f"/components/{UP}", body)
+        status, detail = shared_bos.refused(method, f"/components/{UP}", body)
         assert (status, detail[: len(told)]) == (400, told)

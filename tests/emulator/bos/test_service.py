@@ -101,9 +101,9 @@ def test_garbage(bos: Bos, method: str, path: str) -> None:
 
 
 @pytest.mark.parametrize(("method", "path"), WRITING)
-def test_bodies_have_to_say_that_they_are_json(bos: Bos, method: str, path: str) -> None:
+def test_bodies_have_to_say_that_they_are_json(shared_bos: Bos, method: str, path: str) -> None:
     for media in ("text/plain", "application/x-www-form-urlencoded", "nonsense"):
-        reply = bos.ask(method, path, b"{}", {"content-type": media})
+        reply = shared_bos.ask(method, path, b"{}", {"content-type": media})
         assert (reply.status, reply.json()["title"]) == (415, "Unsupported Media Type")
         assert reply.json()["detail"] == f"Invalid Content-type ({media}), expected JSON data"
 

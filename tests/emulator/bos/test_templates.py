@@ -105,8 +105,8 @@ def test_a_patch_is_looked_at_as_a_whole(bos: Bos) -> None:
         ({"description": "", "boot_sets": {}}, "'' should be non-empty - 'description'"),
     ],
 )
-def test_bodies_that_do_not_fit(bos: Bos, body: object, told: str) -> None:
-    status, detail = bos.refused("PUT", "/sessiontemplates/t", body)
+def test_bodies_that_do_not_fit(shared_bos: Bos, body: object, told: str) -> None:
+    status, detail = shared_bos.refused("PUT", "/sessiontemplates/t", body)
     assert (status, detail[: len(told)]) == (400, told)
 
 

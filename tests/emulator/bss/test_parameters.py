@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from canton.emulator.faces.bss.presigned import Keys, resolved
+from canton.emulator.faces.bss.presigned import resolved
 from canton.emulator.faces.bss.user_data import cloud_config
 from canton.emulator.site import Site
+from canton.emulator.wire.sigv4 import Keys
 from emulator.service_client import GARBAGE, Service, open_site, reopen
 
 BOOT = {"hosts": ["x0c0s0b0n0"], "kernel": "http://k", "initrd": "http://i", "params": "quiet"}

@@ -33,6 +33,14 @@ def cfs(open_cfs: Open) -> Cfs:
     return open_cfs("tiny")
 
 
+@pytest.fixture(scope="module")
+def shared_cfs(tmp_path_factory: pytest.TempPathFactory) -> Cfs:
+    """For tests whose requests are refused."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(face, "Runs", Recorder)
+        return Cfs(open_site(tmp_path_factory.mktemp("shared") / "tiny.state"))
+
+
 @pytest.fixture
 def site(cfs: Cfs) -> Site:
     return cfs.site

@@ -241,9 +241,9 @@ def test_a_component_without_a_state_breaks_every_list_that_it_is_in(cfs: Cfs) -
     ],
 )
 def test_what_is_wrong_is_said_in_the_words_of_the_framework(
-    cfs: Cfs, method: str, path: str, body: object, detail: str
+    shared_cfs: Cfs, method: str, path: str, body: object, detail: str
 ) -> None:
-    status, title, told = cfs.problem(method, f"/v3/components{path}", body)
+    status, title, told = shared_cfs.problem(method, f"/v3/components{path}", body)
     assert (status, title) == (400, "Bad Request")
     assert told.split("\n")[0] == detail
 
@@ -252,13 +252,13 @@ def test_what_is_wrong_is_said_in_the_words_of_the_framework(
     "path", ["/v2/components", f"/v2/components/{NODE}", "/v3/components", f"/v3/components/{NODE}"]
 )
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
-def test_garbage_is_refused(cfs: Cfs, method: str, path: str) -> None:
-    before = cfs.get("/v3/components?state_details=true")
+def test_garbage_is_refused(shared_cfs: Cfs, method: str, path: str) -> None:
+    before = shared_cfs.get("/v3/components?state_details=true")
     for body in GARBAGE:
         if path.endswith(NODE) or body != b"[]":
-            assert cfs.ask(method, path, body, JSON_BODY).status == 400, body
-    assert cfs.ask(method, path, b"<a/>", {"content-type": "text/xml"}).status == 415
-    assert cfs.get("/v3/components?state_details=true") == before
+            assert shared_cfs.ask(method, path, body, JSON_BODY).status == 400, body
+    assert shared_cfs.ask(method, path, b"<a/>", {"content-type": "text/xml"}).status == 415
+    assert shared_cfs.get("/v3/components?state_details=true") == before
 
 
 def test_names_that_no_database_takes(cfs: Cfs) -> None:

@@ -105,6 +105,32 @@ def test_templates_keep_types_and_leave_what_they_cannot_fill() -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "1" + "+1" * 100_000,
+        "name" + ".x" * 100_000,
+        "name" + "|upper" * 50_000,
+        "-" * 100_000 + "1",
+        "~".join(["name"] * 100_000),
+        "1" + "<1" * 50_000,
+        "9" * 5000,
+        "*".join(["9" * 30] * 74),
+        r"'\x'",
+        r"'\N{'",
+    ],
+)
+def test_an_expression_without_end_is_beyond_anybody(text: str) -> None:
+    assert evaluate(text, SCOPE) is UNKNOWN
+    assert show(f"a {{{{ {text} }}}}", SCOPE) == f"a {{{{ {text} }}}}"
+    assert holds(text, SCOPE)
+
+
+def test_the_longest_expression_is_followed() -> None:
+    assert evaluate("1" + "+1" * 74, SCOPE) == 75
+    assert evaluate("-" * 140 + "1", SCOPE) == 1
+
+
+@pytest.mark.parametrize(
     ("line", "status"),
     [
         ("true && false", 1),

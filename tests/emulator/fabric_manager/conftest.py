@@ -11,3 +11,8 @@ from emulator.fabric_manager.manager import Manager
 @pytest.fixture
 def manager(tiny: Site) -> Manager:
     return Manager(tiny)
+
+
+@pytest.fixture(scope="module")
+def shared_manager(shared_tiny: Site) -> Manager:
+    return Manager(shared_tiny)

@@ -129,8 +129,8 @@ def policies() -> list[str]:
         "/nowhere",
     ],
 )
-def test_what_is_not_there(manager: Manager, path: str) -> None:
-    assert manager.says_no("GET", path) == (404, f"Service not found: {path}")
+def test_what_is_not_there(shared_manager: Manager, path: str) -> None:
+    assert shared_manager.says_no("GET", path) == (404, f"Service not found: {path}")
 
 
 def test_a_method_that_is_not_there(manager: Manager) -> None:
@@ -207,12 +207,12 @@ def _wrapping(document: dict[str, Any]) -> dict[str, Any]:
         ("/fabric/collectives/jobs", {"jobID": "a", "mcastLimit": -1}),
     ],
 )
-def test_wrong_fields_are_refused_and_make_nothing(manager: Manager, path: str, body: Any) -> None:
-    before = manager.get(path)
-    status, message = manager.says_no("POST", path, body)
+def test_wrong_fields_are_refused_and_make_nothing(shared_manager: Manager, path: str, body: Any) -> None:
+    before = shared_manager.get(path)
+    status, message = shared_manager.says_no("POST", path, body)
     assert status == 400
     assert message
-    assert manager.get(path) == before
+    assert shared_manager.get(path) == before
 
 
 def test_what_is_written_is_read_back(manager: Manager) -> None:

@@ -1,3 +1,5 @@
+"""IMS on the machine ``tiny``."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -10,3 +12,9 @@ from emulator.ims.ims_client import Ims
 @pytest.fixture
 def ims(tmp_path: Path) -> Ims:
     return Ims.open(tmp_path / "state")
+
+
+@pytest.fixture(scope="module")
+def shared_ims(tmp_path_factory: pytest.TempPathFactory) -> Ims:
+    """For tests whose requests are refused."""
+    return Ims.open(tmp_path_factory.mktemp("shared") / "state")

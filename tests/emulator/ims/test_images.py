@@ -73,8 +73,8 @@ def test_annotations_are_set_and_removed(ims: Ims) -> None:
         ({"name": "a", "id": NOBODY}, {"id": ["Unknown field."]}),
     ],
 )  # fmt: skip
-def test_what_is_no_image(ims: Ims, body: Any, errors: Any) -> None:
-    reply = ims.ask("POST", "/v2/images", body)
+def test_what_is_no_image(shared_ims: Ims, body: Any, errors: Any) -> None:
+    reply = shared_ims.ask("POST", "/v2/images", body)
     assert reply.media == "application/problem+json"
     assert reply.json() == {
         "status": 422,
@@ -135,9 +135,9 @@ MALFORMED = "The image's manifest.json is malformed. "
         (b" " * (1 << 20), 400, "Image manifest file is larger than the expected maximum size for the s3 artifact "),
     ],
 )  # fmt: skip
-def test_a_manifest_is_looked_at(ims: Ims, manifest: Any, status: int, detail: str) -> None:
-    link = ims.new_manifest("bad", manifest)
-    refused = ims.refused("POST", "/v3/images", {"name": "a", "link": link})
+def test_a_manifest_is_looked_at(shared_ims: Ims, manifest: Any, status: int, detail: str) -> None:
+    link = shared_ims.new_manifest("bad", manifest)
+    refused = shared_ims.refused("POST", "/v3/images", {"name": "a", "link": link})
     assert (refused[0], refused[1][: len(detail)]) == (status, detail)
 
 

@@ -39,10 +39,10 @@ def body(ims: Ims, **more: Any) -> dict[str, Any]:
         ({"status": "success"}, {"status": ["Unknown field."]}),
     ],
 )  # fmt: skip
-def test_what_is_no_job(ims: Ims, more: Any, errors: Any) -> None:
-    reply = ims.ask("POST", "/v3/jobs", body(ims, **more))
+def test_what_is_no_job(shared_ims: Ims, more: Any, errors: Any) -> None:
+    reply = shared_ims.ask("POST", "/v3/jobs", body(shared_ims, **more))
     assert (reply.status, reply.json()["errors"]) == (422, errors)
-    assert ims.get("/v3/jobs") == []
+    assert shared_ims.get("/v3/jobs") == []
 
 
 def test_what_a_job_needs(ims: Ims) -> None:

@@ -27,6 +27,19 @@ def test_they_are_read_back_before_and_after_a_restart(tmp_path: Path) -> None:
     site.kept.close()
 
 
+def test_a_part_of_one_is_the_same_before_and_after_it_is_written(tmp_path: Path) -> None:
+    site = open_site(tmp_path / "state")
+    site.world.blobs.put("a", b"0123456789")
+    for _ in range(2):
+        parts = [site.world.blobs.part("a", *span) for span in ((0, 10), (3, 5), (8, 99), (50, 60), (5, 3))]
+        assert parts == [b"0123456789", b"34", b"89", b"", b""]
+        assert site.world.blobs.part("b", 0, 1) is None
+        site.keep()
+    site.world.blobs.delete("a")
+    assert site.world.blobs.part("a", 0, 1) is None
+    site.kept.close()
+
+
 def test_what_was_not_written_down_is_gone(tmp_path: Path) -> None:
     kept = StateFile(tmp_path / "state")
     Blobs(kept).put("a", b"lost")

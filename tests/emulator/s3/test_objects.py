@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import tracemalloc
 from base64 import b64encode
 
 import pytest
@@ -234,3 +236,29 @@ def test_what_no_server_has_is_refused(s3: Caller) -> None:
     assert s3.refused("PUT", "/sds/a", headers={"x-amz-server-side-encryption": "AES256"}) == "501 NotImplemented"
     assert s3.refused("PUT", "/sds/a", headers={"x-amz-storage-class": "GLACIER"}) == "400 InvalidStorageClass"
     assert s3.refused("GET", "/sds/a?versionId=x") == "404 NoSuchVersion"
+
+
+def test_readers_hold_little_and_read_to_the_end_what_is_replaced_meanwhile(s3: Caller) -> None:
+    first, second = (bytes([number]) * (12 << 20) for number in (1, 2))
+    s3.put("sds", "a", first)
+    s3.site.keep()
+
+    async def story() -> None:
+        replies = [s3.ask("GET", "/sds/a") for _ in range(8)]
+        streams = [reply.stream() for reply in replies if reply.stream]
+        tracemalloc.start()
+        got = [[await anext(stream)] for stream in streams]
+        assert tracemalloc.get_traced_memory()[0] < len(streams) * 6 << 20
+        tracemalloc.stop()
+        s3.put("sds", "a", second)
+        await streams.pop().aclose()
+        for stream, pieces in zip(streams, got, strict=False):
+            pieces += [piece async for piece in stream]
+            assert b"".join(pieces) == first
+        assert len(streams) == 7
+
+    asyncio.run(story())
+    assert s3.get("sds", "a") == second
+    s3.site.keep()
+    kept = s3.site.kept._connection.execute("SELECT count(*) FROM blobs WHERE key LIKE 's3/%'").fetchone()
+    assert kept == (1,), "what was replaced goes with its last reader"

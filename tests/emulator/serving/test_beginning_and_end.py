@@ -137,3 +137,19 @@ def test_without_git_it_says_what_will_not_work(tmp_path: Path, monkeypatch: pyt
         process.terminate()
         _, err = process.communicate(timeout=30)
     assert "install git" in err
+
+
+def test_listeners_beside_the_gateway_are_found_again(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = min(free.getsockname()[1], 65000)
+    with started(tmp_path, "--port", str(port)) as process:
+        assert process.stdout is not None
+        told = json.loads(process.stdout.readline() or '{"url": "", "addresses": {}}')
+        process.terminate()
+    assert told["url"].endswith(f":{port}")
+    assert {name: int(url.rpartition(":")[2]) - port for name, url in told["addresses"].items()} == {
+        "kubernetes": 1,
+        "s3": 2,
+        "vault": 3,
+    }

@@ -321,6 +321,22 @@ def test_a_stream_that_never_waits_ends_with_its_reader() -> None:
     run(story())
 
 
+def test_a_stream_can_cut_the_connection(caplog: pytest.LogCaptureFixture) -> None:
+    async def pieces() -> AsyncGenerator[bytes, None]:
+        yield b"half"
+        raise Cut
+
+    async def story() -> None:
+        async with serving(lambda _: Reply(stream=pieces)) as port:
+            reader, writer = await _ask(port, "GET / HTTP/1.1\r\nhost: here\r\n\r\n")
+            with contextlib.suppress(ConnectionResetError):
+                assert not (await reader.read()).endswith(b"0\r\n\r\n"), "it is not taken for whole"
+            writer.close()
+
+    run(story())
+    assert not caplog.records
+
+
 def test_nobody_is_somebody_else_by_a_header() -> None:
     async def story() -> None:
         async with serving(lambda call: Reply(200, f"<{call.peer} {call.base}>".encode())) as port:

@@ -46,7 +46,7 @@ class Cluster:
             if namespace in (None, pod.namespace):
                 yield pod
 
-    def start_pod(
+    def start_pod(  # noqa: PLR0913 (a pod has so many sides, and each caller names the ones it knows)
         self,
         namespace: str,
         name: str,

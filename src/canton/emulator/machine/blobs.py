@@ -35,6 +35,13 @@ class Blobs:
     def get(self, key: str) -> bytes | None:
         return self._waiting[key] if key in self._waiting else self._kept.blob(key)
 
+    def part(self, key: str, start: int, end: int) -> bytes | None:
+        """From ``start`` up to, not including, ``end``; the rest does not come into memory."""
+        if key not in self._waiting:
+            return self._kept.blob_part(key, start, end)
+        data = self._waiting[key]
+        return None if data is None else data[start:end]
+
     def delete(self, key: str) -> None:
         self._set(key, None)
 

@@ -81,6 +81,15 @@ class StateFile:
         found = self._connection.execute("SELECT data FROM blobs WHERE key = ?", (key,)).fetchone()
         return None if found is None else found[0]
 
+    def blob_part(self, key: str, start: int, end: int) -> bytes | None:
+        """The same, of which only these bytes are read."""
+        found = self._connection.execute("SELECT rowid FROM blobs WHERE key = ?", (key,)).fetchone()
+        if found is None:
+            return None
+        with self._connection.blobopen("blobs", "data", found[0], readonly=True) as blob:
+            blob.seek(min(start, len(blob)))
+            return blob.read(max(end - start, 0))
+
     def write(self, rows: Sequence[Row], entries: Sequence[Entry], blobs: Sequence[Blob] = ()) -> None:
         """All or nothing; raises ``Unavailable``, with a full disk for example."""
         try:

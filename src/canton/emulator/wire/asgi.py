@@ -123,7 +123,8 @@ class Connection(HttpToolsProtocol):
         if self._behind is not None:
             self._hold(data)
             return
-        if data.startswith(_LIST) and (self.cycle is None or self.cycle.response_complete):
+        cycle: RequestResponseCycle | None = self.cycle
+        if data.startswith(_LIST) and (cycle is None or cycle.response_complete):
             data = _LINK + data[len(_LIST) :]
         self._data = data
         super().data_received(data)
@@ -195,7 +196,11 @@ class App:
         elif reply.stream is not None and scope["method"] != "HEAD":
             connection = scope["extensions"][_CONNECTION]
             connection.streaming = True
-            await _send_stream(receive, send, reply, reply.stream)
+            try:
+                await _send_stream(receive, send, reply, reply.stream)
+            except Cut:
+                connection.cut()
+                await _gone(receive)
             connection.streaming = False
         else:
             await _send(send, reply, head=scope["method"] == "HEAD")

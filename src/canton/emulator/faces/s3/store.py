@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ from canton.emulator.machine.shelves import Shelf
 from canton.emulator.wire.call import Cut
 
 PIECE = 1 << 20
+CHUNK = 4 << 20
+"""What a reader holds in memory, however slow it is; to find a place in a blob takes longer the later it is."""
 SEED = "seed:"
 """Begins the name of what lies there from the first day, and is never stored."""
 
@@ -22,6 +25,9 @@ class Store:
         self._blobs = blobs
         self._numbers = numbers
         self._seed = seed
+        self._read: Counter[str] = Counter()
+        self._gone: set[str] = set()
+        """Bytes that were dropped while somebody reads them: they go with the last reader."""
 
     def add(self, data: bytes) -> str:
         """Its name."""
@@ -39,7 +45,9 @@ class Store:
 
     def drop(self, names: Iterable[str]) -> None:
         for name in names:
-            if not name.startswith(SEED):
+            if self._read[name]:
+                self._gone.add(name)
+            elif not name.startswith(SEED):
                 self._blobs.delete(name)
 
     def read(self, parts: Sequence[Sequence[Any]], start: int, end: int) -> bytes:
@@ -47,13 +55,21 @@ class Store:
         return b"".join(self._pieces(parts, start, end, end - start))
 
     async def stream(self, parts: Sequence[Sequence[Any]], start: int, end: int) -> AsyncGenerator[bytes, None]:
-        """The same, of which one part at most is in memory. Cut off when the object goes in the middle."""
-        for piece in self._pieces(parts, start, end, PIECE):
-            yield piece
+        """The same, of which little is in memory. An object that is replaced in the middle is read to its end."""
+        names = [name for name, _ in parts]
+        self._read.update(names)
+        try:
+            for piece in self._pieces(parts, start, end, PIECE):
+                yield piece
+        finally:
+            self._read.subtract(names)
+            over = {name for name in names if not self._read[name]}
+            self.drop(over & self._gone)
+            self._gone -= over
 
     def copied(self, parts: Sequence[Sequence[Any]]) -> list[list[Any]]:
         """The same bytes under names of their own."""
-        return [[name if name.startswith(SEED) else self.add(self._whole(name)), size] for name, size in parts]
+        return [[name if name.startswith(SEED) else self.add(self._part(name, 0, size)), size] for name, size in parts]
 
     def _pieces(self, parts: Sequence[Sequence[Any]], start: int, end: int, longest: int) -> Iterator[bytes]:
         place = 0
@@ -62,14 +78,15 @@ class Store:
             place += size
             if first >= last:
                 continue
-            data = self._whole(name)
-            for at in range(first, last, longest):
-                yield data[at : min(at + longest, last)]
+            chunk = max(longest, CHUNK)
+            for at in range(first, last, chunk):
+                data = self._part(name, at, min(at + chunk, last))
+                yield from (data[here : here + longest] for here in range(0, len(data), longest))
 
-    def _whole(self, name: str) -> bytes:
+    def _part(self, name: str, start: int, end: int) -> bytes:
         if name.startswith(SEED):
-            return self._seed(name.removeprefix(SEED))
-        data = self._blobs.get(name)
+            return self._seed(name.removeprefix(SEED))[start:end]
+        data = self._blobs.part(name, start, end)
         if data is None:
             raise Cut
         return data

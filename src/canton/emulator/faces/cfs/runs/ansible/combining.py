@@ -17,6 +17,10 @@ def constant(value: Any) -> Expression:
     return lambda _: value
 
 
+LONGEST_NUMBER = 4096
+"""Bits: a fact that is multiplied with itself again and again comes to an end."""
+
+
 def strict(combine: Callable[[Any, Any], Any], left: Expression, right: Expression) -> Expression:
     """Unknown when a side is, or when the sides do not fit."""
 
@@ -85,7 +89,8 @@ def glue(left: Any, right: Any) -> Any:
 def only_numbers(combine: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def combined(left: Any, right: Any) -> Any:
         if isinstance(left, int | float) and isinstance(right, int | float):
-            return combine(left, right)
+            made = combine(left, right)
+            return UNKNOWN if isinstance(made, int) and made.bit_length() > LONGEST_NUMBER else made
         return UNKNOWN
 
     return combined

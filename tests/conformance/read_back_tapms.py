@@ -1,0 +1,80 @@
+"""TAPMS: tenants are made in Kubernetes, and show here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from conformance.legal_values import NODES
+from conformance.read_back import Row, Shown, get
+
+_TENANTS = "/apis/tapms.hpe.com/v1alpha3/namespaces/tenants/tenants"
+_LABEL = st.from_regex(r"[a-z]([-a-z0-9]{0,20}[a-z0-9])?", fullmatch=True)
+_RESOURCE = st.fixed_dictionaries(
+    {
+        "type": st.just("compute"),
+        "xnames": st.lists(st.sampled_from(NODES), min_size=1, max_size=8, unique=True),
+        "hsmgrouplabel": _LABEL.map("tenant-{}".format),
+        "enforceexclusivehsmgroups": st.booleans(),
+    }
+)
+_SPEC = st.fixed_dictionaries(
+    {
+        "tenantname": _LABEL.map("vcluster-{}".format),
+        "childnamespaces": st.lists(_LABEL, max_size=3, unique=True),
+        "tenantresources": _RESOURCE.map(lambda resource: [resource]),
+    }
+)
+
+
+def _object(spec: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": "tapms.hpe.com/v1alpha3",
+        "kind": "Tenant",
+        "metadata": {"name": spec["tenantname"], "namespace": "tenants"},
+        "spec": spec,
+    }
+
+
+def _spec(found: dict[str, Any], spec: dict[str, Any]) -> dict[str, Any]:
+    return {name: found["spec"][name] for name in spec}
+
+
+TENANT = Row(
+    "tenant",
+    "kubernetes",
+    _SPEC,
+    lambda spec: ("POST", _TENANTS, _object(spec)),
+    [
+        Shown(get(lambda spec: f"/v1alpha3/tenants/{spec['tenantname']}"), _spec, lambda spec: spec, "tapms"),
+        Shown(
+            get(lambda _: "/v1alpha3/tenants"),
+            lambda found, spec: [_spec(each, spec) for each in found["items"]],
+            lambda spec: [spec],
+            "tapms",
+        ),
+        Shown(
+            get(lambda spec: f"/v1alpha3/tenants/{spec['tenantname']}"),
+            lambda found, _: sorted(found["status"].get("childnamespaces", [])),
+            lambda spec: sorted(f"{spec['tenantname']}-{child}" for child in spec["childnamespaces"]),
+            "tapms",
+        ),
+        Shown(
+            lambda spec, _: ("POST", "/v1alpha3/tenants", spec["tenantresources"][0]["xnames"][:1]),
+            lambda found, _: [each["metadata"]["name"] for each in found["items"]],
+            lambda spec: [spec["tenantname"]],
+            "tapms",
+        ),
+        Shown(
+            get(lambda spec: f"/hsm/v2/groups/{spec['tenantresources'][0]['hsmgrouplabel']}"),
+            lambda found, _: sorted(found["members"]["ids"]),
+            lambda spec: sorted(spec["tenantresources"][0]["xnames"]),
+            "smd",
+        ),
+    ],
+    after=lambda spec: [("DELETE", f"{_TENANTS}/{spec['tenantname']}", None)],
+    wait=60.0,
+)
+
+ROWS = (TENANT,)
