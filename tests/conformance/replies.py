@@ -63,6 +63,11 @@ class Findings:
     def done(self) -> int:
         return sum(count for each in self.statuses.values() for status, count in each.items() if status < 300)
 
+    @property
+    def never_done(self) -> list[str]:
+        """The operations at which nothing succeeded."""
+        return [label for label, counts in self.statuses.items() if min(counts, default=400) >= 300]
+
 
 def examine(contract: Contract, open_site: Callable[[], Site], examples: int) -> Findings:
     """Each operation has a machine to itself, so that what one does never hides what another would say."""

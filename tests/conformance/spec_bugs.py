@@ -326,3 +326,17 @@ NOT_SERVED: Mapping[str, Mapping[str, str]] = {
     },
 }
 """Operations of the files that the services themselves do not have: by service, patterns over method and path."""
+
+_NO_HANDSHAKE = "a request made up from a file is no WebSocket handshake"
+NEVER_DONE: Mapping[str, Mapping[str, str]] = {
+    "smd": {
+        r"DELETE /Inventory/HardwareByFRU": "a FRU that is in a place is kept, and the whole deletion fails with it",
+        r"GET /Inventory/RedfishEndpoints/Query/\{xname\}": "the service says `not yet implemented` (cmd/smd/smd-api.go)",
+    },
+    "sls": {r"POST /loadstate": "it takes a file in a form, which the file describes otherwise; see the read-back"},
+    "scsd": {r"POST /bmc/setcert/\{xname\}": "no certificate was made for the controller before"},
+    "fas": {r"POST /loader": "it takes a package of firmware in a form"},
+    "ims": {r"\w+ /remote-build-nodes.*": "the service does not have them; see above"},
+    "console-operator": {r"GET /console-operator/(interact|tail)/\{nodeXname\}": _NO_HANDSHAKE},
+}
+"""Operations that no request of the examination succeeds at: patterns over method and path, as in the file, and why."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 
 from conformance import replies
 from conformance.contracts import ABSENT, CONTRACTS, Contract, here
 from conformance.replies import Finding
-from conformance.spec_bugs import KNOWN, SERVER_ERRORS
+from conformance.spec_bugs import KNOWN, NEVER_DONE, SERVER_ERRORS
 from emulator.conftest import Open
 
 DEFAULT_EXAMPLES = 30
@@ -32,6 +32,14 @@ def test_replies_are_as_described(contract: Contract, open_machine: Open) -> Non
     if EXAMPLES >= DEFAULT_EXAMPLES:
         stale = _stale(known, findings.found) + _stale(errors, findings.server_errors)
         assert not stale, "nothing matches these any more: " + "\n".join(stale)
+        _check_that_all_were_done(findings.never_done, NEVER_DONE.get(contract.service, {}))
+
+
+def _check_that_all_were_done(never: Sequence[str], expected: Mapping[str, str]) -> None:
+    unexpected = [label for label in never if not any(re.fullmatch(pattern, label) for pattern in expected)]
+    assert not unexpected, f"no request succeeded: {unexpected}"
+    done = [pattern for pattern in expected if not any(re.fullmatch(pattern, label) for label in never)]
+    assert not done, f"these do succeed: {done}"
 
 
 def _unknown(found: Mapping[Finding, str], known: Mapping[str, str]) -> list[str]:

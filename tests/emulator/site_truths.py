@@ -36,6 +36,9 @@ class Picture:
         told = {name: list(shelf.items()) for name, shelf in self.site.shelves._shelves.items() if name != "clock"}
         return told | {"agenda": [(key, due) for key, due in told["agenda"] if due[1].startswith(_OF_THE_MACHINE)]}
 
+    def to_come(self) -> list[list[Any]]:
+        return [due for due in self.shelf("agenda").values() if due[1].startswith(_OF_THE_MACHINE)]
+
     def due(self, kind: str) -> list[list[Any]]:
         return [args for _, found, args in self.shelf("agenda").values() if found == kind]
 

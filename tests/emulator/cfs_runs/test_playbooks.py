@@ -462,3 +462,18 @@ def test_what_was_printed_before_a_node_fell_stays() -> None:
     local = run(tasks("- debug: {msg: a}\n- ping:"), fell={"x1": -1.0})
     assert "ok: [x1] => {" in log(local)
     assert counts(log(local))["x1"]["unreachable"] == 1
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "'{{ (a | default([1, 2])) + (a | default([1, 2])) }}'",
+        "'{{ (a | default(3)) * (a | default(3)) }}'",
+        "['{{ a }}', '{{ a }}']",
+    ],
+)
+def test_a_fact_that_doubles_itself_comes_to_an_end(value: str) -> None:
+    """Thirty times, a list, a number and a nest."""
+    course = run(tasks("\n".join([f"- set_fact: {{a: {value}}}"] * 30 + ["- debug: {var: a}"])), hosts=["x1"])
+    assert counts(log(course))["x1"]["failed"] == 0
+    assert sum(len(line) for line in log(course)) < 5_000_000

@@ -60,6 +60,13 @@ class Bare:
         """All that is on the shelves, in order."""
         return {name: list(shelf.items()) for name, shelf in self.shelves._shelves.items() if name != "clock"}
 
+    def shelf(self, name: str) -> dict[str, Any]:
+        return dict(self.shelves._shelves[name])
+
+    def to_come(self) -> list[list[Any]]:
+        """Moment, kind and arguments of all that is on the agenda."""
+        return list(self.shelf("agenda").values())
+
     def keep(self) -> None:
         self._now["now"] = self.clock.reach()
         self.kept.write(self.shelves.take_changes(), self.log.take_unwritten())

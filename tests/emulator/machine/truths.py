@@ -39,8 +39,8 @@ def check_nodes(bare: Bare) -> None:
 def check_agenda(bare: Bare) -> None:
     """What is to come concerns known parts, and nothing that is on its way is forgotten."""
     live: dict[str, int] = {}
-    orders = dict(bare.contents()["machine.power.orders"])
-    for moment, kind, args in (value for _, value in bare.contents()["agenda"]):
+    orders = bare.shelf("machine.power.orders")
+    for moment, kind, args in bare.to_come():
         assert moment >= bare.clock.now()
         assert kind in bare.agenda._actions
         assert bare.machine.part(args[0]) is not None

@@ -13,6 +13,7 @@ from typing import Any
 from canton.emulator.faces.cfs.runs.ansible.combining import (
     Expression,
     Variables,
+    added,
     all_of,
     any_of,
     choice,
@@ -37,7 +38,7 @@ _COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-_ADD: Mapping[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": operator.sub}
+_ADD: Mapping[str, Callable[[Any, Any], Any]] = {"+": added, "-": operator.sub}
 _TIMES: Mapping[str, Callable[[Any, Any], Any]] = {
     "*": operator.mul,
     "/": operator.truediv,

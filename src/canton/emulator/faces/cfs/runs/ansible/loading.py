@@ -97,7 +97,7 @@ def load(text: str, path: str) -> Any:
         raise AnsibleError(_unreadable("maximum recursion depth exceeded"))
     try:
         found = _read(text, path)
-        if _weight(found, {}) > _HEAVIEST:
+        if is_too_heavy(found):
             raise AnsibleError(_unreadable("document contains excessive aliasing"))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
@@ -118,6 +118,11 @@ def is_too_deep(text: str) -> bool:
         if depth > _DEEPEST:
             return True
     return _STAIRS.search(text) is not None
+
+
+def is_too_heavy(value: Any) -> bool:
+    """More than anybody writes, once it is unfolded."""
+    return _weight(value, {}) > _HEAVIEST
 
 
 def _weight(value: Any, known: dict[int, int]) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 from canton.emulator.faces.cfs.runs.ansible.combining import Variables
 from canton.emulator.faces.cfs.runs.ansible.expressions import evaluate
 from canton.emulator.faces.cfs.runs.ansible.filters import LONGEST, as_bool
+from canton.emulator.faces.cfs.runs.ansible.loading import is_too_heavy
 from canton.emulator.faces.cfs.runs.ansible.unknown import UNKNOWN, Unknown, plain
 
 _BRACES = re.compile(r"\{\{-?(.*?)-?\}\}", re.DOTALL)
@@ -21,11 +22,18 @@ def render(value: Any, variables: Variables) -> Any:
     """
     if isinstance(value, str):
         return _render_text(value, variables) if "{{" in value else value
-    if isinstance(value, list):
-        return [render(item, variables) for item in value]
-    if isinstance(value, dict):
-        return {key: render(item, variables) for key, item in value.items()}
+    if isinstance(value, list | dict):
+        made = _render_inside(value, variables)
+        return UNKNOWN if is_too_heavy(made) else made
     return value
+
+
+def _render_inside(value: Any, variables: Variables) -> Any:
+    if isinstance(value, list):
+        return [_render_inside(item, variables) for item in value]
+    if isinstance(value, dict):
+        return {key: _render_inside(item, variables) for key, item in value.items()}
+    return render(value, variables)
 
 
 def _render_text(text: str, variables: Variables) -> Any:
