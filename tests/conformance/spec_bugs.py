@@ -331,11 +331,13 @@ _NO_HANDSHAKE = "a request made up from a file is no WebSocket handshake"
 NEVER_DONE: Mapping[str, Mapping[str, str]] = {
     "smd": {
         r"DELETE /Inventory/HardwareByFRU": "a FRU that is in a place is kept, and the whole deletion fails with it",
-        r"GET /Inventory/RedfishEndpoints/Query/\{xname\}": "the service says `not yet implemented` (cmd/smd/smd-api.go)",
+        r"GET /Inventory/RedfishEndpoints/Query/\{xname\}": (
+            "the service says that it is not implemented yet (cmd/smd/smd-api.go)"
+        ),
     },
-    "sls": {r"POST /loadstate": "it takes a file in a form, which the file describes otherwise; see the read-back"},
-    "scsd": {r"POST /bmc/setcert/\{xname\}": "no certificate was made for the controller before"},
-    "fas": {r"POST /loader": "it takes a package of firmware in a form"},
+    "sls": {r"POST /loadstate": "it takes a whole dump in a form; the read-back has one"},
+    "scsd": {r"POST /bmc/setcert/\{xname\}": "none was made before for the controllers of the machine"},
+    "fas": {r"POST /loader": "it takes a package of firmware"},
     "ims": {r"\w+ /remote-build-nodes.*": "the service does not have them; see above"},
     "console-operator": {r"GET /console-operator/(interact|tail)/\{nodeXname\}": _NO_HANDSHAKE},
 }

@@ -15,7 +15,8 @@ from pathlib import Path
 import uvicorn
 
 from canton.domain.errors import Unavailable
-from canton.emulator.wire.asgi import App, Connection
+from canton.emulator.wire.asgi import App
+from canton.emulator.wire.connection import Connection
 
 
 @dataclass(frozen=True, slots=True)
