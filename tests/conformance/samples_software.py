@@ -71,7 +71,11 @@ _CFS: Samples = {
         {"patch": {"enabled": True}, "filters": {"ids": _NODE}},
     ],
     "PUT /v3/components/{component_id}": [{"state": _V3_STATE, "desired_config": CONFIGURATION, "tags": {"a": "b"}}],
-    "PATCH /v3/components/{component_id}": [{"enabled": True, "error_count": 1}, {"state_append": _V3_STATE[0]}],
+    "PATCH /v3/components/{component_id}": [
+        {"enabled": True, "error_count": 1},
+        {"state_append": _V3_STATE[0]},
+        {"state_append": {"clone_url": CLONE_URL, "playbook": "site.yml", "commit": "b"}},
+    ],
     "PUT /v3/configurations/{configuration_id}": [
         {"layers": [LAYER], "description": "of a test"},
         {"layers": [{"source": SOURCE, "playbook": "site.yml", "branch": "main"}], "additional_inventory": LAYER},

@@ -163,7 +163,7 @@ def test_tail_gives_lines_and_follows(machine: Emulator) -> None:
     off = "x1000c0s1b1n1"
     order = json.dumps({"operation": "on", "location": [{"xname": off}]})
     machine.send("POST", f"{machine.services['pcs']}/v1/transitions", order, {"Content-Type": "application/json"})
-    with socket(machine, f"tail/{off}", Cray_Console_Lines="5", Cray_Console_Follow="True") as opened:
+    with socket(machine, f"tail/{off}", Cray_Console_Lines="500", Cray_Console_Follow="True") as opened:
         seen = until(opened, "Start PXE")
         assert "BIOS" in seen
     with socket(machine, f"tail/{off}", Cray_Console_Lines="1") as opened:

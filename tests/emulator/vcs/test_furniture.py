@@ -53,7 +53,7 @@ def test_ids_follow_from_the_content_alone() -> None:
     assert repositories.commit_of("csm-config-management", "cray/csm/1.26.0") == (
         "730c85a08dabd718de6da3c4dda964b754120b7d"
     )
-    assert repositories.commit_of("site-config-management", "main") == "acb3080d705e2788581708b184f6d812bbe9e424"
+    assert repositories.commit_of("site-config-management", "main") == "1d0888ce16572731786912d75765260c10fe0007"
 
 
 def test_plays_are_plays() -> None:
