@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import select
 import ssl
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from socket import create_connection
+from urllib.parse import urlsplit
 
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -221,3 +224,12 @@ def test_a_restart_of_the_pod_drops_its_connections(machine: Emulator) -> None:
         except InvalidStatus:
             time.sleep(0.2)
     pytest.fail("the pod did not come back")
+
+
+def test_over_tls_nothing_comes_unasked(machine: Emulator) -> None:
+    """A ticket would: clients that wait for something to read, and then block in reading, take it for an answer."""
+    trust = ssl.create_default_context(cafile=machine.ca)
+    place = urlsplit(machine.url)
+    with create_connection((place.hostname, place.port)) as plain:
+        with trust.wrap_socket(plain, server_hostname=place.hostname) as opened:
+            assert select.select([opened], [], [], 0.5)[0] == []

@@ -84,7 +84,7 @@ class Servers:
 
     def __init__(self, listeners: Sequence[Listener]) -> None:
         logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
-        self._pairs = [(_Server(_config(listener)), listener.bound) for listener in listeners]
+        self._pairs = [(_Server(_loaded(listener)), listener.bound) for listener in listeners]
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -99,6 +99,15 @@ class Servers:
         for server, _ in self._pairs:
             server.should_exit = True
         await asyncio.gather(*self._tasks)
+
+
+def _loaded(listener: Listener) -> uvicorn.Config:
+    config = _config(listener)
+    config.load()
+    if config.ssl is not None:
+        # Clients that wait for a readable socket and then block in TLS take a ticket for an answer, and hang.
+        config.ssl.num_tickets = 0
+    return config
 
 
 def _config(listener: Listener) -> uvicorn.Config:

@@ -38,7 +38,9 @@ class Pulse:
             return False
         self._waiting += 1
         try:
-            await asyncio.wait_for(self._beat.wait(), seconds)
+            # Not wait_for, which in Python 3.11 may lose that it was cancelled.
+            async with asyncio.timeout(seconds):
+                await self._beat.wait()
         except TimeoutError:
             pass
         finally:
