@@ -230,6 +230,6 @@ def test_over_tls_nothing_comes_unasked(machine: Emulator) -> None:
     """A ticket would: clients that wait for something to read, and then block in reading, take it for an answer."""
     trust = ssl.create_default_context(cafile=machine.ca)
     place = urlsplit(machine.url)
-    with create_connection((place.hostname, place.port)) as plain:
-        with trust.wrap_socket(plain, server_hostname=place.hostname) as opened:
-            assert select.select([opened], [], [], 0.5)[0] == []
+    plain = create_connection((place.hostname, place.port))
+    with plain, trust.wrap_socket(plain, server_hostname=place.hostname) as opened:
+        assert select.select([opened], [], [], 0.5)[0] == []
