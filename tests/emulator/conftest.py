@@ -13,6 +13,22 @@ from emulator.service_client import open_site
 Open = Callable[[str], Site]
 
 
+@pytest.fixture(autouse=True)
+def closed_states(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whatever a test opened is closed after it."""
+    opened: list[StateFile] = []
+    opening = StateFile.__init__
+
+    def open_and_note(kept: StateFile, path: Path) -> None:
+        opening(kept, path)
+        opened.append(kept)
+
+    monkeypatch.setattr(StateFile, "__init__", open_and_note)
+    yield
+    for kept in opened:
+        kept.close()
+
+
 @pytest.fixture
 def open_machine(tmp_path: Path) -> Iterator[Open]:
     """A machine of a named topology, its clock standing still."""
