@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from canton.emulator.machine.state_file import StateFile
 from canton.emulator.site import Site
 from emulator.service_client import open_site
 

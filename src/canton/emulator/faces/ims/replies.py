@@ -46,8 +46,13 @@ def done() -> Reply:
     return Reply(204, b"", JSON)
 
 
+def _title(status: int) -> str:
+    """Newer Pythons than the service's call 422 otherwise."""
+    return "Unprocessable Entity" if status == 422 else HTTPStatus(status).phrase
+
+
 def problem(status: int, detail: str = "", title: str = "", **more: Json) -> Refused:
-    body: dict[str, Json] = {"status": status, "title": title or HTTPStatus(status).phrase}
+    body: dict[str, Json] = {"status": status, "title": title or _title(status)}
     if detail:
         body["detail"] = detail
     return Refused(Reply(status, json.dumps({**body, **more}).encode(), PROBLEM))
