@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -34,11 +34,13 @@ def cfs(open_cfs: Open) -> Cfs:
 
 
 @pytest.fixture(scope="module")
-def shared_cfs(tmp_path_factory: pytest.TempPathFactory) -> Cfs:
+def shared_cfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cfs]:
     """For tests whose requests are refused."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(face, "Runs", Recorder)
-        return Cfs(open_site(tmp_path_factory.mktemp("shared") / "tiny.state"))
+        opened = Cfs(open_site(tmp_path_factory.mktemp("shared") / "tiny.state"))
+        yield opened
+        opened.site.kept.close()
 
 
 @pytest.fixture

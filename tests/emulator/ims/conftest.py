@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ def ims(tmp_path: Path) -> Ims:
 
 
 @pytest.fixture(scope="module")
-def shared_ims(tmp_path_factory: pytest.TempPathFactory) -> Ims:
+def shared_ims(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ims]:
     """For tests whose requests are refused."""
-    return Ims.open(tmp_path_factory.mktemp("shared") / "state")
+    opened = Ims.open(tmp_path_factory.mktemp("shared") / "state")
+    yield opened
+    opened.site.kept.close()
