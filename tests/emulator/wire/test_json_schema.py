@@ -43,12 +43,12 @@ BODIES = VALUES | st.dictionaries(st.sampled_from([*SCHEMA["properties"], "other
 
 @settings(deadline=None, max_examples=500)
 @given(BODIES)
-def test_the_first_misfit_is_jsonschemas(body: Any) -> None:
-    theirs = next(jsonschema.Draft4Validator(SCHEMA).iter_errors(body), None)
+def test_the_misfit_is_one_of_jsonschemas(body: Any) -> None:
+    """Of several at once jsonschema's own versions name different ones first."""
+    theirs = {(one.message, tuple(one.path), str(one)) for one in jsonschema.Draft4Validator(SCHEMA).iter_errors(body)}
     ours = first_misfit(body, SCHEMA)
-    assert (ours and ours.message) == (theirs and theirs.message)
-    assert (ours and ours.path) == (theirs and tuple(theirs.path))
-    assert str(ours) == str(theirs)
+    assert (ours is None) == (not theirs)
+    assert ours is None or (ours.message, ours.path, str(ours)) in theirs
 
 
 @pytest.mark.parametrize("body", [None, "x", ""])
