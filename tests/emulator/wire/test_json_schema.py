@@ -43,12 +43,16 @@ BODIES = VALUES | st.dictionaries(st.sampled_from([*SCHEMA["properties"], "other
 
 @settings(deadline=None, max_examples=500)
 @given(BODIES)
-def test_the_misfit_is_one_of_jsonschemas(body: Any) -> None:
-    """Of several at once jsonschema's own versions name different ones first."""
-    theirs = {(one.message, tuple(one.path), str(one)) for one in jsonschema.Draft4Validator(SCHEMA).iter_errors(body)}
+def test_the_first_misfit_is_jsonschemas(body: Any) -> None:
+    """It walks over additional properties as a set, so that of those the first is a matter of chance."""
+    theirs = list(jsonschema.Draft4Validator(SCHEMA).iter_errors(body))
+    by_chance = theirs and len(theirs[0].path) > 1 and theirs[0].path[0] == "many"
+    expected = [one for one in theirs if list(one.path)[:1] == ["many"]] if by_chance else theirs[:1]
     ours = first_misfit(body, SCHEMA)
-    assert (ours is None) == (not theirs)
-    assert ours is None or (ours.message, ours.path, str(ours)) in theirs
+    if ours is None:
+        assert not theirs
+    else:
+        assert (ours.message, ours.path, str(ours)) in [(one.message, tuple(one.path), str(one)) for one in expected]
 
 
 @pytest.mark.parametrize("body", [None, "x", ""])
