@@ -42,7 +42,7 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
         rf"PATCH /v[23]/components.* → 200: {SCHEMA}.*/state/\*: .* is a required property": (
             "what a patch appends is kept as it came, also when fields are missing (controllers/components.py)"
         ),
-        rf"\w+ /v[23]/(components|configurations|sessions).* → 500: {STATUS}500": (
+        rf"(\w+ /v[23]/(components|configurations).*|(GET /v[23]|DELETE /v2)/sessions) → 500: {STATUS}500": (
             "fields that the file calls optional are looked for without a check; see the server errors"
         ),
     },
@@ -107,9 +107,9 @@ SERVER_ERRORS: Mapping[str, Mapping[str, str]] = {
         rf"PATCH /v[23]/components.* → 500: {_LOOKED_FOR}": (
             "so are the fields of what is appended (controllers/components.py, _state_append_handler)"
         ),
-        rf"(PUT /v[23]/configurations/.*|(GET|DELETE) /v[23]/sessions) → 500: {_LOOKED_FOR}": (
-            "so are the `layers` (controllers/configurations.py, iter_layers); and an age without end is counted "
-            "back from now without a check (controllers/sessions.py)"
+        rf"(PUT /v[23]/configurations/.*|(GET /v[23]|DELETE /v2)/sessions) → 500: {_LOOKED_FOR}": (
+            "so are the `layers` (controllers/configurations.py, iter_layers); and only the deleting of v3 answers for "
+            "an age that is none (controllers/sessions.py, ParsingException)"
         ),
     },
     "ims": {
