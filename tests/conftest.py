@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import pkgutil
 import signal
 from collections import Counter
 from collections.abc import Iterator
@@ -12,12 +14,15 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+import canton
 from canton.store.database import Database, open_database
 from databases import SERVER, Databases, databases, migrated
 
 # On a shared machine the first example may take a second, which says nothing of the code; budgets have `make bench`.
 settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("shared")
+# Whether a change may land must not be luck: the same code is tried with the same examples everywhere.
+settings.register_profile("same", settings.get_profile("shared"), derandomize=True)
+settings.load_profile("shared" if os.environ.get("CANTON_TEST_EXPLORE") else "same")
 # Checks that live outside of test files explain themselves too.
 pytest.register_assert_rewrite("crash.scenario")
 LEFT_OUT = pytest.StashKey[int]()
@@ -27,6 +32,13 @@ def pytest_configure() -> None:
     """A shell starts what runs in the background with Ctrl-C ignored, and processes of tests would inherit that."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Hypothesis tries the constants of loaded modules too, and which are loaded must not hang on earlier tests."""
+    for module in pkgutil.walk_packages(canton.__path__, "canton."):
+        if not module.name.endswith(".__main__") and ".migrations." not in module.name:
+            importlib.import_module(module.name)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -193,7 +193,8 @@ def _written_in_v2(thing: dict[str, Any]) -> dict[str, Any]:
         {"cloneUrl": url, "commit": commit, "playbook": layer["playbook"], "sessionName": layer["session_name"]}
         for layer, (url, commit) in layers
     ]
-    return {**_with_old_names(thing), "state": state}
+    # Not deeper: tags are named by people, and no version renames them.
+    return {_old_name(name): value for name, value in thing.items()} | {"state": state}
 
 
 OLD_COMPONENT = Row(

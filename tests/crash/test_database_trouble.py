@@ -30,15 +30,17 @@ POSTGRES = Path(__file__).parents[2] / ".ci" / "postgres"
 def test_every_connection_is_cut_again_and_again(new_case: NewCase) -> None:
     with new_case() as interrupted:
         worker = interrupted.start_worker(crawl=0.02)
+        wait_for_requests(interrupted, 1)
         cuts, pause = 0, 0.3
         with psycopg.connect(postgresql_address(interrupted.url), autocommit=True) as other:
             while interrupted.run_to_the_end(for_seconds=pause) is not OperationState.UNDONE:
+                assert worker.is_alive(), "a lost connection is no reason to die"
                 cuts += cut_all_but(other)
                 # On a busy machine nothing would ever get done between two cuts that are as close as on an idle one.
                 pause *= 1.05
         check(interrupted)
         assert cuts > 3
-        assert worker.is_alive(), "a lost connection is no reason to die"
+        assert worker.is_alive()
 
 
 def cut_all_but(connection: psycopg.Connection[tuple[object]]) -> int:
@@ -128,7 +130,7 @@ def fill(file: Path) -> None:
 
 def wait_for_requests(interrupted: Case, count: int) -> None:
     """Until the device was asked to change something this often: the operation is in full swing."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while len(device.read_log(interrupted.log)) < count:
         assert time.monotonic() < deadline, "the worker asked the device for nothing"
         time.sleep(0.005)
