@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from canton.emulator.faces.vcs.access import Access
 from canton.emulator.faces.vcs.answers import Refusal, form, not_found, page, told
 from canton.emulator.faces.vcs.git import GitFailed
+from canton.emulator.faces.vcs.inside import REPO, InsideApi
 from canton.emulator.faces.vcs.names import is_branch_name
-from canton.emulator.faces.vcs.reading import Reading
-from canton.emulator.faces.vcs.repositories import HEADS, TAGS, Repositories, Repository
+from canton.emulator.faces.vcs.repositories import HEADS, TAGS, Repository
 from canton.emulator.faces.vcs.shapes import instant, rule_for, shown_branch
-from canton.emulator.faces.vcs.writing import Writing
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_kinds import BOOL, STRING, maybe, struct
 from canton.emulator.wire.routes import Route
-from canton.emulator.world import World
 
-REPO = "/api/v1/repos/{owner}/{repo}"
 _CREATE = struct(
     "structs.CreateBranchRepoOption", {"new_branch_name": STRING, "old_branch_name": STRING, "old_ref_name": STRING}
 )
@@ -25,16 +21,7 @@ _PROTECT = struct(
 _EDIT = struct("structs.EditBranchProtectionOption", {"enable_push": maybe(BOOL)})
 
 
-class BranchApi:
-    def __init__(
-        self, world: World, repositories: Repositories, access: Access, reading: Reading, writing: Writing
-    ) -> None:
-        self._world = world
-        self._repositories = repositories
-        self._access = access
-        self._reading = reading
-        self._writing = writing
-
+class BranchApi(InsideApi):
     def routes(self) -> list[Route]:
         return [
             Route("GET", f"{REPO}/branches", self.branches),

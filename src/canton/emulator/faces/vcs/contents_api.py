@@ -6,21 +6,19 @@ import base64
 import binascii
 from collections.abc import Callable
 
-from canton.emulator.faces.vcs.access import Access
 from canton.emulator.faces.vcs.accounts import EMAIL
 from canton.emulator.faces.vcs.answers import Refusal, form, not_found, told
-from canton.emulator.faces.vcs.branch_api import REPO
 from canton.emulator.faces.vcs.git import GitFailed
+from canton.emulator.faces.vcs.inside import REPO, InsideApi
 from canton.emulator.faces.vcs.names import is_branch_name
-from canton.emulator.faces.vcs.reading import Entry, Reading, is_plain
-from canton.emulator.faces.vcs.repositories import HEADS, Repositories, Repository
+from canton.emulator.faces.vcs.reading import Entry, is_plain
+from canton.emulator.faces.vcs.repositories import HEADS, Repository
 from canton.emulator.faces.vcs.shapes import UNSIGNED, may_push, shown_entry, shown_file_commit
-from canton.emulator.faces.vcs.writing import Change, Person, Writing
+from canton.emulator.faces.vcs.writing import Change, Person
 from canton.emulator.furniture.keys import VCS_USER
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_kinds import struct, texts
 from canton.emulator.wire.routes import Route
-from canton.emulator.world import World
 
 _IDENTITY = struct("structs.Identity", texts("name email"))
 _OPTIONS = struct(
@@ -33,16 +31,7 @@ Decide = Callable[[Json, Entry | None, str], bytes | None]
 """(what was said, what is there, path) → the new content, None for none; raises a refusal."""
 
 
-class ContentsApi:
-    def __init__(
-        self, world: World, repositories: Repositories, access: Access, reading: Reading, writing: Writing
-    ) -> None:
-        self._world = world
-        self._repositories = repositories
-        self._access = access
-        self._reading = reading
-        self._writing = writing
-
+class ContentsApi(InsideApi):
     def routes(self) -> list[Route]:
         files = f"{REPO}/contents/{{path...}}"
         return [

@@ -6,19 +6,16 @@ import re
 from base64 import b64encode
 from urllib.parse import quote
 
-from canton.emulator.faces.vcs.access import Access
 from canton.emulator.faces.vcs.answers import Refusal, form, not_found, page, page_of, paging, told
-from canton.emulator.faces.vcs.branch_api import REPO
 from canton.emulator.faces.vcs.git import GitFailed
+from canton.emulator.faces.vcs.inside import REPO, InsideApi
 from canton.emulator.faces.vcs.names import is_branch_name
-from canton.emulator.faces.vcs.reading import Reading, is_plain
-from canton.emulator.faces.vcs.repositories import TAGS, Repositories, Repository
+from canton.emulator.faces.vcs.reading import is_plain
+from canton.emulator.faces.vcs.repositories import TAGS, Repository
 from canton.emulator.faces.vcs.shapes import api, meta, shown_commit
-from canton.emulator.faces.vcs.writing import Writing
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_kinds import STRING, struct
 from canton.emulator.wire.routes import Route
-from canton.emulator.world import World
 
 ENTRIES = 1_000
 """DEFAULT_GIT_TREES_PER_PAGE."""
@@ -27,16 +24,7 @@ _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 _CREATE = struct("structs.CreateTagOption", {"tag_name": STRING, "message": STRING, "target": STRING})
 
 
-class ObjectApi:
-    def __init__(
-        self, world: World, repositories: Repositories, access: Access, reading: Reading, writing: Writing
-    ) -> None:
-        self._world = world
-        self._repositories = repositories
-        self._access = access
-        self._reading = reading
-        self._writing = writing
-
+class ObjectApi(InsideApi):
     def routes(self) -> list[Route]:
         return [
             Route("GET", f"{REPO}/git/refs", self.refs),
