@@ -52,6 +52,29 @@ def test_what_is_deleted_can_come_back_and_what_is_destroyed_cannot(vault: Vault
     assert write(vault, "a", {}) == 1
 
 
+def test_what_is_gone_or_never_was_is_not_deleted_again(vault: Vault) -> None:
+    vault.done("DELETE", "/secret/data/never")
+    assert vault.told("GET", "/secret/metadata/never") == NOTHING
+    write(vault, "a", {})
+    vault.done("DELETE", "/secret/data/a")
+    first = vault.data("GET", "/secret/metadata/a")["versions"]
+    vault.step(60)
+    vault.done("DELETE", "/secret/data/a")
+    vault.done("POST", "/secret/delete/a", {"versions": [1, 2]})
+    assert vault.data("GET", "/secret/metadata/a")["versions"] == first
+
+
+@pytest.mark.parametrize(("secret", "mount", "lives"), [("1h", "0s", 3600), ("0s", "10m", 600), ("1h", "10m", 600)])
+def test_versions_that_end_by_themselves(vault: Vault, secret: str, mount: str, lives: int) -> None:
+    vault.done("POST", "/secret/config", {"delete_version_after": mount})
+    vault.done("POST", "/secret/metadata/a", {"delete_version_after": secret})
+    write(vault, "a", {"n": 1})
+    vault.step(lives - 1)
+    assert vault.data("GET", "/secret/data/a")["metadata"]["deletion_time"] != ""
+    vault.step(1)
+    assert vault.ask("GET", "/secret/data/a").status == 404
+
+
 def test_check_and_set(vault: Vault) -> None:
     mismatch = (400, ["check-and-set parameter did not match the current version"])
     assert write(vault, "a", {"n": 1}, cas=0) == 1

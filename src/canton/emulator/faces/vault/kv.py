@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from canton.emulator.faces.vault.answers import Refusal
+from canton.emulator.faces.vault.answers import Refusal, seconds
 from canton.emulator.machine.clock import rfc3339
 from canton.emulator.machine.shelves import Shelf
 from canton.emulator.wire.call import Json
@@ -30,9 +30,9 @@ class Secrets:
             raise Refusal(404)
         return found
 
-    def content(self, version: Json) -> Json:
+    def content(self, version: Json, now: float) -> Json:
         """What a version holds; None when it was deleted."""
-        if version["deleted"] or version["destroyed"]:
+        if _is_gone(version, now):
             return None
         return self._sources[version["from"]]() if "from" in version else version["data"]
 
@@ -41,12 +41,18 @@ class Secrets:
         record = self._shelf.get(f"{mount}/{path}") or _empty(now)
         self._check_cas(mount, record, cas)
         number = record["current"] + 1
-        version = {"created": now, "deleted": 0, "destroyed": False, "data": data}
+        lives = self._lives(mount, record)
+        version = {"created": now, "deleted": now + lives if lives else 0, "destroyed": False, "data": data}
         most = record["max_versions"] or self.settings(mount)["max_versions"] or KEPT
         versions = {**record["versions"], str(number): version}
         kept = {key: each for key, each in versions.items() if int(key) > number - most}
         self._put(mount, path, {**record, "current": number, "versions": kept, "updated": now})
         return shown_version(number, version, record)
+
+    def _lives(self, mount: str, record: Json) -> int:
+        """Seconds until a version is deleted by itself: the fewer of the secret's and the mount's; 0 for never."""
+        said = (seconds(each["delete_version_after"]) for each in (record, self.settings(mount)))
+        return min(filter(None, said), default=0)
 
     def _check_cas(self, mount: str, record: Json, cas: int | None) -> None:
         if cas is None:
@@ -55,8 +61,16 @@ class Secrets:
         elif cas != record["current"]:
             raise Refusal(400, "check-and-set parameter did not match the current version")
 
+    def delete(self, mount: str, path: str, numbers: Iterable[int] | None, now: float) -> None:
+        """The latest version, when no numbers are said. What is gone already keeps its time."""
+        record = self._shelf.get(f"{mount}/{path}") or _empty(now)
+        wanted = [record["current"]] if numbers is None else numbers
+        versions = {number: record["versions"].get(str(number)) for number in wanted}
+        there = [number for number, version in versions.items() if version and not _is_gone(version, now)]
+        self.mark(mount, path, there, deleted=now)
+
     def mark(self, mount: str, path: str, numbers: Iterable[int], **facts: Json) -> None:
-        """Deleted, not deleted, or destroyed; versions that are not there are passed over."""
+        """Deleted, not deleted any more, or destroyed; versions that are not there are passed over."""
         record = self._shelf.get(f"{mount}/{path}")
         if record is None:
             return
@@ -112,6 +126,10 @@ def seeded(moment: float, version: Json) -> Json:
     """A record with one version, which ``data`` or ``from`` is given for."""
     first = {"created": moment, "deleted": 0, "destroyed": False, **version}
     return {**_empty(moment), "current": 1, "versions": {"1": first}}
+
+
+def _is_gone(version: Json, now: float) -> bool:
+    return bool(version["destroyed"] or 0 < version["deleted"] <= now)
 
 
 def _marked(version: Json, facts: Json) -> Json:

@@ -59,7 +59,7 @@ class KvApi:
         version = record["versions"].get(str(number))
         if version is None:
             raise Refusal(404)
-        content = self._secrets.content(version)
+        content = self._secrets.content(version, self._clock.now())
         shown = {"data": content, "metadata": shown_version(number, version, record)}
         return enveloped(self._requests.next(), shown, status=404 if content is None else 200)
 
@@ -72,7 +72,7 @@ class KvApi:
         body = read(call)
         record = self._secrets.get(mount, path)
         latest = record["versions"].get(str(record["current"]))
-        before = self._secrets.content(latest) if latest else None
+        before = self._secrets.content(latest, self._clock.now()) if latest else None
         if before is None:
             raise Refusal(404)
         return self._written(mount, path, merged(before, _data(body)), _cas(body))
@@ -82,12 +82,11 @@ class KvApi:
         return enveloped(self._requests.next(), made)
 
     def _delete(self, _: Call, mount: str, path: str) -> Reply:
-        record = self._secrets.get(mount, path)
-        self._secrets.mark(mount, path, [record["current"]], deleted=self._clock.now())
+        self._secrets.delete(mount, path, None, self._clock.now())
         return nothing()
 
     def _delete_versions(self, call: Call, mount: str, path: str) -> Reply:
-        self._secrets.mark(mount, path, _versions(call), deleted=self._clock.now())
+        self._secrets.delete(mount, path, _versions(call), self._clock.now())
         return nothing()
 
     def _undelete(self, call: Call, mount: str, path: str) -> Reply:
