@@ -13,6 +13,7 @@ from canton.emulator.machine.faults import Fault
 from canton.emulator.machine.state_file import StateFile
 from canton.emulator.site import Site, Start
 from canton.emulator.wire.call import Call, Reply
+from canton.emulator.wire.outside import Nobody, Question
 
 MOMENT = 1_800_000_000.0
 BMC, BMC_TOO, SERVER = "x1000c0s0b0", "x1000c0s0b1", "x3000c0s1b0"
@@ -98,10 +99,19 @@ class Spy:
 
 
 def open_site(path: Path, name: str = "tiny", sent: list[tuple[str, Any]] | None = None) -> Site:
-    """On a state file, so that a second one can go on where the first was; ``sent`` gets what goes to subscribers."""
+    """On a state file, so that a second one can go on where the first was; ``sent`` gets what goes outside."""
     posted = sent if sent is not None else []
     start = Start(load(name), seed=1, speed=0.0, moment=MOMENT)
-    return Site(start, StateFile(path), lambda url, body: posted.append((url, body)))
+    return Site(start, StateFile(path), lambda url, body: posted.append((url, body)), outside=_Agreeing(posted))
+
+
+class _Agreeing(Nobody):
+    def __init__(self, sent: list[tuple[str, Any]]) -> None:
+        self._sent = sent
+
+    def consult(self, question: Question) -> Reply:
+        self._sent.append((question.url, json.loads(question.body)))
+        return super().consult(question)
 
 
 def reopen(site: Site, sent: list[tuple[str, Any]] | None = None) -> Site:

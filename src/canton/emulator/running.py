@@ -14,17 +14,21 @@ from typing import Any
 
 from canton.domain.errors import InvalidMachine, NotFound, Unavailable
 from canton.emulator.beginning import Wanted, begin
+from canton.emulator.consulting import Answers, Consulting
 from canton.emulator.gateway.gateway import Gateway
 from canton.emulator.machine.state_file import StateFile
 from canton.emulator.site import Site
-from canton.emulator.trouble import Answered
+from canton.emulator.trouble import AWAY, Answered
 from canton.emulator.wire.call import Call, Cut, Reply
+from canton.emulator.wire.outside import Unheard
 from canton.emulator.world import Doors, Post
 
 log = logging.getLogger("canton.emulator")
 KEEP_EVERY = 1.0
 LONGEST_SLEEP = 1.0
 SHORTEST_SLEEP = 0.002
+MOST_CONSULTED = 100
+"""Servers outside, for one request."""
 
 
 class Running:
@@ -32,9 +36,10 @@ class Running:
 
     def __init__(self, kept: StateFile, wanted: Wanted, post: Post, doors: Doors | None = None) -> None:
         self._post = post
+        self._outside = Consulting()
         self._wake = asyncio.Event()
         self._stepping = asyncio.Lock()
-        self._enter(Site(begin(kept, wanted), kept, post, doors))
+        self._enter(Site(begin(kept, wanted), kept, post, doors, self._outside))
 
     def _enter(self, site: Site) -> None:
         site.agenda.excuse = _excuse
@@ -57,7 +62,7 @@ class Running:
                 reason = error.message if isinstance(error, InvalidMachine) else repr(error)
                 raise InvalidMachine(f"{path} cannot be read as a state: {reason}") from error
         before = self.site
-        self._enter(Site(begin(kept, Wanted()), kept, self._post, before.world.doors))
+        self._enter(Site(begin(kept, Wanted()), kept, self._post, before.world.doors, self._outside))
         before.close()
         self.stir()
 
@@ -74,13 +79,25 @@ class Running:
             return found
         name, inner = found
         began = time.monotonic()
-        reply = await self._told(self.site.answer(name, inner))
+        reply = await self._told(await self._answered(name, inner))
         return self.gateway.decorate(reply, time.monotonic() - began)
 
     async def answer_at(self, service: str, call: Call) -> Reply:
         """Straight at the service, as from inside the cluster."""
         self.site.catch_up()
-        return await self._told(self.site.answer(service, call))
+        return await self._told(await self._answered(service, call))
+
+    async def _answered(self, service: str, call: Call) -> Answered:
+        """From the start again with every answer from outside that is waited for."""
+        answers: Answers = {}
+        for _ in range(MOST_CONSULTED):
+            try:
+                with self._outside.knowing(answers):
+                    return self.site.answer(service, call)
+            except Unheard as unheard:
+                answers[unheard.question] = await self._outside.ask(unheard.question)
+                self.site.catch_up()
+        return Answered(AWAY)
 
     async def _told(self, answered: Answered) -> Reply:
         self.stir()
@@ -99,7 +116,7 @@ class Running:
             while self.site is site and not there:
                 there = site.go_towards(goal)
                 site.world.pulse.beat()
-                await asyncio.sleep(0)
+                await self._outside.turn()
         self.stir()
 
     async def tick_forever(self) -> None:
@@ -107,7 +124,7 @@ class Running:
             there = self.site.catch_up()
             self.site.world.pulse.beat()
             if not there:
-                await asyncio.sleep(0)
+                await self._outside.turn()
                 continue
             self._wake.clear()
             moment = self.site.agenda.next_moment()

@@ -30,6 +30,7 @@ from canton.emulator.nodes.terminals import Terminals
 from canton.emulator.trouble import AWAY, Answered, Trouble
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.mesh import Mesh
+from canton.emulator.wire.outside import Nobody, Outside
 from canton.emulator.wire.pulse import Pulse
 from canton.emulator.wire.routes import Face, Router
 from canton.emulator.world import Doors, World
@@ -62,6 +63,7 @@ class Site:
         kept: StateFile,
         post: Callable[[str, Json], None] | None = None,
         doors: Doors | None = None,
+        outside: Outside | None = None,
     ) -> None:
         self.kept = kept
         self.shelves = Shelves(kept.rows())
@@ -85,6 +87,7 @@ class Site:
             self.log,
             self.mesh,
             post or _drop,
+            outside or Nobody(),
             Cluster(self.shelves, self.clock, self.dice),
             consoles,
             Terminals(self.machine, means, consoles, node_password(self.dice)),

@@ -18,6 +18,7 @@ from canton.emulator.nodes.consoles import Consoles
 from canton.emulator.nodes.terminals import Terminals
 from canton.emulator.wire.call import Json
 from canton.emulator.wire.mesh import Mesh
+from canton.emulator.wire.outside import Outside
 from canton.emulator.wire.pulse import Pulse
 
 Post = Callable[[str, Json], None]
@@ -47,6 +48,7 @@ class World:
     log: TruthLog
     mesh: Mesh
     post: Post
+    outside: Outside
     cluster: Cluster
     consoles: Consoles
     terminals: Terminals

@@ -16,6 +16,10 @@ Action = Callable[..., None]
 Excuse = Callable[[str, list[Any]], None]
 
 
+class NotYet(Exception):
+    """What an action needs from outside is not there yet: it stays the first in line, and time waits."""
+
+
 class Agenda:
     def __init__(self, shelves: Shelves, clock: Clock) -> None:
         self._clock = clock
@@ -55,8 +59,14 @@ class Agenda:
         done = 0
         while done < most and (moment := self.next_moment()) is not None and moment <= until:
             _, number = heapq.heappop(self._heap)
-            _, kind, args = self._shelf.pop(str(number))
-            self._do(moment, kind, args)
+            entry = self._shelf.pop(str(number))
+            _, kind, args = entry
+            try:
+                self._do(moment, kind, args)
+            except NotYet:
+                self._shelf[str(number)] = entry
+                heapq.heappush(self._heap, (moment, number))
+                break
             done += 1
         return done
 
@@ -64,6 +74,8 @@ class Agenda:
         self._clock.hold(moment)
         try:
             self._actions[kind](*args)
+        except NotYet:
+            raise
         except Exception:
             if self.excuse is None:
                 raise

@@ -1,17 +1,18 @@
 """URLs that are told of every change of a tenant, before it comes about.
 
-A hook that is a service of the cluster is asked, and one that blocks may refuse the change. Nothing here can wait for a
-server outside of the emulator: such a hook is sent the notice, and counts as one that agrees.
+A hook is a service of the cluster, or a server outside. One that blocks may refuse the change.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from canton.emulator.faces.tapms.cluster_api import ClusterApi, Failed, Tenant
 from canton.emulator.faces.tapms.tenant import spec_of, written_spec
-from canton.emulator.wire.call import Json
+from canton.emulator.wire.call import Json, Reply
+from canton.emulator.wire.outside import Question, Unreachable
 from canton.emulator.world import World
 
 EVENTS = ("CREATE", "UPDATE", "DELETE")
@@ -26,7 +27,7 @@ class Hooks:
         self._api = api
 
     def call(self, tenant: Tenant, event: str) -> None:
-        """The tenant's own, then those for all. Raises ``Failed`` when one does not agree."""
+        """The tenant's own, then those for all. Raises ``Failed`` when one does not agree, and ``Unheard``."""
         for hook in (*(spec_of(tenant).get("tenanthooks") or ()), *self._api.hooks()):
             self._call(hook, tenant, event)
 
@@ -37,28 +38,35 @@ class Hooks:
                 raise Failed(f"EventType '{one}' is not supported, must be one of: [{' '.join(EVENTS)}]")
         if event not in events:
             return
-        body = {"tenantspec": written_spec(spec_of(tenant)), "eventtype": event}
         url, blocks = hook.get("url", ""), bool(hook.get("blockingcall"))
-        found = _service(url)
-        if found is None:
-            self._world.post(url, body)
-            return
+        place = _parsed(url)
+        body = {"tenantspec": written_spec(spec_of(tenant)), "eventtype": event}
         headers = {"content-type": _FORM, "block": "true" if blocks else "false"}
-        reply = self._world.mesh.ask(found[0], "POST", found[1], body, headers=headers)
+        try:
+            reply = self._ask(url, place, json.dumps(body).encode(), headers)
+        except Unreachable as unreachable:
+            if blocks:
+                raise Failed(f'Post "{url}": {unreachable}') from unreachable
+            return
         if blocks and not reply.ok:
             raise Failed(
                 f"Blocking call to '{hook.get('name', '')}' hook at url {url} returned a non-200 response code: "
                 f"{reply.status}"
             )
 
+    def _ask(self, url: str, place: SplitResult, body: bytes, headers: dict[str, str]) -> Reply:
+        service = _SERVICE.fullmatch(place.hostname or "")
+        if service is None:
+            return self._world.outside.consult(Question(url, body, tuple(headers.items())))
+        path = f"{place.path or '/'}{'?' + place.query if place.query else ''}"
+        return self._world.mesh.ask(service[1], "POST", path, body, headers=headers)
 
-def _service(url: str) -> tuple[str, str] | None:
-    """The service of the cluster that it names, and the path there."""
+
+def _parsed(url: str) -> SplitResult:
+    """Raises ``Failed`` for what is none, also when nobody would wait for the answer."""
     try:
         place = urlsplit(url)
-        found = _SERVICE.fullmatch(place.hostname or "")
-    except ValueError:
-        return None
-    if found is None:
-        return None
-    return found[1], f"{place.path or '/'}{'?' + place.query if place.query else ''}"
+        place.port  # noqa: B018 (is read when it is asked for)
+    except ValueError as error:
+        raise Failed(f'parse "{url}": {error}') from error
+    return place

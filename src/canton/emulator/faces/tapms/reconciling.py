@@ -18,7 +18,9 @@ from canton.emulator.faces.tapms.tenant import (
     status_of,
 )
 from canton.emulator.faces.tapms.vault import Vault
+from canton.emulator.machine.agenda import NotYet
 from canton.emulator.wire.call import Json
+from canton.emulator.wire.outside import Unheard
 from canton.emulator.world import World
 
 FINALIZER = "tapms.hpe.com/finalizer"
@@ -46,9 +48,13 @@ class Reconciling:
     def _step(self, name: str, step: str, tries: int) -> None:
         try:
             self._do(name, step)
+        except Unheard as unheard:
+            self._world.outside.find_out(unheard.question)
+            raise NotYet from unheard
         except Failed as failed:
             self._world.log.add("tapms-retry", name, str(failed), step=step)
             self._world.agenda.after(min(_REQUEUE * 2 ** min(tries, 10), _LONGEST), STEP, name, step, tries + 1)
+        self._world.outside.forget()
 
     def _do(self, name: str, step: str) -> None:
         """Whatever was to be done, the tenant may be another by now."""

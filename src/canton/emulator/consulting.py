@@ -1,0 +1,92 @@
+"""Answers of servers outside: found out beside everything else, and known when they are asked for again."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from canton.emulator.wire.call import Reply
+from canton.emulator.wire.outside import Question, Unheard, Unreachable, send
+
+TIMEOUT = 30.0
+"""As long as the API server waits for a webhook."""
+AT_ONCE = 16
+Answers = dict[Question, Reply | Unreachable]
+
+
+class Consulting:
+    """A request brings along what it has heard; for what is due, which is one thing at a time, it is kept here."""
+
+    def __init__(self) -> None:
+        self._due: Answers = {}
+        self._heard = self._due
+        self._under_way: dict[Question, asyncio.Task[None]] = {}
+        self._places = asyncio.Semaphore(AT_ONCE)
+
+    @contextmanager
+    def knowing(self, answers: Answers) -> Iterator[None]:
+        """While a request is handled."""
+        self._heard = answers
+        try:
+            yield
+        finally:
+            self._heard = self._due
+
+    def consult(self, question: Question) -> Reply:
+        answer = self._heard.get(question)
+        if answer is None:
+            raise Unheard(question)
+        if isinstance(answer, Unreachable):
+            raise answer
+        return answer
+
+    def find_out(self, question: Question) -> None:
+        if question not in self._under_way:
+            self._under_way[question] = asyncio.ensure_future(self._find_out(question))
+
+    async def _find_out(self, question: Question) -> None:
+        try:
+            self._due[question] = await self.ask(question)
+        finally:
+            del self._under_way[question]
+
+    def forget(self) -> None:
+        self._due.clear()
+
+    async def turn(self) -> None:
+        """Give others a turn; one of some length, when something is being found out."""
+        if self._under_way:
+            await asyncio.wait(self._under_way.values(), return_when=asyncio.FIRST_COMPLETED)
+        else:
+            await asyncio.sleep(0)
+
+    async def ask(self, question: Question) -> Reply | Unreachable:
+        async with self._places:
+            return await _beside(lambda: _answer(question))
+
+
+def _answer(question: Question) -> Reply | Unreachable:
+    try:
+        return send(question, TIMEOUT)
+    except Unreachable as unreachable:
+        return unreachable
+
+
+async def _beside(work: Callable[[], Reply | Unreachable]) -> Reply | Unreachable:
+    """In a thread that nobody waits for when the emulator ends, as one of the pool would be."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Reply | Unreachable] = loop.create_future()
+
+    def tell(result: Reply | Unreachable) -> None:
+        if not done.done():
+            done.set_result(result)
+
+    def run() -> None:
+        result = work()
+        with suppress(RuntimeError):  # the loop is over
+            loop.call_soon_threadsafe(tell, result)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await done

@@ -1,0 +1,287 @@
+"""Servers outside that have a say, over real sockets: hooks of tenants, asked while the machine runs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import closing, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from canton.emulator.beginning import Wanted
+from canton.emulator.consulting import Consulting
+from canton.emulator.machine.state_file import StateFile
+from canton.emulator.outbox import Outbox
+from canton.emulator.running import Running
+from canton.emulator.wire.call import Call, Reply
+from canton.emulator.wire.certificates import issue
+from canton.emulator.wire.outside import Question, Unreachable, send
+
+TENANTS = "/apis/tapms.hpe.com/v1alpha3/namespaces/tenants/tenants"
+Decide = Callable[[dict[str, Any]], int]
+
+
+class Hook:
+    """A server that says yes or no."""
+
+    def __init__(self, decide: Decide) -> None:
+        self.heard: list[tuple[dict[str, str], dict[str, Any]]] = []
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler(decide))
+        self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
+
+    def _handler(self, decide: Decide) -> type[BaseHTTPRequestHandler]:
+        heard = self.heard
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                heard.append(({name.lower(): value for name, value in self.headers.items()}, body))
+                self.send_response(decide(body))
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        return Handler
+
+    def events(self) -> list[tuple[str, str]]:
+        return [(body["eventtype"], body["tenantspec"]["state"]) for _, body in self.heard]
+
+    def wish(self, *events: str, blocks: bool = True) -> dict[str, Any]:
+        return {"name": "guard", "url": self.url, "blockingcall": blocks, "eventtypes": list(events)}
+
+
+@contextmanager
+def hooking(decide: Decide) -> Iterator[Hook]:
+    hook = Hook(decide)
+    thread = threading.Thread(target=hook.server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield hook
+    finally:
+        hook.server.shutdown()
+        thread.join()
+        hook.server.server_close()
+
+
+def play(path: Path, scenario: Callable[[Running], Coroutine[Any, Any, None]]) -> None:
+    async def run() -> None:
+        with closing(StateFile(path)) as kept:
+            await asyncio.wait_for(scenario(Running(kept, Wanted("tiny", speed=0.0), lambda *_: None)), 60)
+
+    asyncio.run(run())
+
+
+async def ask(running: Running, method: str, path: str, body: Any = None) -> Reply:
+    data = b"" if body is None else json.dumps(body).encode()
+    headers = {"content-type": "application/json"}
+    return await running.answer_at("kubernetes", Call(method, path, (), headers, data, caller="kubernetes-admin"))
+
+
+async def create(running: Running, *hooks: dict[str, Any]) -> Reply:
+    query = (("type", "Node"), ("role", "Compute"))
+    found = await running.answer_at("smd", Call("GET", "/hsm/v2/State/Components", query))
+    nodes = [found.json()["Components"][0]["ID"]]
+    spec = {
+        "tenantname": "blue",
+        "childnamespaces": ["slurm"],
+        "tenantresources": [{"type": "compute", "xnames": nodes, "enforceexclusivehsmgroups": False}],
+        "tenanthooks": list(hooks),
+    }
+    meta = {"name": "blue", "namespace": "tenants"}
+    body = {"apiVersion": "tapms.hpe.com/v1alpha3", "kind": "Tenant", "metadata": meta, "spec": spec}
+    return await ask(running, "POST", TENANTS, body)
+
+
+async def state(running: Running) -> str:
+    reply = await ask(running, "GET", f"{TENANTS}/blue")
+    return str(reply.json()["spec"]["state"]) if reply.ok else ""
+
+
+def test_a_server_outside_refuses(tmp_path: Path) -> None:
+    async def scenario(running: Running) -> None:
+        with hooking(lambda _: 418) as guard:
+            reply = await create(running, guard.wish("CREATE"))
+            assert reply.status == 403
+            said = f"Blocking call to 'guard' hook at url {guard.url} returned a non-200 response code: 418"
+            assert reply.json()["message"] == f'admission webhook "vtenant.kb.io" denied the request: {said}'
+            assert await state(running) == ""
+            ((headers, body),) = guard.heard
+            assert (headers["block"], headers["content-type"]) == ("true", "application/x-www-form-urlencoded")
+            assert (body["eventtype"], body["tenantspec"]["tenantname"]) == ("CREATE", "blue")
+            assert (await create(running, guard.wish("CREATE", blocks=False))).status == 201
+            assert guard.heard[-1][0]["block"] == "false"
+
+    play(tmp_path / "state", scenario)
+
+
+def test_every_hook_is_asked_once(tmp_path: Path) -> None:
+    async def scenario(running: Running) -> None:
+        with hooking(lambda _: 200) as first, hooking(lambda _: 204) as second:
+            events = ("CREATE", "UPDATE")
+            reply = await create(running, first.wish(*events, blocks=False), first.wish("DELETE"), second.wish(*events))
+            assert reply.status == 201, reply.body
+            assert first.events() == second.events() == [("CREATE", "New")]
+            await running.step(120)
+            assert await state(running) == "Deployed"
+            expected = [("CREATE", "New"), ("UPDATE", "Deploying"), ("UPDATE", "Deployed")]
+            assert first.events() == second.events() == expected
+
+    play(tmp_path / "state", scenario)
+
+
+def test_what_the_operator_changes_may_be_refused_too(tmp_path: Path) -> None:
+    answers = iter([503, 200, 503])
+
+    async def scenario(running: Running) -> None:
+        with hooking(lambda _: next(answers, 200)) as guard:
+            assert (await create(running, guard.wish("UPDATE"))).status == 201
+            await running.step(300)
+            assert await state(running) == "Deployed"
+            assert [was for _, was in guard.events()] == ["Deploying", "Deploying", "Deployed", "Deployed"]
+
+    play(tmp_path / "state", scenario)
+
+
+def test_while_it_thinks_others_are_answered_and_time_waits(tmp_path: Path) -> None:
+    thinking, done = threading.Event(), threading.Event()
+
+    def think(body: dict[str, Any]) -> int:
+        if body["tenantspec"]["state"] == "Deploying":
+            thinking.set()
+            done.wait(30)
+        return 200
+
+    async def scenario(running: Running) -> None:
+        with hooking(think) as guard:
+            assert (await create(running, guard.wish("CREATE", "UPDATE"))).status == 201
+            begin = running.site.clock.now()
+            stepping = asyncio.ensure_future(running.step(3600))
+            assert await asyncio.to_thread(thinking.wait, 20)
+            assert (await running.answer_at("smd", Call("GET", "/hsm/v2/service/ready"))).status == 200
+            assert running.site.clock.now() - begin <= 2
+            assert not stepping.done()
+            done.set()
+            await stepping
+            assert running.site.clock.now() == begin + 3600
+            assert guard.events() == [("CREATE", "New"), ("UPDATE", "Deploying"), ("UPDATE", "Deployed")]
+
+    play(tmp_path / "state", scenario)
+
+
+def test_a_hook_may_ask_the_machine_before_it_answers(tmp_path: Path) -> None:
+    async def scenario(running: Running) -> None:
+        loop = asyncio.get_running_loop()
+
+        def look(_: dict[str, Any]) -> int:
+            asked = ask(running, "GET", TENANTS)
+            found = asyncio.run_coroutine_threadsafe(asked, loop).result(20)
+            return 200 if found.json()["items"] == [] else 500
+
+        with hooking(look) as guard:
+            assert (await create(running, guard.wish("CREATE"))).status == 201
+
+    play(tmp_path / "state", scenario)
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("http://127.0.0.1:9/", "dial tcp: connect: connection refused"),
+        ("http://192.0.2.1/", "dial tcp: lookup 192.0.2.1: the emulator talks to loopback only"),
+        ("ftp://127.0.0.1/", 'unsupported protocol scheme "ftp"'),
+        ("", 'unsupported protocol scheme ""'),
+    ],
+)
+def test_nobody_is_there(tmp_path: Path, url: str, said: str) -> None:
+    async def scenario(running: Running) -> None:
+        wish = {"name": "guard", "url": url, "blockingcall": True, "eventtypes": ["CREATE"]}
+        reply = await create(running, wish)
+        assert reply.status == 403
+        assert reply.json()["message"].endswith(f'denied the request: Post "{url}": {said}')
+        assert await state(running) == ""
+        assert (await create(running, {**wish, "blockingcall": False})).status == 201
+
+    play(tmp_path / "state", scenario)
+
+
+def question(url: str) -> Question:
+    return Question(url, b"{}", (("content-type", "application/json"),))
+
+
+def test_a_server_that_is_silent_is_given_up(tmp_path: Path) -> None:
+    never = threading.Event()
+
+    def wait(_: dict[str, Any]) -> int:
+        never.wait(10)
+        return 200
+
+    with hooking(wait) as hook:
+        began = time.monotonic()
+        with pytest.raises(Unreachable, match="context deadline exceeded"):
+            send(question(hook.url), 0.2)
+        assert time.monotonic() - began < 5
+        never.set()
+
+
+def test_a_certificate_of_its_own_is_as_good_as_any(tmp_path: Path) -> None:
+    issued = issue(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(issued.certificate, issued.key)
+    with hooking(lambda _: 202) as hook:
+        hook.server.socket = context.wrap_socket(hook.server.socket, server_side=True)
+        assert send(question(hook.url.replace("http:", "https:")), 10).status == 202
+
+
+@pytest.mark.parametrize("url", ["http://[", "http://127.0.0.1:x/", "\ud800", "http://127.0.0.1/\ud800 \n"])
+def test_what_is_no_url_reaches_nobody(url: str) -> None:
+    with pytest.raises(Unreachable):
+        send(question(url), 1)
+
+
+def test_notices_go_out_in_order_and_a_lost_one_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(hook: Hook) -> None:
+        outbox = Outbox()
+        sending = asyncio.create_task(outbox.send_forever())
+        outbox.post("http://192.0.2.1/", {})
+        outbox.post("http://[", {})
+        outbox.post(hook.url, {"n": 1})
+        assert await asyncio.to_thread(arrived.wait, 20)
+        sending.cancel()
+
+    def note(_: dict[str, Any]) -> int:
+        arrived.set()
+        return 200
+
+    arrived = threading.Event()
+    with hooking(note) as hook:
+        asyncio.run(scenario(hook))
+    assert [body for _, body in hook.heard] == [{"n": 1}]
+    assert "no notice to http://192.0.2.1/" in caplog.text
+    assert "loopback only" in caplog.text
+
+
+def test_the_end_does_not_wait_for_a_silent_server() -> None:
+    never = threading.Event()
+
+    def wait(_: dict[str, Any]) -> int:
+        never.wait(10)
+        return 200
+
+    async def scenario(hook: Hook) -> None:
+        Consulting().find_out(question(hook.url))
+        await asyncio.sleep(0.1)
+
+    with hooking(wait) as hook:
+        began = time.monotonic()
+        asyncio.run(scenario(hook))
+        assert time.monotonic() - began < 5
+        never.set()
