@@ -177,6 +177,8 @@ def test_many_are_deleted_at_once(s3: Caller) -> None:
     grown = b'<!DOCTYPE Delete [<!ENTITY e "c">]><Delete><Object><Key>&e;</Key></Object></Delete>'
     for encoding in ("utf-8", "utf-16", "utf-16-be"):
         assert s3.refused("POST", "/sds?delete", grown.decode().encode(encoding)) == "400 MalformedXML"
+    deep = b"<Delete><Object><Key>c</Key>" + b"<x>" * 15 + b"</x>" * 15 + b"</Object></Delete>"
+    assert s3.refused("POST", "/sds?delete", deep) == "400 MalformedXML"
     quiet = b"<Delete><Quiet>true</Quiet><Object><Key>c</Key></Object></Delete>"
     assert texts(s3.ask("POST", "/sds?delete", quiet), "Key") == []
     assert s3.texts("/sds", "Key") == []

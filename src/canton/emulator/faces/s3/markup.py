@@ -14,10 +14,30 @@ _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 LARGEST = 2 << 20
 """Bytes of XML: a thousand keys to delete, or ten thousand parts, and room."""
+DEEPEST = 16
+"""Elements in one another; no request of S3 has more than five."""
 
 
 class Unreadable(Exception):
     """It is not XML, or more than anybody sends."""
+
+
+class _Shallow(ElementTree.TreeBuilder):
+    """A tree of half a million elements in one another would hold everybody up for seconds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._depth = 0
+
+    def start(self, tag: str, attrs: dict[str, str], /) -> ElementTree.Element:
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise Unreadable
+        return super().start(tag, attrs)
+
+    def end(self, tag: str, /) -> ElementTree.Element:
+        self._depth -= 1
+        return super().end(tag)
 
 
 def leaf(name: str, value: object = "") -> str:
@@ -47,7 +67,8 @@ def parsed(body: bytes, name: str) -> ElementTree.Element:
         # would hide them.
         raise Unreadable
     try:
-        root = ElementTree.fromstring(body)  # noqa: S314 (no entities come this far)
+        parser = ElementTree.XMLParser(target=_Shallow())  # noqa: S314 (no entities come this far)
+        root = ElementTree.fromstring(body, parser)  # noqa: S314
     except (ElementTree.ParseError, ValueError, LookupError) as error:
         raise Unreadable from error
     for node in root.iter():
