@@ -186,6 +186,18 @@ def test_secrets_and_patches(kubectl: Kubectl) -> None:
     assert "csm:" in kubectl.say("get", "configmap", "cray-product-catalog", "-n", "services", "-o", "yaml")
 
 
+def test_what_is_made_on_the_command_line(kubectl: Kubectl) -> None:
+    """Newer ones send these in protobuf."""
+    assert kubectl.say("create", "namespace", "made") == "namespace/made created\n"
+    at = ("-n", "made")
+    kubectl.say("create", "secret", "generic", "s", "--from-literal=a=b", *at)
+    kubectl.say("create", "configmap", "c", "--from-literal=x=y", *at)
+    kubectl.say("create", "serviceaccount", "sa", *at)
+    assert json.loads(kubectl.say("get", "secret", "s", "-o", "json", *at))["data"] == {"a": "Yg=="}
+    assert json.loads(kubectl.say("get", "configmap", "c", "-o", "json", *at))["data"] == {"x": "y"}
+    assert kubectl.say("get", "serviceaccount", "sa", "-o", "name", *at) == "serviceaccount/sa\n"
+
+
 def test_scaling_is_watched(kubectl: Kubectl) -> None:
     label = "app.kubernetes.io/name=cray-scsd"
     with kubectl.start("get", "pods", "-n", "services", "-l", label, "-w") as watching:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import yaml
 
+from canton.emulator.faces.kubernetes import protobuf
 from canton.emulator.faces.kubernetes.kinds import Json, Kind
 from canton.emulator.faces.kubernetes.registry import Registry
 from canton.emulator.faces.kubernetes.statuses import Refused, bad_request, failure, wrong_media
@@ -42,8 +43,10 @@ class Request:
         return self.call.first("fieldManager") or agent.partition("/")[0] or "unknown"
 
     def body(self, accepted: tuple[str, ...] = READABLE) -> Json:
-        """JSON, or YAML; raises ``Refused``."""
+        """JSON, YAML, or the protobuf of some kinds; raises ``Refused``."""
         media = self.media or READABLE[0]
+        if media == protobuf.MEDIA and accepted == READABLE and not self.kind.custom:
+            return _read_protobuf(self.call.body)
         if media not in accepted:
             raise wrong_media(accepted)
         return read(self.call.body, yaml_too=media.endswith("yaml"))
@@ -61,6 +64,15 @@ def read(body: bytes, *, yaml_too: bool = False) -> Json:
         return json.loads(body, parse_constant=_no_number)
     except (ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
         raise bad_request(f"error decoding the body of the request: {str(error)[:200]}") from error
+
+
+def _read_protobuf(body: bytes) -> Json:
+    try:
+        return protobuf.read(body)
+    except protobuf.Unreadable as error:
+        raise bad_request(f"error decoding the body of the request: {error}") from error
+    except protobuf.UnknownKind as error:
+        raise wrong_media(READABLE) from error
 
 
 def _no_number(text: str) -> None:
