@@ -31,6 +31,7 @@ def test_names_come_in_order_by_prefix_and_level(filled: Caller, version: str) -
     assert listed(filled, f"{version}prefix=b") == (["b/x/1", "b/x/2", "b/y"], [])
     assert listed(filled, f"{version}delimiter=/") == (["a", "c"], ["a/", "b/"])
     assert listed(filled, f"{version}delimiter=/&prefix=b/") == (["b/y"], ["b/x/"])
+    assert texts(filled.ask("GET", f"/sds?{version}delimiter=/"), "Delimiter") == ["/"]
     assert listed(filled, f"{version}prefix=z") == listed(filled, f"{version}max-keys=0") == ([], [])
 
 

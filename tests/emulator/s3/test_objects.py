@@ -160,6 +160,12 @@ def test_copies(s3: Caller) -> None:
         assert s3.refused("PUT", "/ims/copy", headers={"x-amz-copy-source": wrong}) == expected
 
 
+def test_names_have_a_longest(s3: Caller) -> None:
+    s3.put("sds", "é" * 512, b"data")
+    assert s3.get("sds", "é" * 512) == b"data"
+    assert s3.refused("PUT", f"/sds/{'x' * 1025}", b"data") == "400 InvalidObjectName"
+
+
 def test_deleting_is_the_same_whether_it_is_there(s3: Caller) -> None:
     s3.put("sds", "a")
     assert s3.ask("DELETE", "/sds/a").status == s3.ask("DELETE", "/sds/a").status == 204

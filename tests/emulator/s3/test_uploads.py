@@ -51,7 +51,8 @@ def test_parts_become_an_object_in_the_order_of_their_numbers(s3: Caller) -> Non
     span = f"bytes={LEAST_PART - 2}-{LEAST_PART + 1}"
     assert s3.ask("GET", "/sds/large", headers={"range": span}).body == b"1122"
     assert s3.ask("GET", "/sds/large?partNumber=2").body == LAST
-    assert s3.refused("GET", "/sds/large?partNumber=3") == "400 InvalidPart"
+    for number in ("3", "0", "x", "100000"):
+        assert s3.refused("GET", f"/sds/large?partNumber={number}") == "400 InvalidPart"
     assert s3.texts("/sds?uploads", "UploadId") == []
     assert s3.refused("GET", upload.target) == "404 NoSuchUpload"
 
@@ -94,6 +95,19 @@ def test_an_aborted_upload_leaves_nothing(s3: Caller) -> None:
     assert s3.site.kept.blob("s3/1") is None
 
 
+def test_a_bucket_takes_along_what_was_on_its_way(s3: Caller) -> None:
+    s3.ask("PUT", "/mine")
+    upload = texts(s3.ask("POST", "/mine/a?uploads"), "UploadId")[0]
+    other = Upload(s3)
+    assert s3.ask("PUT", f"/mine/a?uploadId={upload}&partNumber=1", b"mine").status == 200
+    other.put(1, b"other")
+    assert s3.ask("DELETE", "/mine").status == 204
+    s3.ask("PUT", "/mine")
+    assert s3.refused("GET", f"/mine/a?uploadId={upload}") == "404 NoSuchUpload"
+    s3.site.keep()
+    assert [s3.site.kept.blob(f"s3/{number}") for number in (1, 2)] == [None, b"other"]
+
+
 def test_parts_that_were_not_named_are_gone(s3: Caller) -> None:
     upload = Upload(s3)
     upload.put(1, b"unused")
@@ -130,6 +144,15 @@ def test_the_whole_has_a_checksum_too(s3: Caller, kind: str) -> None:
     found = header(s3.ask("HEAD", "/sds/large", headers={"x-amz-checksum-mode": "ENABLED"}), "x-amz-checksum-crc32c")
     assert (found == checksum("crc32c", FIRST + LAST)) == (kind == "FULL_OBJECT")
     assert found.endswith("-2") == (kind == "COMPOSITE")
+
+
+def test_the_whole_has_no_checksum_when_a_part_has_none(s3: Caller) -> None:
+    upload = Upload(s3, x_amz_checksum_algorithm="CRC32C")
+    first = upload.put(1, FIRST, x_amz_checksum_crc32c=checksum("crc32c", FIRST))
+    assert upload.complete((1, first), (2, upload.put(2, LAST))).endswith('-2"')
+    assert (
+        header(s3.ask("HEAD", "/sds/large", headers={"x-amz-checksum-mode": "ENABLED"}), "x-amz-checksum-crc32c") == ""
+    )
 
 
 def test_pages_of_parts_and_uploads(s3: Caller) -> None:

@@ -92,7 +92,10 @@ def test_check_and_set(vault: Vault) -> None:
 def test_old_versions_make_room(vault: Vault) -> None:
     for n in range(12):
         write(vault, "ten", {"n": n})
-    assert list(vault.data("GET", "/secret/metadata/ten")["versions"]) == [str(n) for n in range(3, 13)]
+        if n == 9:
+            assert vault.data("GET", "/secret/metadata/ten")["oldest_version"] == 0
+    about = vault.data("GET", "/secret/metadata/ten")
+    assert (list(about["versions"]), about["oldest_version"]) == ([str(n) for n in range(3, 13)], 3)
     vault.done("POST", "/secret/metadata/two", {"max_versions": 2})
     for n in range(4):
         write(vault, "two", {"n": n})
@@ -182,6 +185,12 @@ def test_an_engine_that_goes_takes_everything_along(vault: Vault) -> None:
 def test_a_mount_that_cannot_be(vault: Vault, name: str, body: Any, said: tuple[int, list[str]]) -> None:
     assert vault.told("POST", f"/sys/mounts/{name}", body) == said
     assert vault.told("POST", "/transit/keys/k", {"type": "none"}) == (400, ["unknown key type none"])
+
+
+@pytest.mark.parametrize("path", ["encrypt/k", "keys/k/config", "random"])
+def test_keys_are_kept_and_not_used(vault: Vault, path: str) -> None:
+    status, (reason,) = vault.told("POST", f"/transit/{path}", {})
+    assert (status, reason) == (501, f"this Vault keeps transit keys and does not work with them: {path}")
 
 
 def test_secrets_outlive_the_machine(vault: Vault) -> None:

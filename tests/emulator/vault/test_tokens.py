@@ -214,6 +214,37 @@ def test_policies_are_what_they_say(vault: Vault) -> None:
     assert vault.told("DELETE", "/sys/policy/default") == (400, ['cannot delete "default" policy'])
 
 
+@pytest.mark.parametrize(
+    ("rules", "found"),
+    [
+        ({"a/b/other": ["read"]}, ["deny"]),
+        ({"a/*": ["deny"], "a/b/c": ["read"]}, ["read"]),
+        ({"a/+/c": ["deny"], "a/b/c": ["read"]}, ["read"]),
+        ({"+/+/+": ["read"], "a/b/c": ["list"]}, ["list"]),
+        ({"a/*": ["read"], "a/b/*": ["list", "update"]}, ["list", "update"]),
+        ({"a/b/c": ["deny", "read"]}, ["deny"]),
+        ({"a/b/": ["read"]}, ["deny"]),
+        ({"+/b/*": ["read"]}, ["read"]),
+        ({"+/x/*": ["read"]}, ["deny"]),
+        ({"a/+": ["read"]}, ["deny"]),
+    ],
+)
+def test_the_rule_that_fits_best_counts(vault: Vault, rules: dict[str, list[str]], found: list[str]) -> None:
+    text = "\n".join(f'path "{path}" {{ capabilities = {json.dumps(each)} }}' for path, each in rules.items())
+    vault.done("PUT", "/sys/policy/team", {"policy": text})
+    made = vault.ask("POST", "/auth/token/create", {"policies": ["team"]}).json()["auth"]
+    team = Vault(vault.site, made["client_token"])
+    assert team.data("POST", "/sys/capabilities-self", {"paths": ["a/b/c"]})["a/b/c"] == found
+
+
+def test_two_policies_give_what_either_gives(vault: Vault) -> None:
+    for name, word in (("one", "read"), ("two", "list")):
+        vault.done("PUT", f"/sys/policy/{name}", {"policy": f'path "a/*" {{ capabilities = ["{word}"] }}'})
+    made = vault.ask("POST", "/auth/token/create", {"policies": ["one", "two"]}).json()["auth"]
+    team = Vault(vault.site, made["client_token"])
+    assert team.data("POST", "/sys/capabilities-self", {"paths": ["a/b"]})["a/b"] == ["list", "read"]
+
+
 @pytest.mark.parametrize("body", GARBAGE)
 def test_garbage_is_answered(vault: Vault, body: bytes) -> None:
     for path in (

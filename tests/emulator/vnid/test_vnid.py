@@ -57,6 +57,7 @@ def test_a_partition_is_read_back_as_it_was_written(vnid: Service) -> None:
             409,
             "VNI range 2057-3000 overlaps partition WLM",
         ),
+        ({"partitionName": "two", "vniFirst": 1, "vniLast": 2048}, 409, "VNI range 1-2048 overlaps partition WLM"),
         ({"partitionName": "two", "vniFirst": 2050, "vniLast": 2040}, 400, "Invalid VNI range 2050-2040"),
         ({"partitionName": "two", "vniFirst": 0}, 400, "Invalid VNI range 0-2057"),
         ({"partitionName": "two", "vniFirst": 1, "vniLast": 65_536}, 400, "Invalid VNI range 1-65536"),
@@ -75,6 +76,7 @@ def test_partitions_never_overlap(vnid: Service, change: dict[str, Any], status:
 def test_partitions_may_touch(vnid: Service) -> None:
     assert vnid.ask("POST", "/vnis", {**WLM, "partitionName": "b c", "vniFirst": 2058, "vniLast": 2058}).status == 200
     assert vnid.get("/vnis/b%20c")["documentSelfLink"] == "/fabric/vnis/b%20c"
+    assert vnid.ask("POST", "/vnis", {**WLM, "partitionName": "d", "vniFirst": 2047, "vniLast": 2047}).status == 200
 
 
 def test_vnis_run_out_and_come_back(vnid: Service) -> None:
