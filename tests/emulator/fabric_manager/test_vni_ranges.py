@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from canton.emulator.faces.fabric_manager.vni_ranges import FIRST_DEALT, deal, numbers, overlap, size, within
 from canton.emulator.machine.fabric_ports import join_ranges
 
-RANGES = st.lists(
-    st.tuples(st.integers(1, 40), st.integers(0, 9)).map(lambda span: (span[0], sum(span))), max_size=4
-).map(join_ranges)
+SPANS = st.tuples(st.integers(1, 40), st.integers(0, 9)).map(lambda span: (span[0], sum(span)))
+RANGES = st.lists(SPANS, max_size=4).map(join_ranges)
 
 
 @given(RANGES, RANGES)

@@ -88,6 +88,12 @@ def test_ranges_outside_of_the_object_are_refused(s3: Caller) -> None:
         assert s3.refused("GET", target, headers={"range": asked}) == "416 InvalidRange"
 
 
+def test_a_range_is_of_the_object_that_is_meant(s3: Caller) -> None:
+    etag = s3.put("sds", "a", b"0123456789")
+    for meant, status in ((f'"{etag}"', 206), ('"other"', 200)):
+        assert s3.ask("GET", "/sds/a", headers={"range": "bytes=0-1", "if-range": meant}).status == status
+
+
 def test_conditions(s3: Caller) -> None:
     etag = s3.put("sds", "a", b"data")
     modified = header(s3.ask("HEAD", "/sds/a"), "last-modified")
