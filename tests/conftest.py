@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import canton
+import demo
 from canton.store.database import Database, open_database
 from databases import SERVER, Databases, databases, migrated
 
@@ -36,9 +37,10 @@ def pytest_configure() -> None:
 
 def pytest_collection_finish() -> None:
     """Hypothesis tries the constants of loaded modules too, and which are loaded must not hang on earlier tests."""
-    for module in pkgutil.walk_packages(canton.__path__, "canton."):
-        if not module.name.endswith(".__main__") and ".migrations." not in module.name:
-            importlib.import_module(module.name)
+    for package in (canton, demo):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.endswith(".__main__") and ".migrations." not in module.name:
+                importlib.import_module(module.name)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
