@@ -200,3 +200,10 @@ def test_what_failed_is_left_alone(bos: Bos, around: Around) -> None:
     assert component["error"] == (
         "The retry limit has been hit for this component, but no services have reported specific errors"
     )
+
+
+def test_a_hold_is_lifted_though_nothing_else_changes(bos: Bos, around: Around) -> None:
+    around.power = "off"
+    held = {"phase": "powering_on", "status_override": "on_hold"}
+    found = look(bos, RUNS, status=held)["status"]
+    assert (found["phase"], found["status_override"]) == ("powering_on", "")
