@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from emulator.tapms.tenants_client import BLUE, GREEN, OTHER_GROUP, PATH, Tapms
+from emulator.tapms.tenants_client import BLUE, GREEN, GROUP, OTHER_GROUP, PATH, Tapms
 
 
 def test_from_new_to_deployed(tapms: Tapms) -> None:
@@ -150,6 +150,30 @@ def test_hsm_is_away_for_a_while(tapms: Tapms) -> None:
     assert tapms.retries() != []
     tapms.site.clear_fault(fault)
     tapms.until("Deployed", most=900)
+
+
+def test_a_member_that_hsm_does_not_take_is_tried_again(tapms: Tapms) -> None:
+    tapms.deploy()
+    third = tapms.nodes()[2]
+    fault = tapms.break_("server-error", "smd", status=500, method="POST", path="/members")
+    assert tapms.change(tenantresources=[tapms.resource(*tapms.nodes()[:3])]).status == 200
+    tapms.step(60)
+    assert tapms.retries()[-1] == f"HSM returned a non-200 response adding member {third} for group {GROUP}"
+    assert third not in tapms.members()
+    tapms.site.clear_fault(fault)
+    tapms.until("Deployed", most=600)
+    assert third in tapms.members()
+
+
+def test_what_somebody_else_did_in_hsm_already_is_well(tapms: Tapms) -> None:
+    tapms.deploy()
+    first, second, third = tapms.nodes()[:3]
+    assert tapms.hsm("DELETE", f"/groups/{GROUP}/members/{first}").ok
+    assert tapms.hsm("POST", f"/groups/{GROUP}/members", {"id": third}).ok
+    assert tapms.change(tenantresources=[tapms.resource(second, third)]).status == 200
+    tapms.until("Deployed")
+    assert tapms.retries() == []
+    assert tapms.members() == [second, third]
 
 
 def test_a_partition_that_hsm_does_not_take(tapms: Tapms) -> None:
