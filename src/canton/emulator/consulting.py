@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from canton.emulator.wire.call import Reply
@@ -13,6 +13,7 @@ from canton.emulator.wire.outside import Question, Unheard, Unreachable, send
 TIMEOUT = 30.0
 """As long as the API server waits for a webhook."""
 AT_ONCE = 16
+"""Servers that are asked at the same time; others wait."""
 Answers = dict[Question, Reply | Unreachable]
 
 
@@ -64,29 +65,26 @@ class Consulting:
 
     async def ask(self, question: Question) -> Reply | Unreachable:
         async with self._places:
-            return await _beside(lambda: _answer(question))
+            return await _asked_beside(question)
 
 
-def _answer(question: Question) -> Reply | Unreachable:
-    try:
-        return send(question, TIMEOUT)
-    except Unreachable as unreachable:
-        return unreachable
-
-
-async def _beside(work: Callable[[], Reply | Unreachable]) -> Reply | Unreachable:
+async def _asked_beside(question: Question) -> Reply | Unreachable:
     """In a thread that nobody waits for when the emulator ends, as one of the pool would be."""
     loop = asyncio.get_running_loop()
-    done: asyncio.Future[Reply | Unreachable] = loop.create_future()
+    heard: asyncio.Future[Reply | Unreachable] = loop.create_future()
 
-    def tell(result: Reply | Unreachable) -> None:
-        if not done.done():
-            done.set_result(result)
+    def tell(answer: Reply | Unreachable) -> None:
+        if not heard.done():
+            heard.set_result(answer)
 
-    def run() -> None:
-        result = work()
+    def ask() -> None:
+        answer: Reply | Unreachable
+        try:
+            answer = send(question, TIMEOUT)
+        except Unreachable as unreachable:
+            answer = unreachable
         with suppress(RuntimeError):  # the loop is over
-            loop.call_soon_threadsafe(tell, result)
+            loop.call_soon_threadsafe(tell, answer)
 
-    threading.Thread(target=run, daemon=True).start()
-    return await done
+    threading.Thread(target=ask, daemon=True).start()
+    return await heard

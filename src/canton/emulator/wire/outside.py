@@ -64,13 +64,17 @@ class Nobody:
         return
 
 
+def target(place: SplitResult) -> str:
+    """What stands on the first line of a request there."""
+    return f"{place.path or '/'}{'?' + place.query if place.query else ''}"
+
+
 def send(question: Question, timeout: float) -> Reply:
-    """To this machine only, whatever certificate it shows; raises ``Unreachable``."""
+    """To this machine only, whatever certificate it shows, as TAPMS and HMNFD do; raises ``Unreachable``."""
     try:
         place = urlsplit(question.url)
         with closing(_connection(place, timeout)) as connection:
-            path = f"{place.path or '/'}{'?' + place.query if place.query else ''}"
-            connection.request("POST", path, question.body, dict(question.headers))
+            connection.request("POST", target(place), question.body, dict(question.headers))
             answer = connection.getresponse()
             return Reply(answer.status, answer.read(_ANSWER), answer.getheader("content-type", ""))
     except TimeoutError as error:

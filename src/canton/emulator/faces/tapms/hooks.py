@@ -12,7 +12,7 @@ from urllib.parse import SplitResult, urlsplit
 from canton.emulator.faces.tapms.cluster_api import ClusterApi, Failed, Tenant
 from canton.emulator.faces.tapms.tenant import spec_of, written_spec
 from canton.emulator.wire.call import Json, Reply
-from canton.emulator.wire.outside import Question, Unreachable
+from canton.emulator.wire.outside import Question, Unreachable, target
 from canton.emulator.world import World
 
 EVENTS = ("CREATE", "UPDATE", "DELETE")
@@ -58,8 +58,7 @@ class Hooks:
         service = _SERVICE.fullmatch(place.hostname or "")
         if service is None:
             return self._world.outside.consult(Question(url, body, tuple(headers.items())))
-        path = f"{place.path or '/'}{'?' + place.query if place.query else ''}"
-        return self._world.mesh.ask(service[1], "POST", path, body, headers=headers)
+        return self._world.mesh.ask(service[1], "POST", target(place), body, headers=headers)
 
 
 def _parsed(url: str) -> SplitResult:
