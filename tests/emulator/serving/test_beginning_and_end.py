@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -139,14 +139,25 @@ def test_without_git_it_says_what_will_not_work(tmp_path: Path, monkeypatch: pyt
     assert "install git" in err
 
 
+def four_in_a_row() -> int:
+    """The first of four free ports, below those that the system gives to whoever asks for any."""
+    for first in range(20000 + os.getpid() % 1000 * 10, 31000, 4):
+        with ExitStack() as held, suppress(OSError):
+            for port in range(first, first + 4):
+                held.enter_context(socket.create_server(("127.0.0.1", port)))
+            return first
+    raise AssertionError("no four ports in a row are free")
+
+
 def test_listeners_beside_the_gateway_are_found_again(tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = min(free.getsockname()[1], 65000)
+    port = four_in_a_row()
     with started(tmp_path, "--port", str(port)) as process:
         assert process.stdout is not None
-        told = json.loads(process.stdout.readline() or '{"url": "", "addresses": {}}')
+        line = process.stdout.readline()
         process.terminate()
+        _, err = process.communicate(timeout=30)
+    assert line, err
+    told = json.loads(line)
     assert told["url"].endswith(f":{port}")
     assert {name: int(url.rpartition(":")[2]) - port for name, url in told["addresses"].items()} == {
         "kubernetes": 1,
