@@ -21,6 +21,7 @@ from differential.play import Tally, play
 from differential.sequence import Sequence, Step, delete, get, patch, put
 from differential.sides import Emulator, Oracles, addresses
 from differential.wire import Wire
+from free_ports import in_a_row
 
 READY = 20.0
 
@@ -48,8 +49,7 @@ class RealBss:
 
 @contextmanager
 def real_bss(hsm: str, log: Path) -> Iterator[RealBss]:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        at = f"127.0.0.1:{free.getsockname()[1]}"
+    at = f"127.0.0.1:{in_a_row(1)}"
     home = Path(os.environ["CANTON_TEST_ORACLES"]) / "bss"
     nowhere = "http://127.0.0.1:1"
     options = ("--http-listen", at, "--hsm", hsm, "--nfd", nowhere, "--spire-url", nowhere, "--datastore", "mem:")

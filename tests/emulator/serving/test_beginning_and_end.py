@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ from canton.emulator.process import emulate
 from canton.emulator.site import Site
 from canton.emulator.wire.call import Call
 from emulator.power_client import DOWN, Pcs
+from free_ports import in_a_row
 
 JSON = {"Content-Type": "application/json"}
 
@@ -139,18 +140,8 @@ def test_without_git_it_says_what_will_not_work(tmp_path: Path, monkeypatch: pyt
     assert "install git" in err
 
 
-def four_in_a_row() -> int:
-    """The first of four free ports, below those that the system gives to whoever asks for any."""
-    for first in range(20000 + os.getpid() % 1000 * 10, 31000, 4):
-        with ExitStack() as held, suppress(OSError):
-            for port in range(first, first + 4):
-                held.enter_context(socket.create_server(("127.0.0.1", port)))
-            return first
-    raise AssertionError("no four ports in a row are free")
-
-
 def test_listeners_beside_the_gateway_are_found_again(tmp_path: Path) -> None:
-    port = four_in_a_row()
+    port = in_a_row(4)
     with started(tmp_path, "--port", str(port)) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
