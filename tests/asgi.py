@@ -73,7 +73,7 @@ class Call:
     stuck: asyncio.Event
     """Set: the other side takes nothing more."""
 
-    async def until(self, wanted: bytes, seconds: float = 10.0) -> bytes:
+    async def until(self, wanted: bytes, seconds: float = 30.0) -> bytes:
         """The body as soon as it holds this."""
         async with asyncio.timeout(seconds):
             while wanted not in self.answer.body:  # noqa: ASYNC110 (what is sent arrives without a sign)

@@ -223,7 +223,8 @@ async def working(database: Database, *kinds: StepKind, **settings: Any) -> Asyn
         await running
 
 
-async def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+    """Well before a worker that nobody woke would look again by itself."""
     async with asyncio.timeout(seconds):
         while True:
             if condition():

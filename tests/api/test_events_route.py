@@ -66,7 +66,7 @@ def stream(api: Api, query: str = "", **headers: str) -> Iterator[HTTPResponse]:
 def messages(response: HTTPResponse, count: int) -> list[Message]:
     """The next so many; a stream that ends before fails the test."""
     parser, found = Parser(""), list[Message]()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while len(found) < count:
         assert time.monotonic() < deadline, found
         chunk = response.read1(65536)

@@ -74,12 +74,12 @@ class Client:
     def numbers(self) -> list[tuple[str | None, int]]:
         return [heard.n for heard in self.read() if heard.kind == "test"]
 
-    async def has(self, count: int, seconds: float = 10.0) -> list[tuple[str | None, int]]:
+    async def has(self, count: int, seconds: float = 30.0) -> list[tuple[str | None, int]]:
         await until(lambda: len(self.numbers()) >= count, seconds)
         return self.numbers()
 
 
-async def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110 (conditions of many kinds)
             await asyncio.sleep(0.005)

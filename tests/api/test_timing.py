@@ -20,7 +20,7 @@ from machine import order, plan_of, set_value
 WARM = 30
 PAIRS = 250
 APART = 1.12
-ATTEMPTS = 3
+ATTEMPTS = 6
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ from crash import device, victim
 NODES = tuple(f"x1000c0s{n}b0n0" for n in range(3))
 PERSON = Because("operator", "because the device denied it")
 CHOICES = {"undo": undo, "retry": retry}
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 processes = multiprocessing.get_context("forkserver")
 processes.set_forkserver_preload(["crash.victim", "crash.device", "sqlalchemy.dialects.sqlite", "psycopg"])

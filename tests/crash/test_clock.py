@@ -46,7 +46,7 @@ def test_the_clock_is_set_and_the_worker_dies(new_case: NewCase, step: float) ->
         case.start_worker(clock=str(case.folder / "clock"))
         case.run_to_the_end(choose="retry")
         check(case, OperationState.DONE)
-        assert time.monotonic() - started < 10
+        assert time.monotonic() - started < 60
 
 
 def steppable_clock(case: Case) -> SetClock:

@@ -19,7 +19,7 @@ def keys(database: Database) -> list[str]:
 
 
 def wait_for_one_key(database: Database) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while len(keys(database)) > 1 and time.monotonic() < deadline:
         time.sleep(0.02)
 

@@ -188,7 +188,7 @@ def wait_for_lock(database: Database, waiting: Future[None]) -> None:
     blocked = sa.text(
         "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
     )
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         assert not waiting.done(), "the second writer did not wait"
         with database.read() as connection:

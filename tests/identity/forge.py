@@ -123,7 +123,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         told: Publisher = self.server.publisher  # type: ignore[attr-defined]
         told.asked.append(self.path)
-        told.gate.wait(10)
+        told.gate.wait(60)
         if told.down:
             self.close_connection = True
             return

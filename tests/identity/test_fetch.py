@@ -91,7 +91,7 @@ def test_an_issuer_that_says_nothing() -> None:
         begun = time.monotonic()
         with pytest.raises(IssuerUnavailable, match="timed out"):
             fetcher(None)(f"{site.url}/jwks")
-        assert time.monotonic() - begun < 3
+        assert time.monotonic() - begun < 30
 
 
 @pytest.mark.usefixtures("hasty")
@@ -106,7 +106,7 @@ def test_an_issuer_that_never_comes_to_an_end() -> None:
                 fetcher(None)(f"{site.url}/jwks")
         finally:
             stop.set()
-        assert time.monotonic() - begun < 3
+        assert time.monotonic() - begun < 15
 
 
 def test_nobody_there() -> None:

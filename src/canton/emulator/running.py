@@ -90,7 +90,7 @@ class Running:
     async def _answered(self, service: str, call: Call) -> Answered:
         """From the start again with every answer from outside that is waited for."""
         answers: Answers = {}
-        for _ in range(MOST_CONSULTED):
+        for _ in range(MOST_CONSULTED + 1):
             try:
                 with self._outside.knowing(answers):
                     return self.site.answer(service, call)

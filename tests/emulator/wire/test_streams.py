@@ -20,7 +20,7 @@ from canton.emulator.wire.tunnel import Tunnel
 from canton.emulator.wire.websocket import WebSocket, accept
 
 Answer = Callable[[Call], Awaitable[Reply]]
-LIMIT = 10.0
+LIMIT = 30.0
 
 
 @asynccontextmanager

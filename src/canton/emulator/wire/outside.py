@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import http.client
 import ssl
+import time
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Protocol
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, urljoin, urlsplit
 
 from canton.emulator.wire.call import Reply
 from canton.emulator.wire.listening import is_loopback
 
 _ANSWER = 65536
+_REDIRECTS = 10
+_AS_GET = (301, 302, 303)
+_AS_IT_WAS = (307, 308)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +74,31 @@ def target(place: SplitResult) -> str:
 
 
 def send(question: Question, timeout: float) -> Reply:
-    """To this machine only, whatever certificate it shows, as TAPMS and HMNFD do; raises ``Unreachable``."""
+    """To this machine only, whatever certificate it shows, as TAPMS and HMNFD do; raises ``Unreachable``.
+
+    Redirects are followed as Go does.
+    """
+    until = time.monotonic() + timeout
+    method, url, body = "POST", question.url, question.body
     try:
-        place = urlsplit(question.url)
-        with closing(_connection(place, timeout)) as connection:
-            connection.request("POST", target(place), question.body, dict(question.headers))
-            answer = connection.getresponse()
-            return Reply(answer.status, answer.read(_ANSWER), answer.getheader("content-type", ""))
+        for _ in range(_REDIRECTS):
+            place = urlsplit(url)
+            with closing(_connection(place, max(until - time.monotonic(), 0.001))) as connection:
+                connection.request(method, target(place), body, dict(question.headers))
+                answer = connection.getresponse()
+                location = answer.getheader("location")
+                if location is None or answer.status not in (*_AS_GET, *_AS_IT_WAS):
+                    return Reply(answer.status, answer.read(_ANSWER), answer.getheader("content-type", ""))
+            url = urljoin(url, location)
+            if answer.status in _AS_GET:
+                method, body = "GET", b""
     except TimeoutError as error:
         raise Unreachable("context deadline exceeded") from error
     except ConnectionRefusedError as error:
         raise Unreachable("dial tcp: connect: connection refused") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise Unreachable(str(error)) from error
+    raise Unreachable(f"stopped after {_REDIRECTS} redirects")
 
 
 def _connection(place: SplitResult, timeout: float) -> http.client.HTTPConnection:
