@@ -82,7 +82,7 @@ def database_url(fresh_databases: Databases, templates: dict[str, str], backend:
 @pytest.fixture
 def database(database_url: str) -> Iterator[Database]:
     """A migrated database."""
-    opened = open_database(database_url)
+    opened = open_database(database_url, idle_in_transaction=60)
     yield opened
     opened.close()
 
@@ -96,7 +96,7 @@ def empty_database_url(fresh_databases: Databases) -> Iterator[str]:
 
 @pytest.fixture
 def empty_database(empty_database_url: str) -> Iterator[Database]:
-    opened = open_database(empty_database_url)
+    opened = open_database(empty_database_url, idle_in_transaction=60)
     yield opened
     opened.close()
 

@@ -180,7 +180,7 @@ def case(url: str, folder: Path, *, faulty: bool, submitted: bool) -> Iterator[C
     (folder / "device.log").touch()
     machine = processes.Process(target=device.run, args=arguments, daemon=True)
     machine.start()
-    opened = open_database(url)
+    opened = open_database(url, idle_in_transaction=PATIENCE)
     made = Case(url, folder, opened, 0, "")
     try:
         made.port = ours.recv()
