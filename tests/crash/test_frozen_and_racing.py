@@ -54,12 +54,11 @@ def freezes_in(case: Case, call: int, **orders: object) -> bool:
 
 def test_a_frozen_worker_is_followed_when_its_lease_ends_and_not_at_the_next_sweep(new_case: NewCase) -> None:
     with new_case() as case:
-        frozen = case.start_worker(crawl=0.3)
-        wait_for_calls(case, frozen, 0)
-        case.start_worker(crawl=0.3, sweep=600.0)
-        time.sleep(0.2)
+        wait_until_stopped(case.start_worker(freeze_in_call=1, lease=5.0))
         fence = case.find().fence
-        freeze(frozen)
+        successor = case.start_worker(standby=True, sweep=600.0)
+        wait_until_stopped(successor)
+        wake(successor)
         wait_for_take_over(case, fence)
 
 
