@@ -133,26 +133,11 @@ def check_done_again(case: Case) -> None:
     assert [entry for entry in asked if entry["was"] == entry["value"]] == []
 
 
-def wait_for_calls(case: Case, worker: BaseProcess, requests: int) -> None:
-    """Until the device was asked to change something this often; then the worker is in the middle of its work."""
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        if len(device.read_log(case.log)) >= requests and case.find().fence:
-            return
-        time.sleep(0.005)
-    raise AssertionError(f"worker {worker.pid} asked the device for nothing")
-
-
 def wait_for_take_over(case: Case, fence: int) -> None:
     deadline = time.monotonic() + 30
     while case.find().fence == fence:
         assert time.monotonic() < deadline, "nobody took over"
         time.sleep(0.005)
-
-
-def freeze(worker: BaseProcess) -> None:
-    assert worker.pid is not None
-    os.kill(worker.pid, signal.SIGSTOP)
 
 
 def wake(worker: BaseProcess) -> None:
