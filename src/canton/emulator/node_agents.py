@@ -7,13 +7,17 @@ from urllib.parse import quote
 
 from canton.emulator.machine.boot import UP
 from canton.emulator.machine.means import Event
+from canton.emulator.wire.call import Json
 from canton.emulator.world import World
 
 PART_OF_TTL = 0.75
 """bos-reporter comes again before BOS ceases to believe it."""
 TTL = 4 * 3600.0
-_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_TTL = re.compile(r"(?:^| )bos_update_frequency=([1-9][0-9]{0,5})([smhd])(?= |$)")
+LONGER, LONGEST = 2.0, 30.0
+"""Whoever is not heard tries again, each time so much later, for as long as it takes."""
+_TO_BOS, _TO_CFS = "node.reports", "node.is-bare"
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
+_TTL = re.compile(r"(?:^| )bos_update_frequency=([1-9][0-9]{0,5})([smhdw])(?= |$)")
 _TOKEN = re.compile(r"(?:^| )bss_referral_token=(\S+)")
 
 
@@ -22,29 +26,48 @@ class NodeAgents:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        world.agenda.answer("node.reports", self._report_again)
+        world.agenda.answer(_TO_BOS, self._report)
+        world.agenda.answer(_TO_CFS, self._report_bare)
         world.machine.watch(self._saw)
 
     def _saw(self, event: Event) -> None:
-        if event.kind == "stage" and event.value == UP and self._report(event.xname):
-            path = f"/v3/components/{quote(event.xname)}"
-            self._world.mesh.ask("cfs", "PATCH", path, {"state": [], "enabled": True})
+        if event.kind == "stage" and event.value == UP:
+            record = self._world.machine.boot.record(event.xname)
+            if _TOKEN.search(record["parameters"]):
+                self._report(event.xname, record["boots"], False, 0)
+                self._report_bare(event.xname, record["boots"], 0)
 
-    def _report(self, node: str) -> bool:
-        """Whether there is a reporter on it; it comes again."""
-        record = self._world.machine.boot.record(node)
-        found = _TOKEN.search(record["parameters"])
-        if found is None:
-            return False
-        body = {"id": node, "actual_state": {"bss_token": found[1]}}
-        self._world.mesh.ask("bos", "PATCH", f"/v2/components/{quote(node)}", body)
-        self._world.agenda.after(PART_OF_TTL * _ttl(record["parameters"]), "node.reports", node, record["boots"])
-        return True
+    def _report(self, node: str, boots: int, again: bool, attempt: int) -> None:
+        """To BOS; ``attempt``: how often that was in vain."""
+        record = self._still_up(node, boots)
+        token = _TOKEN.search(record["parameters"]) if record else None
+        if record is None or token is None:
+            return
+        body = {"id": node, "actual_state": {"bss_token": token[1]}}
+        if not self._heard("bos", f"/v2/components/{quote(node)}", body):
+            self._world.agenda.after(_pause(attempt), _TO_BOS, node, boots, again, attempt + 1)
+            return
+        # So that a machine that was booted at once does not report at once for ever.
+        part = 1.0 if again else self._world.dice.roll("bos-reporter", node, boots)
+        interval = PART_OF_TTL * _ttl(record["parameters"]) * part
+        self._world.agenda.after(interval, _TO_BOS, node, boots, True, 0)
 
-    def _report_again(self, node: str, boots: int) -> None:
+    def _report_bare(self, node: str, boots: int, attempt: int) -> None:
+        if self._still_up(node, boots) is None:
+            return
+        if not self._heard("cfs", f"/v3/components/{quote(node)}", {"state": [], "enabled": True}):
+            self._world.agenda.after(_pause(attempt), _TO_CFS, node, boots, attempt + 1)
+
+    def _still_up(self, node: str, boots: int) -> Json:
         record = self._world.machine.boot.record(node)
-        if record["stage"] == UP and record["boots"] == boots:
-            self._report(node)
+        return record if record["stage"] == UP and record["boots"] == boots else None
+
+    def _heard(self, service: str, path: str, body: Json) -> bool:
+        return self._world.mesh.ask(service, "PATCH", path, body).ok
+
+
+def _pause(attempt: int) -> float:
+    return min(LONGER * (attempt + 1), LONGEST)
 
 
 def _ttl(parameters: str) -> float:
