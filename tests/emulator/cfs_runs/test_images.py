@@ -130,7 +130,7 @@ def test_what_is_left_when_the_pod_or_the_session_goes(lab: Lab) -> None:
     assert lab.ims.ask("GET", f"/jobs/{deleted}").status == 404
     assert lab.ims.ask("GET", f"/jobs/{left}").status == 200
     lab.site.step(180)
-    assert lab.status("s")["succeeded"] == "unknown"
+    assert lab.status("s")["succeeded"] == "false"
     assert lab.ims.ask("GET", f"/jobs/{left}").status == 404
 
 

@@ -29,6 +29,9 @@ def test_from_pending_to_complete(lab: Lab) -> None:
         "cfsversion": "v3",
         "configuration": "c",
         "job-name": job,
+        "batch.kubernetes.io/job-name": job,
+        "controller-uid": pod.labels["controller-uid"],
+        "batch.kubernetes.io/controller-uid": pod.labels["controller-uid"],
     }
     assert [(one.name, one.init) for one in pod.containers] == [
         ("git-clone", True),
@@ -208,16 +211,33 @@ def test_what_ansible_refuses(lab: Lab) -> None:
     assert (lab.states(NODE), lab.errors(NODE)) == ([], 0)
 
 
-def test_a_pod_that_is_deleted_from_outside(lab: Lab) -> None:
+@pytest.mark.parametrize(("pod_first", "job"), [(False, True), (True, True), (True, False)])
+def test_what_is_deleted_from_outside(lab: Lab, pod_first: bool, job: bool) -> None:
     lab.configure("c", lab.layer("one"))
     lab.start("s", "c", NODE)
     lab.until_layer("s")
     (pod,) = lab.pods("s")
-    lab.site.world.cluster.delete_pod("services", pod.name)
-    assert lab.finish("s", 60) == "unknown"
+    if pod_first:
+        lab.site.world.cluster.delete_pod("services", pod.name)
+    if job:
+        lab.site.world.cluster.delete_job("services", lab.status("s")["job"])
+    ended = "unknown" if job else "false"
+    assert lab.finish("s", 60) == ended
+    assert (lab.status("s")["completion_time"] is None) == job
     lab.site.step(600)
-    assert lab.status("s")["succeeded"] == "unknown"
+    assert lab.status("s")["succeeded"] == ended
     assert lab.states(NODE) == []
+    lab.do("DELETE", "/sessions/s")
+    assert list(lab.site.world.cluster.bereft_jobs()) == []
+
+
+def test_a_pod_that_is_deleted_after_its_work_changes_nothing(lab: Lab) -> None:
+    lab.configure("c", lab.layer("one"))
+    assert lab.run("s", "c", NODE) == "true"
+    (pod,) = lab.pods("s")
+    lab.site.world.cluster.delete_pod("services", pod.name)
+    lab.site.step(600)
+    assert lab.status("s")["succeeded"] == "true"
 
 
 def test_a_session_that_is_deleted(lab: Lab) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from canton.emulator.cluster.pods import Container
 from emulator.kubernetes.api import MERGE, PODS, STRATEGIC, Api
+from emulator.service_client import reopen
 
 DEPLOYMENTS = "/apis/apps/v1/namespaces/services/deployments"
 SETS = "/apis/apps/v1/namespaces/services/statefulsets"
@@ -90,6 +92,30 @@ def test_a_job_is_what_its_pods_say(api: Api) -> None:
     assert api.ask("DELETE", f"{JOBS}/cfs-1", {"propagationPolicy": "Background"}).status == 200
     assert api.names(JOBS) == []
     assert cluster.pod(*at) is None
+
+
+def test_a_job_s_selector_finds_its_pods(api: Api) -> None:
+    start_job(api, "ansible")
+    job = api.get(f"{JOBS}/cfs-1")
+    ((key, value),) = job["spec"]["selector"]["matchLabels"].items()
+    assert value == job["metadata"]["uid"]
+    for label in (key, "controller-uid"):
+        assert api.names(f"{PODS}?labelSelector={quote(label)}%3D{value}") == ["cfs-1-abcde"]
+    assert api.names(f"{PODS}?labelSelector=job-name%3Dcfs-1") == ["cfs-1-abcde"]
+
+
+def test_a_job_that_lost_its_pod_has_failed_and_stays(api: Api) -> None:
+    start_job(api, "ansible")
+    assert api.ask("DELETE", f"{PODS}/cfs-1-abcde", {"gracePeriodSeconds": 0}).status == 200
+    assert api.names(f"{PODS}?labelSelector=job-name%3Dcfs-1") == []
+    for site in (api.site, reopen(api.site)):
+        api.site = site
+        status = api.get(f"{JOBS}/cfs-1")["status"]
+        assert status["failed"] == 1
+        assert [(one["type"], one["reason"]) for one in status["conditions"]] == [("Failed", "BackoffLimitExceeded")]
+    assert api.ask("DELETE", f"{JOBS}/cfs-1").status == 200
+    assert api.names(JOBS) == []
+    assert api.ask("DELETE", f"{JOBS}/cfs-1").status == 404
 
 
 def test_jobs_are_made_by_services_alone(api: Api) -> None:

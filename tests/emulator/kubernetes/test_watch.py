@@ -76,6 +76,7 @@ def test_pods_and_jobs_are_watched_too(api: Api) -> None:
         cluster.begin(*at, "c")
         cluster.end(*at, "c", 0)
         cluster.delete_pod(*at)
+        cluster.delete_job("services", "j")
 
     path = f"{PODS}?watch=true&resourceVersion={start}"
     events = api.events(path, do)

@@ -13,6 +13,8 @@ from canton.emulator.machine.dice import Dice
 from canton.emulator.machine.shelves import Shelves
 
 Watcher = Callable[[PodEvent], None]
+BATCH = "batch.kubernetes.io"
+KILLED = 137
 
 
 class Cluster:
@@ -23,6 +25,7 @@ class Cluster:
         self._dice = dice
         self._shelf = shelves.open("cluster.pods")
         self._files = shelves.open("cluster.files")
+        self._bereft = shelves.open("cluster.bereft-jobs")
         self._numbers = shelves.open("cluster.numbers")
         self._pods = {key: from_data(value) for key, value in self._shelf.items()}
         self._logs = Logs(shelves, clock)
@@ -68,13 +71,23 @@ class Cluster:
             uid,
             self._clock.now(),
             tuple(containers),
-            dict(labels or {}),
+            {**(labels or {}), **self._labels_of_job(namespace, owner)},
             dict(annotations or {}),
             owner,
             program,
             node,
         )
         return self._put("added", pod)
+
+    def job_uid(self, namespace: str, name: str) -> str:
+        return self._dice.uuid("kubernetes.job", namespace, name)
+
+    def _labels_of_job(self, namespace: str, owner: tuple[str, str] | None) -> dict[str, str]:
+        """By which a Job knows its pods, under both of their names."""
+        if owner is None or owner[0] != "Job":
+            return {}
+        labels = {"job-name": owner[1], "controller-uid": self.job_uid(namespace, owner[1])}
+        return {**labels, **{f"{BATCH}/{key}": value for key, value in labels.items()}}
 
     def begin(self, namespace: str, name: str, container: str) -> None:
         self._change(namespace, name, container, state=RUNNING, began=self._clock.now(), ended=None, code=None)
@@ -107,14 +120,35 @@ class Cluster:
         self._put("changed", replace(pod, labels=dict(labels), annotations=dict(annotations)))
 
     def delete_pod(self, namespace: str, name: str) -> None:
-        """It is gone, with its logs and its files."""
+        """It is gone, with its logs and its files. Its Job stays, and no other pod takes its place."""
         pod = self._found(namespace, name)
-        key = f"{namespace}/{name}"
+        kind, owner = pod.owner or ("", "")
+        if kind == "Job":
+            pod = _cut_off(pod, self._clock.now())
+            self._bereft[f"{namespace}/{owner}"] = as_data(pod)
+        self._delete(pod)
+
+    def _delete(self, pod: Pod, what: str = "") -> None:
+        key = f"{pod.namespace}/{pod.name}"
         del self._pods[key], self._shelf[key]
         self._files.pop(key, None)
         for container in pod.containers:
-            self._logs.forget(_log(namespace, name, container.name))
-        self._tell("deleted", replace(pod, version=self._next_version()))
+            self._logs.forget(_log(pod.namespace, pod.name, container.name))
+        self._tell("deleted", replace(pod, version=self._next_version()), what)
+
+    def bereft_jobs(self) -> Iterator[Pod]:
+        """The pods that Jobs had, as they were when they were deleted."""
+        return map(from_data, self._bereft.values())
+
+    def delete_job(self, namespace: str, name: str) -> None:
+        """With its pods; nothing, when it is gone already."""
+        pods = [pod for pod in self.pods(namespace) if pod.owner == ("Job", name)]
+        for pod in pods:
+            self._delete(pod, "job")
+        left = self._bereft.pop(f"{namespace}/{name}", None)
+        last = pods[-1] if pods else from_data(left) if left else None
+        if last is not None:
+            self._tell("job-deleted", last)
 
     def say(self, namespace: str, name: str, container: str, lines: Iterable[str | Line]) -> None:
         """Lines, or lines with their moments, which may be in the future."""
@@ -163,6 +197,12 @@ class Cluster:
     def _tell(self, kind: str, pod: Pod, what: str = "") -> None:
         for watcher in self._watchers:
             watcher(PodEvent(kind, pod, what))
+
+
+def _cut_off(pod: Pod, now: float) -> Pod:
+    """What had not ended has, by a signal."""
+    ended = (one if one.state == ENDED else replace(one, state=ENDED, ended=now, code=KILLED) for one in pod.containers)
+    return replace(pod, containers=tuple(ended))
 
 
 def _log(namespace: str, name: str, container: str) -> str:

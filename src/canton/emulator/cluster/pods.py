@@ -58,8 +58,9 @@ class Pod:
 
 @dataclass(frozen=True, slots=True)
 class PodEvent:
-    """``added``, ``changed``, ``deleted``, or ``file``: something was written in a container, ``what`` says where
-    (container and path, with a colon between).
+    """``added``, ``changed``, ``deleted``, and ``what`` is "job" when it goes with its Job; ``job-deleted``, and this
+    was its last pod; ``file``: something was written in a container, and ``what`` says where (container and path, with
+    a colon between).
     """
 
     kind: str

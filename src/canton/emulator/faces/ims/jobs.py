@@ -87,12 +87,12 @@ class Jobs:
         return shown(job)
 
     def _delete(self, call: Call) -> Reply:
-        self._remove(found(self._jobs, call)["id"])
+        self._remove(found(self._jobs, call))
         return done()
 
-    def _remove(self, job_id: str) -> None:
-        self._runs.remove(job_id)
-        del self._jobs[job_id]
+    def _remove(self, job: Record) -> None:
+        self._runs.remove(job)
+        del self._jobs[job["id"]]
 
     def _delete_some(self, call: Call) -> Reply:
         statuses = [status.lower() for status in call.all("status")]
@@ -105,7 +105,7 @@ class Jobs:
         before = self._before(call.first("age")) if call.has("age") else None
         for job in list(self._jobs.values()):
             if _is_meant(job, statuses, kind, before):
-                self._remove(job["id"])
+                self._remove(job)
         return done()
 
     def _before(self, age: str) -> datetime:

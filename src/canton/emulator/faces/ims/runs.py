@@ -85,17 +85,13 @@ class Runs:
             {
                 "app": f"ims-{job['id']}-{job['job_type']}",
                 "app.kubernetes.io/name": "ims-job",
-                "job-name": job["kubernetes_job"],
-                "controller-uid": self._world.dice.uuid("ims.controller", job["id"]),
             },
             owner=("Job", job["kubernetes_job"]),
         )
 
-    def remove(self, job_id: str) -> None:
+    def remove(self, job: Record) -> None:
         """The pod goes, whatever it is doing."""
-        facts = self._shelf.get(job_id)
-        if facts and self._world.cluster.pod(NAMESPACE, facts["pod"]):
-            self._world.cluster.delete_pod(NAMESPACE, facts["pod"])
+        self._world.cluster.delete_job(NAMESPACE, job["kubernetes_job"])
 
     def _run(self, job_id: str) -> Run:
         return Run(self._world, self._shelf, self._s3, job_id)

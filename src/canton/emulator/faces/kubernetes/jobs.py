@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from canton.emulator.cluster.cluster import BATCH
 from canton.emulator.cluster.pods import Pod, PodEvent
 from canton.emulator.faces.kubernetes import pod_view
 from canton.emulator.faces.kubernetes.kinds import JOBS, Json
-from canton.emulator.faces.kubernetes.pods import job_uid
 from canton.emulator.faces.kubernetes.statuses import wrong_method
 from canton.emulator.faces.kubernetes.store import FIRST_VERSION, Store, stamped
 from canton.emulator.machine.clock import rfc3339
 from canton.emulator.world import World
 
-_OWN_LABELS = ("job-name", "controller-uid", "pod-template-hash")
+_OWN_LABELS = ("job-name", "controller-uid", f"{BATCH}/job-name", f"{BATCH}/controller-uid", "pod-template-hash")
 
 
 class Jobs:
@@ -24,7 +24,7 @@ class Jobs:
         self._store = store
         self._versions = world.shelves.open("kubernetes.jobs")
         self._pods: dict[tuple[str, str], dict[str, Pod]] = {}
-        for pod in world.cluster.pods():
+        for pod in (*world.cluster.bereft_jobs(), *world.cluster.pods()):
             self._file(pod)
         world.cluster.watch(self._hear)
 
@@ -44,8 +44,7 @@ class Jobs:
 
     def remove(self, namespace: str, name: str) -> Json:
         found = self.get(namespace, name)
-        for pod in list(self._pods[namespace, name].values()):
-            self._world.cluster.delete_pod(pod.namespace, pod.name)
+        self._world.cluster.delete_job(namespace, name)
         return found
 
     def _file(self, pod: Pod) -> None:
@@ -54,27 +53,24 @@ class Jobs:
 
     def _hear(self, event: PodEvent) -> None:
         pod = event.pod
-        if not pod.owner or pod.owner[0] != "Job" or event.kind == "file":
+        if not pod.owner or pod.owner[0] != "Job" or event.kind == "file" or event.what == "job":
             return
         key = (pod.namespace, pod.owner[1])
         before = self.get(*key)
-        if event.kind == "deleted":
-            self._pods.get(key, {}).pop(pod.name, None)
-        else:
-            self._file(pod)
-        version = self._store.next_version()
-        if self._pods.get(key):
-            self._versions["/".join(key)] = version
-            self._store.note(JOBS.place, "MODIFIED" if before else "ADDED", self.get(*key), before)
-        elif before:
+        if event.kind == "job-deleted":
             del self._pods[key]
             self._versions.pop("/".join(key), None)
-            self._store.note(JOBS.place, "DELETED", stamped(before, version), before)
+            self._store.note(JOBS.place, "DELETED", stamped(before, self._store.next_version()), before)
+            return
+        self._file(pod)
+        if self.get(*key) != before:
+            self._versions["/".join(key)] = self._store.next_version()
+            self._store.note(JOBS.place, "MODIFIED" if before else "ADDED", self.get(*key), before)
 
     def _view(self, namespace: str, name: str, pods: Iterable[Pod]) -> Json:
         listed = sorted(pods, key=lambda pod: pod.made)
         first = listed[0]
-        uid = job_uid(self._world, namespace, name)
+        uid = self._world.cluster.job_uid(namespace, name)
         labels = {key: value for key, value in first.labels.items() if key not in _OWN_LABELS}
         template = {"metadata": {"labels": dict(first.labels)}, "spec": pod_view.spec(first)}
         return {
@@ -93,7 +89,7 @@ class Jobs:
                 "parallelism": 1,
                 "completions": 1,
                 "backoffLimit": 0,
-                "selector": {"matchLabels": {"controller-uid": uid}},
+                "selector": {"matchLabels": {f"{BATCH}/controller-uid": uid}},
                 "template": template,
             },
             "status": _status(listed),
@@ -108,6 +104,7 @@ def _status(pods: list[Pod]) -> Json:
         "failed": phases.count("Failed"),
     }
     told: Json = {"startTime": rfc3339(pods[0].made, 0), **{name: count for name, count in counts.items() if count}}
+    told |= {"ready": phases.count("Running"), "terminating": 0}
     ends = [one.ended for pod in pods for one in pod.containers if one.ended is not None]
     if not counts["active"] and ends:
         ended = rfc3339(max(ends), 0)

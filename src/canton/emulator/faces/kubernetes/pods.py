@@ -146,16 +146,12 @@ class Pods:
         return self._shown[key]
 
     def _owner(self, pod: Pod) -> str:
-        """The uid of what the pod belongs to; a Job is made of its pods, and so is its uid."""
+        """The uid of what the pod belongs to."""
         if pod.owner is None:
             return ""
         kind, name = pod.owner
         found = self._store.get(_OWNERS[kind].place, pod.namespace, name) if kind in _OWNERS else None
-        return found["metadata"]["uid"] if found else job_uid(self._world, pod.namespace, name)
-
-
-def job_uid(world: World, namespace: str, name: str) -> str:
-    return world.dice.uuid("kubernetes.job", namespace, name)
+        return found["metadata"]["uid"] if found else self._world.cluster.job_uid(pod.namespace, name)
 
 
 def _key(pod: Pod) -> str:

@@ -34,6 +34,7 @@ _TAGS = {
 }
 _TWICE = frozenset({"cray-bos", "cray-bss", "cray-cfs-api", "cray-power-control", "cray-smd"})
 _BOS_OPERATORS = (
+    "actual-state-cleanup",
     "configuration",
     "discovery",
     "power-off-forceful",

@@ -66,7 +66,6 @@ class Jobs:
             "cfsession": name,
             "cfsversion": "v3",
             "configuration": session["configuration"]["name"][:_LONGEST_LABEL],
-            "job-name": run["job"],
         }
         main = [("inventory", UTILITY), ("ansible", EXECUTION)]
         main += [("teardown", UTILITY)] if run["target"]["definition"] == "image" else []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from canton.emulator.cluster.pods import PodEvent
 from canton.emulator.faces.cfs.book import Book
 from canton.emulator.faces.cfs.runs.bench import NAMESPACE, Bench, Run
@@ -58,8 +60,7 @@ class Runs:
             return
         self._configuring.forget(run)
         self._bench.forget(run)
-        if self._world.cluster.pod(NAMESPACE, run["pod"]) is not None:
-            self._world.cluster.delete_pod(NAMESPACE, run["pod"])
+        self._world.cluster.delete_job(NAMESPACE, run["job"])
         for made in run["images"].values():
             if "ended" not in made:
                 self._ims.delete_job(made["job"])
@@ -85,12 +86,18 @@ class Runs:
             self._world.agenda.after(TRY_AGAIN, _LAUNCH, name, attempt, since)
 
     def _hear(self, event: PodEvent) -> None:
-        """A pod that goes while its session is there was taken from outside, and its job with it."""
-        run = self._bench.of_pod(event.pod) if event.kind == "deleted" else None
-        if run is None or run["seen"] == "complete":
+        """What goes while its session is there was taken from outside: the job, or its pod, and then it has failed."""
+        run = self._bench.of_pod(event.pod) if event.kind in ("deleted", "job-deleted") else None
+        if run is None or run["seen"] == "complete" or event.what == "job":
             return
+        if event.kind == "job-deleted":
+            self._cut_off(run, lost=True)
+        elif run["ended"] is None:
+            self._cut_off(run, ended=self._world.clock.now(), code=1)
+
+    def _cut_off(self, run: Run, **end: Any) -> None:
         self._configuring.forget(run)
-        self._leave_orphans(self._bench.put(run, lost=True, course=None, inventory=None))
+        self._leave_orphans(self._bench.put(run, course=None, inventory=None, **end))
 
     def _leave_orphans(self, run: Run) -> None:
         """Another loop of the operator finds jobs of IMS whose session is over."""
