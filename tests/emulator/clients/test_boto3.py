@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from base64 import b64encode
 from collections.abc import Iterator
 from io import BytesIO
@@ -35,7 +36,7 @@ def _credentials(machine: Emulator) -> dict[str, str]:
     return dict(answer.json()["Credentials"])
 
 
-def _client(machine: Emulator, **changed: str) -> Any:
+def _client(machine: Emulator, signature: str | None = None, **changed: str) -> Any:
     got = _credentials(machine) | changed
     return boto3.client(
         "s3",
@@ -45,7 +46,7 @@ def _client(machine: Emulator, **changed: str) -> Any:
         aws_session_token=got["SessionToken"],
         region_name="default",
         verify=machine.ca,
-        config=Config(retries={"max_attempts": 0}, s3={"addressing_style": "path"}),
+        config=Config(signature_version=signature, retries={"max_attempts": 0}, s3={"addressing_style": "path"}),
     )
 
 
@@ -99,6 +100,27 @@ def test_an_address_that_is_signed_works_without_credentials(machine: Emulator, 
     place = s3.generate_presigned_url("put_object", {"Bucket": "boot-images", "Key": "mine/put"}, ExpiresIn=60)
     assert machine.send("PUT", place, "hello").status == 200
     assert s3.get_object(Bucket="boot-images", Key="mine/put")["Body"].read() == b"hello"
+
+
+def test_signatures_of_version_2(machine: Emulator) -> None:
+    """Which boto3 makes by itself for URLs, when it is told no region."""
+    old = _client(machine, "s3")
+    old.put_object(Bucket="boot-images", Key="mine/ö d", Body=b"old", ContentType="text/plain", Metadata={"a": "b"})
+    assert old.list_objects_v2(Bucket="boot-images", Prefix="mine/ö")["KeyCount"] == 1
+    old.upload_fileobj(BytesIO(LARGE), "boot-images", "mine/old-parts", Config=TransferConfig(8 << 20))
+    assert old.head_object(Bucket="boot-images", Key="mine/old-parts")["ContentLength"] == len(LARGE)
+    named = {"Bucket": "boot-images", "Key": "mine/ö d", "ResponseContentType": "text/x"}
+    address = old.generate_presigned_url("get_object", named, ExpiresIn=60)
+    assert "AWSAccessKeyId=" in address
+    answer = machine.send("GET", address)
+    assert (answer.body, answer.headers["content-type"]) == (b"old", "text/x")
+    assert machine.send("PUT", address, "x").status == 403
+    assert machine.send("GET", address.replace("text%2Fx", "text%2Fy")).status == 403
+    assert machine.send("GET", re.sub(r"Expires=\d+", f"Expires={2**33}", address)).status == 403
+    gone = old.generate_presigned_url("get_object", named, ExpiresIn=-1)
+    assert b"Request has expired" in machine.send("GET", gone).body
+    with pytest.raises(ClientError, match="SignatureDoesNotMatch"):
+        _client(machine, "s3", SecretAccessKey="wrong").list_buckets()
 
 
 def test_who_has_no_key_gets_nothing(machine: Emulator) -> None:

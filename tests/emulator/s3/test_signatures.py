@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterator
+from email.utils import formatdate
 from urllib.parse import parse_qsl
 
 import pytest
 
+from canton.emulator.faces.s3 import signature_v2
 from canton.emulator.faces.s3.asked import understood
 from canton.emulator.faces.s3.door import LONGEST_URL, SKEW, Seal
 from canton.emulator.faces.s3.payload import read_payload
@@ -55,6 +57,56 @@ def test_requests_are_signed_as_in_awss_examples(
     said = {"host": BUCKET, "x-amz-content-sha256": payload, "x-amz-date": WHEN, **headers}
     request = Request(method, path, tuple(parse_qsl(query, keep_blank_values=True)), said, payload)
     assert sign(request, sorted(said), SECRET, WHEN, SCOPE) == expected
+
+
+@pytest.mark.parametrize(
+    ("host", "path", "query", "date", "expected"),
+    [
+        (
+            "johnsmith.rgw-vip",
+            "/photos/puppy.jpg",
+            "",
+            "Tue, 27 Mar 2007 19:36:42 +0000",
+            "bWq2s1WEIj+Ydj0vQ697zp+IXMU=",
+        ),
+        (
+            "rgw-vip",
+            "/johnsmith/photos/puppy.jpg",
+            "",
+            "Tue, 27 Mar 2007 19:36:42 +0000",
+            "bWq2s1WEIj+Ydj0vQ697zp+IXMU=",
+        ),
+        ("rgw-vip", "/johnsmith", "prefix=photos", "Tue, 27 Mar 2007 19:42:41 +0000", "htDYFYduRNen8P9ZfE/s9SuKy0U="),
+        ("johnsmith.rgw-vip", "/", "prefix=x", "Tue, 27 Mar 2007 19:42:41 +0000", "htDYFYduRNen8P9ZfE/s9SuKy0U="),
+    ],
+)
+def test_requests_are_signed_as_in_awss_examples_of_version_2(
+    host: str, path: str, query: str, date: str, expected: str
+) -> None:
+    headers = {"host": host, "date": date, "authorization": f"AWS AKIAIOSFODNN7EXAMPLE:{expected}"}
+    asked = understood(Call("GET", path, tuple(parse_qsl(query)), headers))
+    claim = signature_v2.claim(asked)
+    assert claim is not None
+    assert claim.access == "AKIAIOSFODNN7EXAMPLE"
+    assert signature_v2.sign(asked, claim, SECRET) == claim.signature
+
+
+@pytest.mark.parametrize(
+    ("late", "expected"),
+    [
+        (0, ""),
+        (SKEW + 60, "403 RequestTimeTooSkewed"),
+        (-SKEW - 60, "403 RequestTimeTooSkewed"),
+        (None, "403 AccessDenied"),
+    ],
+)
+def test_version_2_goes_by_the_clock_on_the_wall(s3: Caller, late: int | None, expected: str) -> None:
+    date = "yesterday" if late is None else formatdate(time.time() - late, usegmt=True)
+    asked = understood(Call("GET", "/", (), {"host": HOST, "date": date}))
+    claim = signature_v2.Claim(s3.keys.access, "", "", date, is_url=False)
+    said = f"AWS {s3.keys.access}:{signature_v2.sign(asked, claim, s3.keys.secret)}"
+    reply = s3.unsigned("GET", "/", headers={"date": date, "authorization": said})
+    assert ("" if reply.ok else code(reply)) == expected
 
 
 def test_a_url_is_signed_as_in_awss_example() -> None:
@@ -151,7 +203,8 @@ def test_a_wrong_signature_or_key_is_refused(s3: Caller) -> None:
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
-        ("AWS key:signature", "400 InvalidRequest"),
+        ("AWS key:signature", "403 InvalidAccessKeyId"),
+        ("AWS key", "400 InvalidArgument"),
         ("AWS4-HMAC-SHA256 nonsense", "400 InvalidArgument"),
         ("AWS4-HMAC-SHA256 Credential=a/b, SignedHeaders=host, Signature=x", "400 InvalidArgument"),
         ("AWS4-HMAC-SHA256 Credential=a/20130524/r/s3/aws4_request,SignedHeaders=host,Signature=x", "403 AccessDenied"),

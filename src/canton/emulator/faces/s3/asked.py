@@ -21,6 +21,8 @@ class Asked:
     key: str
     path: str
     """Percent-encoded, as on the first line: what is signed."""
+    by_host: bool = False
+    """Whether the host names the bucket, and not the path."""
 
     @property
     def method(self) -> str:
@@ -47,7 +49,7 @@ def understood(call: Call) -> Asked:
     if len(inside) > LONGEST_KEY:
         raise Refused("InvalidObjectName")
     try:
-        return Asked(call, name.decode(), inside.decode(), path)
+        return Asked(call, name.decode(), inside.decode(), path, bool(bucket))
     except UnicodeDecodeError as error:
         raise Refused("InvalidObjectName") from error
 

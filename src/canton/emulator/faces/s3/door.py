@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from canton.emulator.faces.s3 import signature_v2
 from canton.emulator.faces.s3.asked import Asked
 from canton.emulator.faces.s3.refusals import Refused
 from canton.emulator.furniture import session_keys
@@ -20,7 +21,7 @@ from canton.emulator.wire.sigv4 import ALGORITHM, UNSIGNED, Request, moment_of, 
 SKEW = 15 * 60
 LONGEST_URL = 7 * 86400
 _FIELD = re.compile(r"(Credential|SignedHeaders|Signature)=([^,\s]+)")
-_ONLY_V4 = "The authorization mechanism you have provided is not supported. Please use AWS4-HMAC-SHA256."
+_UNKNOWN = "The authorization mechanism you have provided is not supported. Please use AWS4-HMAC-SHA256."
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,26 +65,38 @@ class Door:
 
     def admit(self, asked: Asked) -> Seal | None:
         """None for nobody in particular; raises ``Refused`` for whoever says to be somebody and is not."""
+        old = signature_v2.claim(asked)
+        if old is not None:
+            return self._admit_old(asked, old)
         claim = _claim(asked)
         if claim is None:
             return None
-        secret = self._secret(claim)
+        secret = self._secret(claim.access, claim.token)
         self._check_time(claim)
         call = asked.call
         query = tuple((name, value) for name, value in call.query)
         request = Request(call.method, asked.path, query, call.headers, claim.payload)
         made = sign(request, claim.signed, secret, claim.when, claim.scope)
-        if not hmac.compare_digest(made.encode(), claim.signature.encode()):
-            raise Refused("SignatureDoesNotMatch")
+        _compare(made, claim.signature)
         return Seal(secret, claim.when, claim.scope, claim.signature)
 
-    def _secret(self, claim: Claim) -> str:
-        if not claim.token:
-            if claim.access != self._own.access:
+    def _admit_old(self, asked: Asked, claim: signature_v2.Claim) -> Seal:
+        """By the wall alone: nobody inside signs so."""
+        secret, moment, now = self._secret(claim.access, claim.token), claim.moment(), self._wall()
+        if claim.is_url and now >= moment:
+            raise Refused("AccessDenied", "Request has expired")
+        if not claim.is_url and abs(now - moment) > SKEW:
+            raise Refused("RequestTimeTooSkewed")
+        _compare(signature_v2.sign(asked, claim, secret), claim.signature)
+        return Seal(secret, "", "", claim.signature)
+
+    def _secret(self, access: str, token: str) -> str:
+        if not token:
+            if access != self._own.access:
                 raise Refused("InvalidAccessKeyId")
             return self._own.secret
-        session = session_keys.opened(self._dice, claim.token)
-        if session is None or session.keys.access != claim.access:
+        session = session_keys.opened(self._dice, token)
+        if session is None or session.keys.access != access:
             raise Refused("InvalidAccessKeyId")
         if self._wall() >= session.expires:
             raise Refused("AccessDenied")
@@ -104,6 +117,11 @@ class Door:
             raise Refused("AccessDenied", "Request has expired")
 
 
+def _compare(made: str, said: str) -> None:
+    if not hmac.compare_digest(made.encode(), said.encode("utf-8", "replace")):
+        raise Refused("SignatureDoesNotMatch")
+
+
 def _claim(asked: Asked) -> Claim | None:
     said = asked.header("authorization")
     query = {name.lower(): value for name, value in asked.call.query}
@@ -111,8 +129,8 @@ def _claim(asked: Asked) -> Claim | None:
         return _in_headers(said, asked)
     if "x-amz-signature" in query or "x-amz-algorithm" in query:
         return _in_query(query, asked)
-    if said or ("signature" in query and "awsaccesskeyid" in query):
-        raise Refused("InvalidRequest", _ONLY_V4)
+    if said:
+        raise Refused("InvalidRequest", _UNKNOWN)
     return None
 
 
