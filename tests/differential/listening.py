@@ -6,6 +6,7 @@ import asyncio
 import threading
 from functools import partial
 
+from canton.emulator.wire.admission import up_to
 from canton.emulator.wire.asgi import App
 from canton.emulator.wire.call import Call, Reply
 from canton.emulator.wire.listening import Listener, Servers, bind
@@ -24,7 +25,8 @@ class Listening:
         self._behind = behind
         self._loop = asyncio.new_event_loop()
         listeners = {
-            service: Listener(bind("127.0.0.1", 0), App(partial(self._answer, service), BODY)) for service in SERVICES
+            service: Listener(bind("127.0.0.1", 0), App(up_to(BODY, partial(self._answer, service))))
+            for service in SERVICES
         }
         self._addresses = {service: listener.url for service, listener in listeners.items()}
         self._servers = Servers(list(listeners.values()))

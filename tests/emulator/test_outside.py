@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import ssl
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
@@ -230,6 +231,51 @@ def test_a_server_that_is_silent_is_given_up(tmp_path: Path) -> None:
             send(question(hook.url), 0.2)
         assert time.monotonic() - began < 30
         never.set()
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_a_server_that_never_comes_to_an_end_is_given_up(tmp_path: Path, tls: bool) -> None:
+    """Every byte is in time; only all of them together are not."""
+    over = threading.Event()
+
+    def drip(door: socket.socket) -> None:
+        line, _ = door.accept()
+        with line, suppress(OSError):
+            line.sendall(b"\x16\x03\x03\x3f\xff" if tls else b"HTTP/1.1 200 OK\r\nx-slow: ")
+            while not over.wait(0.02):
+                line.sendall(b"a")
+
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        thread = threading.Thread(target=drip, args=(door,))
+        thread.start()
+        try:
+            with pytest.raises(Unreachable, match="context deadline exceeded"):
+                send(question(f"http{'s' if tls else ''}://127.0.0.1:{door.getsockname()[1]}/"), 0.3)
+        finally:
+            over.set()
+            thread.join()
+
+
+def test_notices_to_a_silent_server_keep_nobody_from_ending() -> None:
+    asked, never = threading.Event(), threading.Event()
+
+    def wait(_: dict[str, Any]) -> int:
+        asked.set()
+        never.wait(60)
+        return 200
+
+    async def scenario(hook: Hook) -> None:
+        outbox = Outbox()
+        sending = asyncio.create_task(outbox.send_forever())
+        outbox.post(hook.url, {})
+        assert await asyncio.to_thread(asked.wait, 30)
+        sending.cancel()
+
+    with hooking(wait) as hook:
+        began = time.monotonic()
+        asyncio.run(scenario(hook))
+        never.set()
+        assert time.monotonic() - began < 4, "it waited for the time limit"
 
 
 class Moving(BaseHTTPRequestHandler):

@@ -5,9 +5,14 @@ from __future__ import annotations
 import time
 import tracemalloc
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
+from canton.emulator.faces.kubernetes.kinds import PODS
+from canton.emulator.faces.kubernetes.schema import mistakes
+from canton.emulator.faces.kubernetes.selectors import selector
+from canton.emulator.faces.kubernetes.statuses import Refused
 from canton.emulator.gateway.gateway import normalize
 from canton.emulator.site import Site
 from canton.emulator.wire.call import Call, json_reply, text_reply
@@ -25,6 +30,33 @@ def seconds(doing: Callable[[], object]) -> float:
 
 def test_dots_in_a_path() -> None:
     assert seconds(lambda: normalize("/a" * 100_000 + "/.." * 100_000)) < QUICK
+
+
+@pytest.mark.parametrize("query", ["State/Components/Query/{}?type=node", "Inventory/HardwareByFRU?manufacturer={}"])
+def test_signs_of_sql(tiny: Site, query: str) -> None:
+    path, _, rest = query.partition("?")
+    wild = "%" * 300 + "z" + "%z" * 30
+    name, _, value = rest.partition("=")
+    call = Call("GET", f"/hsm/v2/{path.format(wild)}", ((name, value.format(wild)),))
+    assert seconds(lambda: tiny.ask("smd", call)) < QUICK
+
+
+@pytest.mark.parametrize(
+    "text", [" " * 100_000 + "%", "," * 100_000, "(" * 100_000, "a" * 100_000 + "%", "a in (" * 20_000]
+)
+def test_selectors(text: str) -> None:
+    def read() -> None:
+        with suppress(Refused):
+            selector(PODS, text, "")
+
+    assert seconds(read) < QUICK
+
+
+def test_patterns_of_custom_resources() -> None:
+    schema = {"type": "string", "pattern": "^(a+)+$"}
+    assert seconds(lambda: mistakes("a" * 50_000 + "!", schema)) < QUICK
+    assert [each.message for each in mistakes("b", schema)] != []
+    assert mistakes("aa", schema) == []
 
 
 def test_blanks_in_kernel_parameters(tiny: Site) -> None:

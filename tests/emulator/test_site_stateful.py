@@ -18,6 +18,7 @@ from canton.emulator.faces.pcs.kinds import OPERATIONS
 from canton.emulator.faces.pcs.polling import INTERVAL
 from canton.emulator.machine import topologies
 from canton.emulator.machine.faults import Fault
+from canton.emulator.machine.power import SWITCHED
 from canton.emulator.machine.state_file import StateFile
 from canton.emulator.site import Site, Start
 from canton.emulator.wire.call import Call, Reply
@@ -31,7 +32,12 @@ NODES = ("x1000c0s0b0n0", "x1000c0s0b0n1", "x1000c0s0b1n0", "x1000c0s1b0n0")
 PARTS = (*NODES, "x1000c0s0", "x1000c0s1", "x1000c0", "x1000c0s0b0", "x3000m0p0v1", "x9999c0s0b0n0")
 TOUCHED = "x3000c0s1b0n0"
 """The node whose state clients set by themselves."""
-HARDWARE = ("no-power-on", "boot-hangs", "bmc-unreachable", "pcs-failure", "stale-inventory")
+THERE = [xname for xname in PARTS if xname in TINY.parts]
+HARDWARE = [
+    *(("no-power-on", xname) for xname in THERE if TINY.parts[xname].type in SWITCHED),
+    *(("boot-hangs", node) for node in NODES),
+    *((kind, xname) for kind in ("bmc-unreachable", "pcs-failure", "stale-inventory") for xname in THERE),
+]
 WIRE = ("server-error", "service-restart", "doubled-response")
 SERVICES = ("smd", "pcs", "hbtd", "bss")
 nodes = st.lists(st.sampled_from(NODES), min_size=1, max_size=3, unique=True)
@@ -227,12 +233,12 @@ class Services(RuleBasedStateMachine):
         self.ask(service, "GET", path)
 
     @rule(
-        kind=st.sampled_from(HARDWARE),
-        xname=st.sampled_from(PARTS),
+        fault=st.sampled_from(HARDWARE),
         remaining=st.none() | st.integers(1, 3),
         probability=st.sampled_from([1.0, 0.5]),
     )
-    def break_hardware(self, kind: str, xname: str, remaining: int | None, probability: float) -> None:
+    def break_hardware(self, fault: tuple[str, str], remaining: int | None, probability: float) -> None:
+        kind, xname = fault
         self._fault(kind, xname, remaining, probability)
         if kind == "stale-inventory":
             self.excused.add(xname)

@@ -10,7 +10,7 @@ START = "start"
 COMMANDS = {
     START: Entry("canton.emulator.start:start", "run a machine; the word may be left out"),
     "status": Entry("canton.emulator.switches:status", "what the machine does now"),
-    "fault": Entry("canton.emulator.switches:fault", "break things, and mend them"),
+    "fault": Entry("canton.emulator.switches:fault", "break things, and stop breaking them"),
     "clock": Entry("canton.emulator.switches:clock", "look at virtual time, change its speed, step it"),
     "probe": Entry("canton.emulator.switches:probe", "who reaches whom over the high-speed network"),
     "console": Entry("canton.emulator.onlooking:console", "what a node's console shows"),

@@ -11,10 +11,12 @@ from canton.domain.errors import InvalidMachine
 from canton.emulator.machine import topologies
 from canton.emulator.machine.parts import Topology
 from canton.emulator.machine.sls_dump import load_sls
+from canton.emulator.machine.sls_entries import is_dump
 from canton.emulator.machine.state_file import StateFile
 from canton.emulator.site import Start
 
 DEFAULT = "tiny"
+WRITES_ONE = "GET /v1/dumpstate of SLS answers one, and `cray sls dumpstate list --format json` prints it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +28,15 @@ class Wanted:
     seed: int | None = None
     speed: float | None = None
     moment: float | None = None
+    hint: str = ""
+    """What to say when the topology is none, such as which command it may be meant for."""
 
 
 def begin(kept: StateFile, wanted: Wanted) -> Start:
     """A state that is there wins; asking it for another machine is refused."""
     source, seed = kept.about("topology"), kept.about("seed")
     if source is None:
-        source, seed = _source(wanted.topology or DEFAULT), 1 if wanted.seed is None else wanted.seed
+        source, seed = _source(wanted.topology or DEFAULT, wanted.hint), 1 if wanted.seed is None else wanted.seed
         topology = _topology(source)
         kept.set_about("topology", source)
         kept.set_about("seed", seed)
@@ -42,18 +46,21 @@ def begin(kept: StateFile, wanted: Wanted) -> Start:
     return Start(topology, seed, wanted.speed, wanted.moment)
 
 
-def _source(name: str) -> dict[str, Any]:
+def _source(name: str, hint: str) -> dict[str, Any]:
     if name in topologies.names():
         return {"name": name}
     path = Path(name)
     if not path.is_file():
         raise InvalidMachine(
-            f"{name} is neither a topology ({', '.join(topologies.names())}) nor a file with an SLS dump"
+            f"{name} is neither a topology ({', '.join(topologies.names())}) nor a file with an SLS dump{hint}"
         )
     try:
-        return {"name": path.name, "sls": json.loads(path.read_text())}
-    except (OSError, ValueError) as error:
-        raise InvalidMachine(f"{name} is not an SLS dump: {error}; `cray sls dumpstate list` writes one") from error
+        found = json.loads(path.read_text())
+    except (OSError, ValueError, RecursionError) as error:
+        raise InvalidMachine(f"{name} is not an SLS dump: {error}; {WRITES_ONE}") from error
+    if not is_dump(found):
+        raise InvalidMachine(f"{name} is not an SLS dump: that is an object with Hardware and Networks; {WRITES_ONE}")
+    return {"name": path.name, "sls": found}
 
 
 def _topology(source: dict[str, Any]) -> Topology:

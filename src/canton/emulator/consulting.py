@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from canton.emulator.wire.call import Reply
-from canton.emulator.wire.outside import Question, Unheard, Unreachable, send
+from canton.emulator.wire.outside import Question, Unheard, Unreachable, ask_beside
 
 TIMEOUT = 30.0
 """As long as the API server waits for a webhook."""
@@ -65,26 +64,4 @@ class Consulting:
 
     async def ask(self, question: Question) -> Reply | Unreachable:
         async with self._places:
-            return await _asked_beside(question)
-
-
-async def _asked_beside(question: Question) -> Reply | Unreachable:
-    """In a thread that nobody waits for when the emulator ends, as one of the pool would be."""
-    loop = asyncio.get_running_loop()
-    heard: asyncio.Future[Reply | Unreachable] = loop.create_future()
-
-    def tell(answer: Reply | Unreachable) -> None:
-        if not heard.done():
-            heard.set_result(answer)
-
-    def ask() -> None:
-        answer: Reply | Unreachable
-        try:
-            answer = send(question, TIMEOUT)
-        except Unreachable as unreachable:
-            answer = unreachable
-        with suppress(RuntimeError):  # the loop is over
-            loop.call_soon_threadsafe(tell, answer)
-
-    threading.Thread(target=ask, daemon=True).start()
-    return await heard
+            return await ask_beside(question, TIMEOUT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from canton.domain.errors import InvalidMachine, NotFound
-from canton.emulator.cluster.pods import ENDED, Pod
+from canton.emulator.cluster.pods import ENDED, Container, Pod
 from canton.emulator.nodes.consoles import Position
 from canton.emulator.wire.call import Call
 from canton.emulator.world import World
@@ -67,18 +67,25 @@ def _told(pod: Pod) -> dict[str, Any]:
 def pod_log(world: World, call: Call) -> dict[str, Any]:
     """``?pod=`` a name, or a label and its value with ``=`` between; ``&container=``, ``&after=`` so many lines."""
     pod = _find(world, call.first("pod"))
-    name = call.first("container")
-    container = pod.container(name)
-    if container is None:
-        there = ", ".join(one.name for one in pod.containers)
-        raise NotFound(f"no container {name} in {pod.name}; there are {there}")
-    lines, position = world.cluster.follow(pod.namespace, pod.name, name, _number(call, "after", 0))
+    container = _container(pod, call.first("container"))
+    lines, position = world.cluster.follow(pod.namespace, pod.name, container.name, _number(call, "after", 0))
     return {
         "pod": pod.name,
         "lines": [text for _, text in lines],
         "position": position,
         "over": container.state == ENDED,
     }
+
+
+def _container(pod: Pod, name: str) -> Container:
+    if not name and len(pod.containers) == 1:
+        return pod.containers[0]
+    found = pod.container(name)
+    if found is None:
+        there = ", ".join(one.name for one in pod.containers)
+        wrong = f"no container {name} in {pod.name}" if name else f"{pod.name} has several containers, name one"
+        raise NotFound(f"{wrong}; there are {there}")
+    return found
 
 
 def _find(world: World, wanted: str) -> Pod:

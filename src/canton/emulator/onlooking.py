@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from urllib.parse import urlencode
 
 import click
@@ -40,27 +41,35 @@ def _plain(text: str) -> str:
 @truth_option
 @json_option
 def pods(namespace: str, truth: str | None, as_json: bool) -> None:
-    """List the pods of the management cluster."""
+    """List the pods of the management cluster: namespace, name, phase and containers."""
     found = ask(truth, "GET", f"/pods?{urlencode({'namespace': namespace})}")["pods"]
-    width = max((len(pod["name"]) for pod in found), default=0)
-    lines = [f"{pod['namespace']:<12}  {pod['name']:<{width}}  {pod['phase']}" for pod in found]
-    show(found, lines or ["no pods"], as_json=as_json)
+    rows = [(pod["namespace"], pod["name"], pod["phase"], ", ".join(pod["containers"])) for pod in found]
+    show(found, _columns(rows) or ["no pods"], as_json=as_json)
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
 @click.command(
     "pod-log",
     epilog="\b\nExamples:\n  canton emulate pod-log cfsession=batcher-1 ansible\n"
-    "  canton emulate pod-log cray-bos-0 cray-bos --follow",
+    "  canton emulate pod-log cray-console-node-0 --follow",
 )
 @click.argument("pod")
-@click.argument("container")
+@click.argument("container", required=False)
 @follow_option
 @truth_option
-def pod_log(pod: str, container: str, follow: bool, truth: str | None) -> None:
-    """Show what CONTAINER of POD says; POD is a name, or a label with its value, as cfsession=NAME."""
+def pod_log(pod: str, container: str | None, follow: bool, truth: str | None) -> None:
+    """Show what CONTAINER of POD says; POD is a name, or a label with its value, as cfsession=NAME.
+
+    A pod with one container needs no CONTAINER.
+    """
+    asked = {"pod": pod, "container": container or ""}
     position = 0
     while True:
-        told = ask(truth, "GET", f"/pods/log?{urlencode({'pod': pod, 'container': container, 'after': position})}")
+        told = ask(truth, "GET", f"/pods/log?{urlencode({**asked, 'after': position})}")
         for line in told["lines"]:
             click.echo(line)
         position = told["position"]

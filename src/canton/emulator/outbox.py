@@ -7,7 +7,7 @@ import json
 import logging
 
 from canton.emulator.wire.call import JSON, Json
-from canton.emulator.wire.outside import Question, Unreachable, send
+from canton.emulator.wire.outside import Question, Unreachable, ask_beside
 
 log = logging.getLogger("canton.emulator.outbox")
 MOST = 10_000
@@ -35,7 +35,6 @@ class Outbox:
     async def _send_forever(self) -> None:
         while True:
             notice = await self._waiting.get()
-            try:
-                await asyncio.to_thread(send, notice, TIMEOUT)
-            except Unreachable as error:
-                log.warning("no notice to %s: %s", notice.url, error)
+            answer = await ask_beside(notice, TIMEOUT)
+            if isinstance(answer, Unreachable):
+                log.warning("no notice to %s: %s", notice.url, answer)

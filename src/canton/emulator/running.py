@@ -8,6 +8,8 @@ import logging
 import shutil
 import sqlite3
 import time
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,6 +21,7 @@ from canton.emulator.gateway.gateway import Gateway
 from canton.emulator.machine.state_file import StateFile
 from canton.emulator.site import Site
 from canton.emulator.trouble import AWAY, Answered
+from canton.emulator.wire.admission import Admitted
 from canton.emulator.wire.call import Call, Cut, Reply
 from canton.emulator.wire.outside import Unheard
 from canton.emulator.world import Doors, Post
@@ -59,7 +62,7 @@ class Running:
                 _try(copy)
                 kept.become(copy)
             except (InvalidMachine, sqlite3.Error, LookupError, ValueError, TypeError, AttributeError) as error:
-                reason = error.message if isinstance(error, InvalidMachine) else repr(error)
+                reason = error.message.replace(str(copy), "it") if isinstance(error, InvalidMachine) else repr(error)
                 raise InvalidMachine(f"{path} cannot be read as a state: {reason}") from error
         before = self.site
         self._enter(Site(begin(kept, Wanted()), kept, self._post, before.world.doors, self._outside))
@@ -71,15 +74,20 @@ class Running:
         self._wake.set()
         self.site.world.pulse.beat()
 
-    async def answer_at_gateway(self, call: Call) -> Reply:
-        """With token and policy, as from outside."""
+    def admit_at_gateway(self, call: Call) -> Admitted | Reply:
+        """With token and policy, as from outside: like Envoy's, they are asked about the head."""
         self.site.catch_up()
         found = self.gateway.answer(call)
         if isinstance(found, Reply):
             return found
         name, inner = found
+        face = self.site.faces[name]
+        too_large = self.gateway.decorate(face.too_large)
+        return Admitted(partial(self._answer_behind_gateway, name, inner), face.body_limit, too_large)
+
+    async def _answer_behind_gateway(self, service: str, inner: Call, call: Call) -> Reply:
         began = time.monotonic()
-        reply = await self._told(await self._answered(name, inner))
+        reply = await self.answer_at(service, replace(inner, body=call.body))
         return self.gateway.decorate(reply, time.monotonic() - began)
 
     async def answer_at(self, service: str, call: Call) -> Reply:

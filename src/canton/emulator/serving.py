@@ -11,7 +11,7 @@ import secrets
 import signal
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -23,12 +23,12 @@ from canton.emulator.outbox import Outbox
 from canton.emulator.running import Running
 from canton.emulator.site import Site
 from canton.emulator.truth import Truth
+from canton.emulator.wire.admission import up_to
 from canton.emulator.wire.asgi import App
 from canton.emulator.wire.certificates import Issued, issue, issue_client
 from canton.emulator.wire.listening import Certificate, Listener, Servers, bind
 from canton.emulator.world import Doors
 
-BODY = 64 << 20
 TRUTH_BODY = 1 << 20
 LOOPBACK = "127.0.0.1"
 KEY_BYTES = 12
@@ -73,6 +73,7 @@ class Ready:
 
 async def serve(asked: Serve, announce: Callable[[Ready], None]) -> None:
     """Until SIGTERM or SIGINT; the last change is written down before the end."""
+    asked = replace(asked, state=asked.state.absolute())
     over = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, over.set)
@@ -112,12 +113,12 @@ def _listeners(asked: Serve, running: Running, issued: Issued, bound: socket.soc
     shown = None if asked.plain else Certificate(issued.certificate, issued.key)
     key = secrets.token_urlsafe(KEY_BYTES)
     listeners = {
-        "url": Listener(bound, App(running.answer_at_gateway, BODY), shown),
-        "truth": Listener(bind(LOOPBACK, 0), App(Truth(running, key).answer, TRUTH_BODY), path=f"/{key}"),
+        "url": Listener(bound, App(running.admit_at_gateway), shown),
+        "truth": Listener(bind(LOOPBACK, 0), App(up_to(TRUTH_BODY, Truth(running, key).answer)), path=f"/{key}"),
     }
     outside = [name for name, face in sorted(running.site.faces.items()) if face.outside]
     for name, face in running.site.faces.items():
-        app = App(partial(running.answer_at, name), max(face.body_limit, BODY) if face.outside else face.body_limit)
+        app = App(up_to(face.body_limit, partial(running.answer_at, name), face.too_large))
         if face.outside:
             # Beside the gateway, so that they are found again after a restart.
             port = asked.port + 1 + outside.index(name) if asked.port else 0

@@ -17,7 +17,7 @@ from canton.emulator.machine.agenda import Agenda
 from canton.emulator.machine.blobs import Blobs
 from canton.emulator.machine.clock import Clock
 from canton.emulator.machine.dice import Dice
-from canton.emulator.machine.faults import EVERYTHING, Fault, Faults
+from canton.emulator.machine.faults import EVERYTHING, Fault, Faults, names_in
 from canton.emulator.machine.machine import Machine
 from canton.emulator.machine.means import Means
 from canton.emulator.machine.parts import Topology
@@ -97,7 +97,7 @@ class Site:
         )
         self.faces: dict[str, Face] = {face.name: face for face in open_faces(self.world)}
         self._routers = {name: Router(face.routes) for name, face in self.faces.items()}
-        self._trouble = Trouble(self.faults)
+        self._trouble = Trouble(self.faults, self.faces)
         self.machine.boot.boot_script = self._boot_script
         self._agents = NodeAgents(self.world)
         self.agenda.answer("service.back", self._service_back)
@@ -149,8 +149,7 @@ class Site:
 
     def keep(self) -> None:
         """Write down what changed since the last time; raises ``Unavailable``, and tries again the next time."""
-        for prepare in self.world.before_keep:
-            prepare()
+        troubles = [trouble for prepare in self.world.before_keep if (trouble := _tried(prepare))]
         self._clock_shelf["now"] = {"moment": self.clock.reach(), "speed": self.clock.speed}
         rows, entries = self.shelves.take_changes(), self.log.take_unwritten()
         blobs = self.world.blobs.take_changes()
@@ -161,6 +160,8 @@ class Site:
             self.log.put_back(entries)
             self.world.blobs.put_back(blobs)
             raise
+        if troubles:
+            raise troubles[0]
 
     def close(self) -> None:
         """Everything that follows this machine ends."""
@@ -173,20 +174,21 @@ class Site:
         if fault.kind == "token-expiry":
             # Tokens live by the clocks of those who carry them.
             fault = replace(fault, facts={"before": time.time(), **fault.facts})
-        self.faults.set(fault)
+        fault = self.faults.set(fault)
         if fault.kind == "service-restart":
             self.agenda.after(float(fault.facts.get("seconds", RESTART)), "service.back", fault.id)
         return fault
 
-    def clear_fault(self, fault_id: str) -> None:
+    def clear_fault(self, fault_id: str) -> Fault:
         """A service that was away comes back, and knows nothing of what it had in mind."""
         fault = self.faults.clear(fault_id)
         if fault.kind != "service-restart":
-            return
-        targets = {name.strip() for name in fault.targets.split(",")}
+            return fault
+        targets = names_in(fault)
         for name, face in self.faces.items():
             if face.restarted and (EVERYTHING in targets or name in targets):
                 face.restarted()
+        return fault
 
     def _service_back(self, fault_id: str) -> None:
         if any(fault.id == fault_id for fault in self.faults):
@@ -198,6 +200,15 @@ class Site:
             return None
         reply = self.mesh.ask("bss", "GET", f"/boot/v1/bootscript?mac={nic.mac}", peer=nic.address)
         return reply.body.decode() if reply.ok else None
+
+
+def _tried(prepare: Callable[[], None]) -> Unavailable | None:
+    """What came of it: the rest is written all the same."""
+    try:
+        prepare()
+    except Unavailable as trouble:
+        return trouble
+    return None
 
 
 def _drop(url: str, body: Json) -> None:

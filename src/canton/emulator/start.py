@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -68,7 +69,7 @@ def start(topology: str | None, begin: str | None, state: Path | None, as_json: 
     if topology is None and state is None:
         topology = DEFAULT
     with _home(state) as kept, whereabouts.registered() as note:
-        wanted = Wanted(topology, seed, speed, _moment(begin))  # type: ignore[arg-type]
+        wanted = Wanted(topology, seed, speed, _moment(begin), _hint(topology))  # type: ignore[arg-type]
         asked = Serve(kept, wanted, **given)  # type: ignore[arg-type]
 
         def announce(ready: Ready) -> None:
@@ -77,6 +78,14 @@ def start(topology: str | None, begin: str | None, state: Path | None, as_json: 
 
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(serve(asked, announce))
+
+
+def _hint(topology: str | None) -> str:
+    """Whoever wrote ``canton emulate statsu`` meant one of the commands beside this one."""
+    above = click.get_current_context().parent
+    commands = above.command.list_commands(above) if above and isinstance(above.command, click.Group) else []
+    near = get_close_matches(topology or "", commands, 1)
+    return f"; did you mean `{above.command_path} {near[0]}`?" if above and near else ""
 
 
 @contextmanager

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import click
 
@@ -17,6 +18,7 @@ from canton.emulator import whereabouts
 Function = TypeVar("Function", bound=Callable[..., Any])
 NO_LIMIT = 600.0
 NOT_SENT = object()
+_NEGATIVE = re.compile(r"-\.?[0-9].*")
 
 
 def truth_option(function: Function) -> Function:
@@ -84,7 +86,7 @@ def _time(clock: dict[str, Any]) -> str:
     "  canton emulate fault set server-error smd --next 3 status=502\n  canton emulate fault clear f1"
 )
 def fault() -> None:
-    """Break things, and mend them."""
+    """Break things, and stop breaking them."""
 
 
 @fault.command("kinds", epilog="\b\nExample:\n  canton emulate fault kinds")
@@ -108,8 +110,11 @@ def fault_list(truth: str | None, as_json: bool) -> None:
 def _line(one: dict[str, Any]) -> str:
     often = "" if one["remaining"] is None else f", {one['remaining']} more"
     chance = "" if one["probability"] == 1 else f", with probability {one['probability']:g}"
-    facts = "".join(f" {name}={value}" for name, value in one["facts"].items())
-    return f"{one['id']}  {one['kind']}  {one['targets']}{facts}{often}{chance}"
+    return f"{one['id']}  {one['kind']}  {one['targets']}{_written(one['facts'])}{often}{chance}"
+
+
+def _written(facts: dict[str, Any]) -> str:
+    return "".join(f" {name}={value}" for name, value in facts.items())
 
 
 @fault.command(
@@ -137,26 +142,31 @@ def fault_set(
     click.echo(_line(ask(truth, "POST", "/faults", body)))
 
 
-def _fact(text: str) -> tuple[str, object]:
+def _fact(text: str) -> tuple[str, str]:
+    """What is a number and what a name, the kind of fault knows."""
     name, equals, value = text.partition("=")
     if not equals:
         raise click.UsageError(f"{text!r} is not NAME=VALUE")
-    try:
-        return name, float(value)
-    except ValueError:
-        return name, value
+    return name, value
 
 
 @fault.command("clear", epilog="\b\nExamples:\n  canton emulate fault clear f1\n  canton emulate fault clear --all")
 @click.argument("ids", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="Mend everything.")
+@click.option("--all", "everything", is_flag=True, help="Clear all of them.")
 @truth_option
 def fault_clear(ids: tuple[str, ...], everything: bool, truth: str | None) -> None:
-    """Mend what the faults IDS broke."""
+    """Let the faults IDS strike no more, and show them.
+
+    Cables, controllers, disks and services are as before. What a fault did already stays: a session or a job that
+    stuck stays stuck, a boot that hangs hangs, and a port does what it did.
+    """
     if everything == bool(ids):
         raise click.UsageError("name the faults to clear, or give --all")
-    for path in ["/faults"] if everything else [f"/faults/{one}" for one in ids]:
-        ask(truth, "DELETE", path)
+    if everything:
+        cleared = ask(truth, "DELETE", "/faults")["faults"]
+        click.echo("\n".join(map(_line, cleared)) or "nothing was broken")
+    for one in ids:
+        click.echo(_line(ask(truth, "DELETE", f"/faults/{quote(one, safe='')}")))
 
 
 @click.group(
@@ -176,7 +186,19 @@ def clock_show(truth: str | None, as_json: bool) -> None:
     show(told, [_time(told)], as_json=as_json)
 
 
-@clock.command("speed", epilog="\b\nExamples:\n  canton emulate clock speed 100\n  canton emulate clock speed 0")
+class Forwards(click.Command):
+    """Its argument is not negative, which click would take for an option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        backwards = next((arg for arg in args if _NEGATIVE.fullmatch(arg)), None)
+        if backwards is not None:
+            raise click.UsageError(f"time only goes forward: give 0 or more, not {backwards}", ctx)
+        return super().parse_args(ctx, args)
+
+
+@clock.command(
+    "speed", cls=Forwards, epilog="\b\nExamples:\n  canton emulate clock speed 100\n  canton emulate clock speed 0"
+)
 @click.argument("speed", type=click.FloatRange(0, 1000))
 @truth_option
 def clock_speed(speed: float, truth: str | None) -> None:
@@ -184,7 +206,7 @@ def clock_speed(speed: float, truth: str | None) -> None:
     click.echo(_time(ask(truth, "PATCH", "/clock", {"speed": speed})))
 
 
-@clock.command("step", epilog="\b\nExample:\n  canton emulate clock step 30")
+@clock.command("step", cls=Forwards, epilog="\b\nExample:\n  canton emulate clock step 30")
 @click.argument("seconds", type=click.FloatRange(0))
 @truth_option
 def clock_step(seconds: float, truth: str | None) -> None:
@@ -197,21 +219,20 @@ def clock_step(seconds: float, truth: str | None) -> None:
     "  canton emulate probe x1000c0s0b0n[0-1] x1000c0s1b0n0 --vlan 100\n"
     "  canton emulate probe x1000c0s0b0n0 x1000c0s1b0n0 --vni 1025"
 )
-@click.argument("ends", nargs=2, metavar="FROM TO")
+@click.argument("from", metavar="FROM")
+@click.argument("to", metavar="TO")
 @click.option("--vlan", type=click.IntRange(0, 4095), help="Send frames with this tag; without, they have none.")
 @click.option("--vni", type=click.IntRange(1, 65535), help="Ask for RDMA with this VNI.")
 @click.option("--ip", "over_ip", is_flag=True, help="Ask whether a ping is answered: both nodes must be up.")
 @truth_option
 @json_option
-def probe(
-    ends: tuple[str, str], vlan: int | None, vni: int | None, over_ip: bool, truth: str | None, as_json: bool
-) -> None:
+def probe(over_ip: bool, truth: str | None, as_json: bool, **ends: Any) -> None:
     """Show who of FROM reaches whom of TO over the high-speed network: nodes or their NICs, as nodesets."""
-    if vni is not None and (over_ip or vlan is not None):
+    tagged, rdma = ends["vlan"] is not None, ends["vni"] is not None
+    if rdma and (over_ip or tagged):
         raise click.UsageError("--vni goes with neither --vlan nor --ip")
-    kind = "vni" if vni is not None else "ip" if over_ip else "ethernet"
-    body = {"from": ends[0], "to": ends[1], "kind": kind, "vlan": vlan, "vni": vni}
-    told = ask(truth, "POST", "/fabric/probe", body)
+    kind = "vni" if rdma else "ip" if over_ip else "ethernet"
+    told = ask(truth, "POST", "/fabric/probe", {**ends, "kind": kind})
     counts = told["counts"]
     lines = [_reach(pair) for pair in told["pairs"]]
     show(told, [*lines, f"{counts['reached']} of {counts['pairs']} reached"], as_json=as_json)
@@ -234,8 +255,10 @@ def log(after: int, limit: int, truth: str | None, as_json: bool) -> None:
 
 
 def _entry(entry: dict[str, Any]) -> str:
-    known = ("number", "at", "what", "target", "cause")
-    facts = "".join(f" {name}={value}" for name, value in entry.items() if name not in known and name != "fault")
+    known = ("number", "at", "what", "target", "cause", "fault")
+    facts = _written({name: value for name, value in entry.items() if name not in known})
+    if "fault" in entry:
+        facts = f" {entry['fault']['kind']} {entry['fault']['id']}{_written(entry['fault']['facts'])}"
     return f"{entry['number']:>6}  {entry['at']}  {entry['what']}  {entry['target']}{facts}  ({entry['cause']})"
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from difflib import get_close_matches
 
-from canton.emulator.machine.faults import Fault, Faults
+from canton.domain.errors import InvalidMachine
+from canton.emulator.machine.fault_kinds import KINDS, SERVICES
+from canton.emulator.machine.faults import EVERYTHING, Fault, Faults, names_in
 from canton.emulator.wire.call import Call, Cut, Reply, text_reply
 
+KEYCLOAK = "keycloak"
+"""Nobody else gives tokens out."""
 # Envoy's own words when the service behind it is not there.
 AWAY = text_reply(
     "upstream connect error or disconnect/reset before headers. reset reason: connection failure", 503, "text/plain"
@@ -24,8 +29,21 @@ class Answered:
 
 
 class Trouble:
-    def __init__(self, faults: Faults) -> None:
+    def __init__(self, faults: Faults, services: Collection[str]) -> None:
         self._faults = faults
+        self._services = services
+        for kind, about in KINDS.items():
+            if about.targets == SERVICES:
+                faults.answer(kind, self._look_at_targets)
+
+    def _look_at_targets(self, fault: Fault) -> None:
+        """Refuses services that there are not."""
+        services = (KEYCLOAK,) if fault.kind == "token-expiry" else sorted(self._services)
+        for name in names_in(fault):
+            if name not in services and name != EVERYTHING:
+                near = get_close_matches(name, services, 1)
+                hint = f'did you mean "{near[0]}"? There are' if near else "there are"
+                raise InvalidMachine(f"{fault.kind} strikes no service {name!r}; {hint} {', '.join(services)}")
 
     def lay_over(self, service: str, call: Call, handle: Callable[[Call], Reply]) -> Answered:
         if self._faults.present("service-restart", service):

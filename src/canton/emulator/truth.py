@@ -18,7 +18,8 @@ from typing import Any
 from canton.domain.errors import CantonError, Invalid, InvalidMachine, NotFound
 from canton.emulator import looking
 from canton.emulator.machine.clock import FASTEST, rfc3339
-from canton.emulator.machine.faults import KINDS, Fault
+from canton.emulator.machine.fault_kinds import KINDS
+from canton.emulator.machine.faults import Fault
 from canton.emulator.probing import describe_ports, probe
 from canton.emulator.running import Running
 from canton.emulator.wire.call import Call, Json, Reply, json_reply
@@ -26,7 +27,7 @@ from canton.emulator.wire.listening import is_loopback
 from canton.emulator.world import World
 
 PAGE = 10_000
-LONGEST_STEP = 366 * 86400.0
+LONGEST_STEP = 366 * 86400
 
 Handler = Callable[[Call], Awaitable[Reply]]
 
@@ -124,7 +125,8 @@ class Truth:
         return json_reply(probe(self._running.site.machine, _object(call)))
 
     async def _faults(self, _: Call) -> Reply:
-        return json_reply({"faults": [asdict(fault) for fault in self._running.site.faults], "kinds": KINDS})
+        kinds = {name: kind.about for name, kind in KINDS.items()}
+        return json_reply({"faults": [asdict(fault) for fault in self._running.site.faults], "kinds": kinds})
 
     async def _set_fault(self, call: Call) -> Reply:
         site = self._running.site
@@ -139,13 +141,11 @@ class Truth:
         return json_reply(asdict(fault), 201)
 
     async def _clear_fault(self, call: Call) -> Reply:
-        self._running.site.clear_fault(call.path.removeprefix("/faults/"))
-        return Reply(204)
+        return json_reply(asdict(self._running.site.clear_fault(call.path.removeprefix("/faults/"))))
 
     async def _clear_faults(self, _: Call) -> Reply:
-        for fault in list(self._running.site.faults):
-            self._running.site.clear_fault(fault.id)
-        return Reply(204)
+        site = self._running.site
+        return json_reply({"faults": [asdict(site.clear_fault(fault.id)) for fault in list(site.faults)]})
 
     async def _keycloak(self, call: Call) -> Reply:
         """``rotate`` and ``drop`` keys, change ``settings``, ``mint`` any token."""
@@ -162,13 +162,13 @@ class Truth:
         return json_reply(self._time())
 
     async def _set_speed(self, call: Call) -> Reply:
-        speed = _real(_object(call), "speed", 0.0, FASTEST)
+        speed = _real(_object(call), "speed", 0, FASTEST)
         self._running.site.clock.set_speed(speed)
         self._running.stir()
         return json_reply(self._time())
 
     async def _step(self, call: Call) -> Reply:
-        await self._running.step(_real(_object(call), "seconds", 0.0, LONGEST_STEP))
+        await self._running.step(_real(_object(call), "seconds", 0, LONGEST_STEP))
         return json_reply(self._time())
 
     async def _save(self, call: Call) -> Reply:
@@ -218,7 +218,7 @@ def _real(asked: dict[str, Json], name: str, least: float, most: float) -> float
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidMachine(f"{name} must be a number, not {value!r}")
     if not least <= value <= most:
-        raise InvalidMachine(f"{name} must be from {least:g} to {most:g}, not {value!r}")
+        raise InvalidMachine(f"{name} must be from {least:.0f} to {most:.0f}, not {value!r}")
     return float(value)
 
 
@@ -233,7 +233,7 @@ def _fault(fault_id: str, asked: dict[str, Json]) -> Fault:
     kind, targets, facts = asked.get("kind"), asked.get("targets", "*"), asked.get("facts", {})
     if not isinstance(kind, str) or not isinstance(targets, str) or not isinstance(facts, dict):
         raise InvalidMachine("kind and targets are texts, facts is an object")
-    probability = _real(asked, "probability", 0.0, 1.0) if "probability" in asked else 1.0
+    probability = _real(asked, "probability", 0, 1) if "probability" in asked else 1.0
     remaining = asked.get("remaining")
     if remaining is not None and (isinstance(remaining, bool) or not isinstance(remaining, int)):
         raise InvalidMachine(f"remaining must be a whole number, not {remaining!r}")

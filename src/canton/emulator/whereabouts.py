@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from canton.domain.errors import Invalid, NotFound
 
@@ -48,6 +49,12 @@ def find(given: str | None) -> str:
     """The side channel of the one that is meant."""
     named = given or os.environ.get(ENVIRONMENT)
     if named:
+        if not _is_address(named):
+            origin = "--truth" if given else ENVIRONMENT
+            raise Invalid(
+                f"{named!r} of {origin} is no address; a side channel's is as http://127.0.0.1:40123/KEY,"
+                " and `canton emulate` prints it when it starts"
+            )
         return named.rstrip("/")
     running = list(_running())
     if not running:
@@ -58,6 +65,14 @@ def find(given: str | None) -> str:
         listed = ", ".join(f"{machine} at {truth}" for machine, truth in running)
         raise Invalid(f"several emulators run ({listed}); name one with --truth URL or {ENVIRONMENT}")
     return running[0][1]
+
+
+def _is_address(text: str) -> bool:
+    try:
+        place = urlsplit(text)
+        return place.scheme == "http" and bool(place.hostname) and place.port is not None
+    except ValueError:
+        return False
 
 
 def _folder() -> Path:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
+from canton.emulator.site import Site
 from emulator.cfs_runs.lab import NODE, OFF, OTHER, PLAYBOOK, THIRD, URL, Lab
 from emulator.cfs_runs.playbooks import counted, counts
 from emulator.service_client import MOMENT, Spy
@@ -21,6 +24,7 @@ def test_from_pending_to_complete(lab: Lab) -> None:
     assert lab.status("s")["status"] == "pending"
     (pod,) = lab.pods("s")
     assert pod.owner == ("Job", job)
+    assert pod.node == "ncn-m001", "the machine has no workers"
     assert pod.name.startswith(f"{job}-")
     assert pod.labels == {
         "aee": "s",
@@ -53,6 +57,18 @@ def test_from_pending_to_complete(lab: Lab) -> None:
     assert 0 <= MOMENT + seen["complete"] - ended <= 30
     assert 60 <= ended - MOMENT <= 240
     assert lab.status("s")["completion_time"].endswith(f":{int(ended) % 60:02}")
+
+
+def test_jobs_are_on_workers_where_there_are_any(open_machine: Callable[[str], Site]) -> None:
+    lab = Lab(open_machine("psi"))
+    lab.configure("c", lab.layer("one"))
+    names = [f"s{number}" for number in range(6)]
+    for name in names:
+        lab.start(name, "c")
+    lab.site.step(2)
+    nodes = {lab.pods(name)[0].node for name in names}
+    assert nodes <= {"ncn-w001", "ncn-w002", "ncn-w003"}
+    assert len(nodes) > 1
 
 
 def test_what_the_containers_say(lab: Lab) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from canton.domain.errors import CantonError
+from canton.domain.errors import CantonError, NotFound
 from emulator.fabric.network import FOUR, ONE, RIGHT, THREE, TWO, Network
 
 
@@ -40,9 +40,11 @@ def test_several_ports_a_trunk_of_everything_and_vnis(network: Network) -> None:
     assert network.fabric.state(network.port(TWO)).native is None
 
 
-def test_clearing_the_fault_does_not_mend_the_port(network: Network) -> None:
+def test_it_has_happened_and_there_is_nothing_to_clear(network: Network) -> None:
     fault = network.fault("port-drift", network.port(ONE), facts={"online": False})
-    network.faults.clear(fault.id)
+    assert list(network.faults) == []
+    with pytest.raises(NotFound):
+        network.faults.clear(fault.id)
     assert not network.fabric.state(network.port(ONE)).online
 
 

@@ -12,6 +12,7 @@ from canton.emulator.gateway.gateway import Gateway, normalize
 from canton.emulator.wire.call import Call, Reply
 from canton.emulator.wire.routes import Face
 from emulator.gateway.conftest import HERE, Door
+from emulator.keycloak.administrator import administrator
 
 FACES = [
     Face("smd", (("/apis/smd", ""),), ()),
@@ -171,6 +172,23 @@ def test_keycloak_through_the_gateway(door: Door) -> None:
     assert door.status("GET", f"{realm}/protocol/openid-connect/token/../../../../../admin/realms") == 403
     assert door.status("GET", realm, {"host": "auth.cmn.acme.com"}) == 0
     assert door.status("GET", realm, door.token("admin")) == 0
+
+
+def test_the_administration_of_keycloak_looks_at_tokens_itself(door: Door) -> None:
+    login, groups = "/keycloak/realms/master/protocol/openid-connect/token", "/keycloak/admin/realms/shasta/groups"
+    assert door.status("POST", login) == 0
+    assert door.status("GET", groups) == 0
+    assert door.site.ask(*door.find("GET", groups)).status == 401
+    assert door.site.ask(*door.find("GET", groups, door.token("admin"))).status == 403
+    assert door.status("GET", "/keycloak/realms/master") == 403
+    assert door.status("GET", "/keycloak/admin/realms/master/users") == 403
+
+
+def test_tokens_of_master_are_for_the_administration_alone(door: Door) -> None:
+    token = administrator(door.site).headers["Authorization"]
+    headers = {"authorization": token}
+    assert door.site.ask(*door.find("GET", "/keycloak/admin/realms/shasta/groups", headers)).status == 200
+    assert door.status("GET", "/apis/smd/hsm/v2/groups", headers) == 403
 
 
 def test_the_side_channel_of_keycloak_is_no_path_of_the_gateway(door: Door) -> None:

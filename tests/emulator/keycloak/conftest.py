@@ -15,11 +15,11 @@ from canton.emulator.machine import topologies
 from canton.emulator.machine.state_file import StateFile
 from canton.emulator.site import Site, Start
 from canton.emulator.wire.call import Call, Reply
+from emulator.keycloak.administrator import FORM
 
 BASE = "https://localhost:8443/keycloak"
 REALM = "/keycloak/realms/shasta"
 OIDC = f"{REALM}/protocol/openid-connect"
-FORM = {"content-type": "application/x-www-form-urlencoded"}
 DEVICE_CODE = "urn:ietf:params:oauth:grant-type:device_code"
 
 

@@ -47,9 +47,9 @@ def test_a_slash_at_the_end_does_not_matter(visitor: Visitor) -> None:
         (f"{OIDC}/zzz", "HTTP 404 Not Found"),
         ("/keycloak/realms/nope", "Realm does not exist"),
         ("/keycloak/realms/shastax/protocol/openid-connect/certs", "Realm does not exist"),
-        ("/keycloak/realms/master/protocol/openid-connect/token", "Realm does not exist"),
+        ("/keycloak/realms/master/protocol/openid-connect/certs", "HTTP 404 Not Found"),
         ("/keycloak/zzz", "Unable to find matching target resource method"),
-        ("/keycloak/admin/realms/shasta/users", "Unable to find matching target resource method"),
+        ("/keycloak/admin/realms/shasta/clients", "Unable to find matching target resource method"),
     ],
 )
 def test_what_is_not_there(visitor: Visitor, path: str, told: str) -> None:

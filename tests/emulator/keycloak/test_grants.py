@@ -17,7 +17,8 @@ from canton.emulator.machine import topologies
 from canton.emulator.machine.state_file import StateFile
 from canton.emulator.site import Site, Start
 from canton.emulator.wire.call import Call
-from emulator.keycloak.conftest import BASE, FORM, OIDC, Visitor, claims, error
+from emulator.keycloak.administrator import FORM
+from emulator.keycloak.conftest import BASE, OIDC, Visitor, claims, error
 
 YEAR = 31_536_000
 WRONG = (401, "invalid_client", "Invalid client or Invalid client credentials")

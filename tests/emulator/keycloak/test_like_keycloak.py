@@ -10,16 +10,16 @@ import json
 import os
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
 import pytest
 
 import keycloak_realm
-from canton.emulator.site import Site
-from canton.emulator.wire.call import Call
-from emulator.keycloak.conftest import DEVICE_CODE, FORM, Visitor, claims
+from canton.emulator.faces.keycloak.users import Account, accounts, group_roles
+from emulator.keycloak.administrator import FORM, Answer, Ask, ask_of
+from emulator.keycloak.conftest import DEVICE_CODE, Visitor, claims
 
 REAL = os.environ.get("CANTON_TEST_KEYCLOAK", "")
 pytestmark = pytest.mark.skipif(not REAL, reason="CANTON_TEST_KEYCLOAK names no Keycloak to compare with")
@@ -28,9 +28,6 @@ pytestmark = pytest.mark.skipif(not REAL, reason="CANTON_TEST_KEYCLOAK names no 
 NAME = f"shasta-{os.getpid()}"
 CLIENT = "system-slingshot-client"
 SHOWN = ("content-type", "cache-control", "pragma", "www-authenticate", "referrer-policy")
-
-Answer = tuple[int, dict[str, str], bytes]
-Ask = Callable[[str, str, bytes, Mapping[str, str]], Answer]
 
 
 def _realm(visitor: Visitor) -> dict[str, Any]:
@@ -55,6 +52,10 @@ def _realm(visitor: Visitor) -> dict[str, Any]:
     device = {"oauth2.device.authorization.grant.enabled": "true"}
     secret = {"publicClient": False, "secret": visitor.secrets[CLIENT], "serviceAccountsEnabled": True}
     year = 31_536_000
+    world = visitor.site.world
+    people, groups_given = accounts(world).values(), group_roles(world)
+    own = {role for account in people for role in account.realm_roles}
+    roles = sorted(own.union(*groups_given.values()))
     return {
         "realm": NAME,
         "enabled": True,
@@ -63,29 +64,32 @@ def _realm(visitor: Visitor) -> dict[str, Any]:
         "ssoSessionIdleTimeout": year,
         "ssoSessionMaxLifespan": year,
         "roles": {
-            "realm": [{"name": "blue"}],
-            "client": {"shasta": [{"name": "admin"}], CLIENT: [{"name": "slingshot-admin"}]},
+            "realm": [{"name": role} for role in roles],
+            "client": {"shasta": [{"name": "admin"}, {"name": "user"}], CLIENT: [{"name": "slingshot-admin"}]},
         },
-        "groups": [{"name": "blue"}],
+        "groups": [{"name": name, "realmRoles": list(given)} for name, given in groups_given.items()],
         "clients": [
             {"clientId": "shasta", **public, "attributes": device, "protocolMappers": mappers},
             {"clientId": CLIENT, **secret, "standardFlowEnabled": False, "protocolMappers": mappers},
         ],
-        "users": [
-            _person(
-                "bea", "Bea Blue", visitor, realmRoles=["blue"], groups=["/blue"], clientRoles={"shasta": ["admin"]}
-            ),
-            _person("slingshot-admin", "Sly Slingshot", visitor, clientRoles={CLIENT: ["slingshot-admin"]}),
-        ],
+        "users": [_person(account) for account in people],
     }
 
 
-def _person(username: str, name: str, visitor: Visitor, **more: Any) -> dict[str, Any]:
-    first, last = name.split()
-    password = {"type": "password", "value": visitor.passwords[username], "temporary": False}
-    about = {"firstName": first, "lastName": last, "email": f"{username}@example.org", "emailVerified": True}
-    roles = ["default-roles-" + NAME, *more.pop("realmRoles", [])]
-    return {"username": username, "enabled": True, **about, "credentials": [password], "realmRoles": roles, **more}
+def _person(account: Account) -> dict[str, Any]:
+    first, last = account.name.split()
+    return {
+        "username": account.username,
+        "enabled": True,
+        "firstName": first,
+        "lastName": last,
+        "email": f"{account.username}@example.org",
+        "emailVerified": True,
+        "credentials": [{"type": "password", "value": account.password, "temporary": False}],
+        "realmRoles": [f"default-roles-{NAME}", *account.realm_roles],
+        "clientRoles": {client: list(roles) for client, roles in account.client_roles.items()},
+        "groups": [f"/{group}" for group in account.groups],
+    }
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -95,7 +99,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 def _ask_real(method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:
     url = REAL + path.replace("/realms/shasta", f"/realms/{NAME}")
-    request = urllib.request.Request(url, body if method == "POST" else None, dict(headers), method=method)  # noqa: S310
+    request = urllib.request.Request(url, body if body or method == "POST" else None, dict(headers), method=method)  # noqa: S310
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect)
     try:
         reply = opener.open(request, timeout=60)
@@ -106,24 +110,10 @@ def _ask_real(method: str, path: str, body: bytes, headers: Mapping[str, str]) -
         return reply.status, shown, reply.read().replace(NAME.encode(), b"shasta")
 
 
-def _ask_ours(site: Site) -> Ask:
-    def ask(method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:
-        lower = {name.lower(): value for name, value in headers.items()}
-        path, _, query = path.partition("?")
-        pairs = tuple(parse_qsl(query))
-        reply = site.ask("keycloak", Call(method, f"/keycloak{path}", pairs, lower, body, "192.0.2.1", REAL))
-        shown = {name.lower(): value for name, value in reply.headers}
-        if reply.media:
-            shown["content-type"] = reply.media
-        return reply.status, shown, reply.body
-
-    return ask
-
-
 @pytest.fixture(scope="module")
 def both(visitor: Visitor) -> Iterator[tuple[Ask, Ask]]:
     keycloak_realm.call(REAL, "POST", "/admin/realms", _realm(visitor))
-    yield _ask_real, _ask_ours(visitor.site)
+    yield _ask_real, ask_of(visitor.site, REAL)
     keycloak_realm.delete_realm(REAL, NAME)
 
 
@@ -149,7 +139,7 @@ def _kind(name: str, value: Any) -> Any:
         return {
             "claims": sorted(said),
             "alg": claims(value, 0)["alg"],
-            "for": sorted(said["aud"]) if isinstance(said["aud"], list) else said["aud"],
+            "for": sorted(said["aud"]) if isinstance(said.get("aud"), list) else said.get("aud"),
             "lives": _about(said["exp"] - said["iat"]),
             "scope": sorted(said.get("scope", "").split()),
             "realm": sorted(said.get("realm_access", {}).get("roles", [])),

@@ -210,3 +210,29 @@ def test_scaling_is_watched(kubectl: Kubectl) -> None:
         watching.terminate()
     assert "successfully rolled out" in kubectl.say("rollout", "status", "deployment/cray-scsd", "-n", "services")
     assert kubectl.say("get", "deployment", "cray-scsd", "-n", "services").split()[6] == "2/2"
+
+
+def test_a_rollout_is_followed_and_undone(kubectl: Kubectl) -> None:
+    at = ("-n", "services")
+    told = kubectl.say("rollout", "status", "statefulset/cray-console-node", *at)
+    assert "roll out complete: 2 new pods" in told
+    what = ("deployment/cray-vnid", *at)
+    kubectl.say("rollout", "restart", *what)
+    assert "successfully rolled out" in kubectl.say("rollout", "status", *what)
+    assert kubectl.say("rollout", "undo", *what) == "deployment.apps/cray-vnid rolled back\n"
+    assert "successfully rolled out" in kubectl.say("rollout", "status", *what)
+    history = kubectl.say("rollout", "history", *what).splitlines()[2:]
+    assert [line.split() for line in history if line] == [["2", "<none>"], ["3", "<none>"]]
+
+
+def test_what_one_may(kubectl: Kubectl) -> None:
+    assert kubectl.say("auth", "can-i", "get", "pods", "-n", "services") == "yes\n"
+
+
+def test_a_node_is_drained(kubectl: Kubectl) -> None:
+    label = "app.kubernetes.io/name=cray-sls"
+    before = kubectl.pod(label)
+    kubectl.say("drain", "ncn-m001", "--ignore-daemonsets", f"--pod-selector={label}")
+    assert "Ready,SchedulingDisabled" in kubectl.say("get", "nodes")
+    assert f'pods "{before}" not found' in kubectl.ask("get", "pod", before, "-n", "services").stderr
+    kubectl.say("uncordon", "ncn-m001")

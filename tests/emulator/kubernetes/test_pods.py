@@ -60,11 +60,26 @@ def test_a_pod_from_waiting_to_its_end(api: Api) -> None:
     assert pod["metadata"]["ownerReferences"][0]["kind"] == "Job"
     assert pod["status"]["initContainerStatuses"][0]["state"]["terminated"]["exitCode"] == 0
     cluster.end(*at, "inventory", 0)
+    assert word(api, at[1]) == ("1/2", "NotReady"), "one has ended, and so the pod is not ready"
     cluster.end(*at, "ansible", 2)
-    assert word(api, at[1]) == ("0/2", "Completed")
+    assert word(api, at[1]) == ("0/2", "Error"), "by name ansible is the first"
     ended = api.get(f"{PODS}/{at[1]}")["status"]
     assert ended["phase"] == "Failed"
-    assert ended["containerStatuses"][1]["state"]["terminated"]["reason"] == "Error"
+    codes = [(each["name"], each["state"]["terminated"]["exitCode"]) for each in ended["containerStatuses"]]
+    assert codes == [("ansible", 2), ("inventory", 0)]
+    api.ask("DELETE", f"{PODS}/{at[1]}")
+    assert word(api, at[1]) == ("0/2", "Error"), "what has ended does not stop"
+
+
+def test_every_pod_is_on_a_node_of_the_machine(api: Api) -> None:
+    api.create("/api/v1/namespaces/user/pods", "mine", spec={"containers": [{"name": "c", "image": "i"}]})
+    api.site.world.cluster.start_pod("ims", "unplaced", [Container("c")])
+    (node,) = api.get("/api/v1/nodes")["items"]
+    assert {"type": "InternalIP", "address": api.rows("/api/v1/nodes")[1][0][5]} in node["status"]["addresses"]
+    for pod in api.get("/api/v1/pods")["items"]:
+        assert pod["spec"]["nodeName"] == node["metadata"]["name"]
+        assert pod["status"]["hostIP"] == api.rows("/api/v1/nodes")[1][0][5]
+        assert pod["status"]["hostIPs"] == [{"ip": pod["status"]["hostIP"]}]
 
 
 def test_pods_are_found_by_fields_and_labels(api: Api) -> None:
@@ -235,7 +250,7 @@ def test_a_client_makes_a_pod(api: Api) -> None:
     api.step(10)
     found = api.get(f"{path}/mine")
     assert (found["status"]["phase"], found["spec"]) == ("Running", spec)
-    assert api.ask("POST", f"{path}/mine/eviction", {}).status == 201
+    assert api.ask("POST", f"{path}/mine/eviction", {"metadata": {"name": "mine"}}).status == 201
     api.step(10)
     assert api.names(path) == []
 

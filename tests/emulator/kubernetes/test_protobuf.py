@@ -6,7 +6,10 @@ import pytest
 
 from canton.emulator.faces.kubernetes import protobuf
 from canton.emulator.wire.call import Call, Reply
-from emulator.kubernetes.api import Api
+from emulator.kubernetes.api import PODS, Api
+
+ACCESS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+EVICTION = f"{PODS}/cray-console-node-0/eviction"
 
 
 def varint(value: int) -> bytes:
@@ -36,9 +39,9 @@ def wrapped(kind: str, *fields: bytes, version: str = "v1") -> bytes:
     return b"k8s\0" + field(1, about) + field(2, b"".join(fields)) + field(3, "") + field(4, "")
 
 
-def send(api: Api, path: str, body: bytes) -> Reply:
+def send(api: Api, path: str, body: bytes, method: str = "POST") -> Reply:
     headers = {"content-type": protobuf.MEDIA, "accept": f"{protobuf.MEDIA},application/json"}
-    return api.site.ask("kubernetes", Call("POST", path, headers=headers, body=body, caller="kubernetes-admin"))
+    return api.site.ask("kubernetes", Call(method, path, headers=headers, body=body, caller="kubernetes-admin"))
 
 
 def test_a_secret(api: Api) -> None:
@@ -88,6 +91,72 @@ def test_kinds_that_go_as_json_only(api: Api, path: str, body: bytes) -> None:
     reply = send(api, path, body)
     assert reply.status == 415
     assert "accepted media types include: application/json" in reply.json()["message"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/apis/apps/v1/namespaces/user/deployments"),
+        ("POST", ACCESS),
+        ("POST", EVICTION),
+        ("DELETE", f"{PODS}/cray-console-node-0"),
+    ],
+)
+def test_a_kind_that_is_not_read_is_named(api: Api, method: str, path: str) -> None:
+    told = send(api, path, wrapped("Thing", meta("x"), version="apps/v1"), method).json()
+    assert (told["kind"], told["code"]) == ("Status", 415)
+    assert "apps/v1 Thing in application/vnd.kubernetes.protobuf" in told["message"]
+
+
+def test_what_one_may(api: Api) -> None:
+    about = field(1, "services") + field(2, "get") + field(5, "pods")
+    reply = send(
+        api,
+        ACCESS,
+        wrapped("SelfSubjectAccessReview", meta(""), field(2, field(1, about)), version="authorization.k8s.io/v1"),
+    )
+    assert reply.status == 201
+    told = reply.json()
+    assert told["spec"]["resourceAttributes"] == {"namespace": "services", "verb": "get", "resource": "pods"}
+    assert told["status"] == {"allowed": True}
+
+
+def test_who_one_is(api: Api) -> None:
+    reply = send(
+        api,
+        "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+        wrapped("SelfSubjectReview", meta(""), version="authentication.k8s.io/v1"),
+    )
+    assert reply.status == 201
+    assert "system:masters" in reply.json()["status"]["userInfo"]["groups"]
+
+
+@pytest.mark.parametrize("version", ["policy/v1", "policy/v1beta1"])
+def test_a_pod_is_evicted(api: Api, version: str) -> None:
+    options = field(2, field(1, 7))
+    assert send(api, EVICTION, wrapped("Eviction", meta("other"), options, version=version)).status == 400
+    dry = field(2, field(5, "All"))
+    assert send(api, EVICTION, wrapped("Eviction", meta("cray-console-node-0"), dry, version=version)).status == 201
+    assert "deletionTimestamp" not in api.get(f"{PODS}/cray-console-node-0")["metadata"]
+    reply = send(api, EVICTION, wrapped("Eviction", meta("cray-console-node-0"), options, version=version))
+    assert (reply.status, reply.json()["status"]) == (201, "Success")
+    assert api.get(f"{PODS}/cray-console-node-0")["metadata"]["deletionGracePeriodSeconds"] == 7
+    gone = send(api, f"{PODS}/none/eviction", wrapped("Eviction", meta("none"), version=version))
+    assert gone.status == 404
+    stale = field(2, field(2, field(1, "another-uid")))
+    refused = send(api, EVICTION, wrapped("Eviction", meta("cray-console-node-0"), stale, version=version))
+    assert refused.status == 409
+
+
+def test_options_of_a_deletion(api: Api) -> None:
+    path = f"{PODS}/cray-console-node-0"
+    assert send(api, path, wrapped("DeleteOptions", field(5, "All")), "DELETE").status == 200
+    assert api.ask("DELETE", path, {"dryRun": ["All"]}).status == 200
+    assert "deletionTimestamp" not in api.get(path)["metadata"]
+    negative = field(1, (1 << 64) - 1)
+    assert send(api, path, wrapped("DeleteOptions", negative, version="apps/v1"), "DELETE").status == 200
+    assert send(api, path, wrapped("DeleteOptions", field(1, 0)), "DELETE").status == 200
+    assert api.ask("GET", path).status == 404
 
 
 @pytest.mark.parametrize(

@@ -228,7 +228,10 @@ def test_many_mistakes_are_counted() -> None:
         load_sls(dump(**{f"bad{number}": {} for number in range(50)}))
 
 
-@pytest.mark.parametrize("data", [[], "", None, {"Hardware": []}, {"Hardware": {}, "Networks": 3}])
+@pytest.mark.parametrize(
+    "data",
+    [[], "", None, {"a": 1}, {"Hardware": {}}, {"Hardware": [], "Networks": {}}, {"Hardware": {}, "Networks": 3}],
+)
 def test_what_is_no_dump_is_refused(data: Any, tmp_path: Path) -> None:
     path = tmp_path / "dump.json"
     path.write_text(json.dumps(data))

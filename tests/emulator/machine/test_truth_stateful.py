@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from canton.emulator.machine import topologies
-from canton.emulator.machine.power import RESETS, Refused, Unreachable
+from canton.emulator.machine.power import RESETS, SWITCHED, Refused, Unreachable
 from emulator.machine.bare import Bare
 from emulator.machine.truths import check
 
@@ -24,8 +24,13 @@ PARTS = (
     *("x3000m0p0v1", "x3000m1p0v1"),
 )
 ORDERS = [(xname, action) for xname in PARTS for action in RESETS[TINY.parts[xname].type]]
-KINDS = ("no-power-on", "boot-hangs", "bmc-unreachable")
-TARGETS = ("*", *PARTS)
+STAGES = ("post", "pxe", "kernel", "systemd")
+SWITCHES = [xname for xname in PARTS if TINY.parts[xname].type in SWITCHED]
+FAULTS: list[tuple[str, str, dict[str, str]]] = [
+    *(("no-power-on", target, {}) for target in ("*", *SWITCHES)),
+    *(("bmc-unreachable", target, {}) for target in ("*", *PARTS)),
+    *(("boot-hangs", target, {"stage": stage}) for target in ("*", *NODES) for stage in STAGES),
+]
 
 
 class Truth(RuleBasedStateMachine):
@@ -60,14 +65,15 @@ class Truth(RuleBasedStateMachine):
         self.bare.step(seconds)
 
     @rule(
-        kind=st.sampled_from(KINDS),
-        xname=st.sampled_from(TARGETS),
+        fault=st.sampled_from(FAULTS),
         probability=st.sampled_from([1.0, 0.5]),
         remaining=st.none() | st.integers(1, 3),
-        stage=st.sampled_from(["post", "pxe", "kernel", "systemd"]),
     )
-    def break_something(self, kind: str, xname: str, probability: float, remaining: int | None, stage: str) -> None:
-        self.bare.fault(kind, xname, probability=probability, remaining=remaining, facts={"stage": stage})
+    def break_something(
+        self, fault: tuple[str, str, dict[str, str]], probability: float, remaining: int | None
+    ) -> None:
+        kind, target, facts = fault
+        self.bare.fault(kind, target, probability=probability, remaining=remaining, facts=facts)
 
     @precondition(lambda self: any(self.bare.faults))
     @rule(which=st.integers(0, 20))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -11,56 +10,12 @@ from canton.emulator.furniture.keys import node_password
 from canton.emulator.machine.faults import Fault
 from canton.emulator.nodes.consoles import MOST_PIECES, START
 from canton.emulator.site import Site
-from emulator.service_client import open_site, reopen
-
-GPU, OTHER = "x1100c0s4b0n0", "x1000c0s0b0n0"
-"""Of psi: the first is off and has four GH200, the second runs."""
-
-
-class Seat:
-    """Somebody at a console."""
-
-    def __init__(self, site: Site, node: str) -> None:
-        self.site, self.node = site, node
-        self._position = site.world.consoles.end(node)
-
-    def type(self, text: str, seconds: float = 0.0) -> str:
-        """What appears then, in lines."""
-        self.site.world.terminals.type(self.node, text)
-        self.site.step(seconds)
-        texts, self._position = self.site.world.consoles.read(self.node, self._position)
-        return "".join(texts).replace("\r\n", "\n")
-
-    def run(self, line: str, seconds: float = 0.0) -> str:
-        """The answer, without the echo and the prompt."""
-        shown = self.type(f"{line}\r", seconds)
-        return shown.partition("\n")[2].rpartition("\n")[0]
-
-    def log_in(self) -> Seat:
-        self.type("root\r")
-        assert self.type(f"{node_password(self.site.dice)}\r").endswith("# ")
-        return self
-
-
-@pytest.fixture
-def psi(tmp_path: Path) -> Site:
-    return open_site(tmp_path / "state", "psi")
-
-
-def boot(site: Site, node: str) -> None:
-    body = {"hosts": [node], "kernel": "s3://boot-images/abc/kernel", "params": "console=ttyS0 root=live:x"}
-    assert site.mesh.ask("bss", "PUT", "/boot/v1/bootparameters", body).ok
-    site.machine.power.reset(node, "On", "test")
-    site.step(900)
-    assert site.machine.boot.stage(node) == "up"
+from emulator.nodes.seats import GPU, OTHER, Seat, address, boot
+from emulator.service_client import reopen
 
 
 def _all(site: Site, node: str) -> str:
     return "".join(site.world.consoles.read(node, START)[0]).replace("\r\n", "\n")
-
-
-def address(site: Site, node: str, network: str = "HSN") -> str:
-    return next(nic.address for nic in site.machine.nics(node) if nic.network == network)
 
 
 def test_a_boot_is_written_as_it_goes_on(psi: Site) -> None:
@@ -161,38 +116,6 @@ def test_a_port_that_is_down_is_a_link_that_is_down(psi: Site) -> None:
     assert "hsn0 link is down" in seat.run("dmesg")
 
 
-def test_ping_walks_the_fabric_one_second_after_another(psi: Site) -> None:
-    seat = Seat(psi, OTHER).log_in()
-    target = address(psi, "x1100c0s0b0n0")
-    shown = seat.run(f"ping -c 3 {target}", seconds=1.5)
-    assert shown.count("64 bytes from") == 2, "the third is a second later"
-    port = str(psi.machine.cable_end("x1100c0s0b0n0h0"))
-    psi.set_fault(Fault("f1", "port-drift", port, facts={"online": 0}))
-    ended = seat.type("", seconds=1)
-    assert "Destination Host Unreachable" in ended, "the port went down on the way"
-    assert "3 packets transmitted, 2 received, 33.33% packet loss" in ended
-    assert ended.endswith("# ")
-    assert seat.run("foo; echo $?; echo $?").splitlines()[1:] == ["127", "0"]
-
-
-def test_ping_ends_with_ctrl_c(psi: Site) -> None:
-    seat = Seat(psi, OTHER).log_in()
-    seat.type(f"ping {address(psi, OTHER)}\r", seconds=2.5)
-    assert seat.type("hostname\r") == "", "the shell is busy"
-    ended = seat.type("\x03")
-    assert "3 packets transmitted, 3 received" in ended
-    assert ended.endswith("# ")
-    assert seat.type("", seconds=10) == ""
-
-
-def test_ping_knows_names_and_says_what_it_does_not(psi: Site) -> None:
-    seat = Seat(psi, OTHER).log_in()
-    assert f"({address(psi, 'x1100c0s0b0n0')})" in seat.run("ping -c 1 nid005000-hsn0", seconds=2)
-    assert f"({address(psi, 'x1100c0s0b0n0', 'NMN')})" in seat.run("ping -c 1 x1100c0s0b0n0", seconds=2)
-    assert seat.run("ping -c 1 nowhere") == "ping: nowhere: Name or service not known"
-    assert seat.run("ping -c x 1.1.1.1") == "ping: invalid argument for -c"
-
-
 def test_keys_are_edited_and_lines_bounded(psi: Site) -> None:
     seat = Seat(psi, OTHER).log_in()
     assert seat.run("hostnamee\x7f") == "nid001000"
@@ -252,18 +175,6 @@ def test_no_typing_makes_a_console_grow(psi: Site, typed: str) -> None:
     assert all(len(json.dumps(piece)) < 12_000 for piece in kept.values()), "a key does not write all of it again"
     assert "\x1b" not in _all(psi, OTHER)
     assert seat.run("hostname") == "nid001000"
-
-
-def test_a_ping_without_end_stays_small_and_counts_all(psi: Site) -> None:
-    seat = Seat(psi, OTHER).log_in()
-    seat.type("ping -i 0.2 10.253.0.10\r", seconds=400.1)
-    state = psi.shelves._shelves["nodes.terminals"][OTHER]
-    assert len(json.dumps(state)) < 500
-    told = seat.type("\x03")
-    assert "2001 packets transmitted, 2001 received, 0% packet loss" in told
-    low, mean, high, spread = (float(one) for one in told.partition("mdev = ")[2].partition(" ms")[0].split("/"))
-    assert 0 < low < mean < high
-    assert 0 < spread < high - low
 
 
 def test_tail_gives_the_last_lines(psi: Site) -> None:

@@ -50,6 +50,21 @@ def test_what_is_said_of_an_object_comes_back(s3: Caller) -> None:
     assert (reply.body, reply.media, header(reply, "x-amz-meta-who")) == (b"other", "binary/octet-stream", "")
 
 
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("gzip, aws-chunked", "gzip"),
+        ("AWS-Chunked ,gzip", "gzip"),
+        ("gzip, aws-chunked, br", "gzip, br"),
+        ("aws-chunked", ""),
+        ("gzip" + " " * 10_000 + "x", "gzip" + " " * 10_000 + "x"),
+    ],
+)
+def test_how_a_body_came_is_not_kept(s3: Caller, said: str, kept: str) -> None:
+    s3.put("sds", "a", b"text", content_encoding=said)
+    assert header(s3.ask("GET", "/sds/a"), "content-encoding") == kept
+
+
 def test_the_caller_may_choose_headers_when_it_is_known(s3: Caller) -> None:
     s3.put("sds", "a", b"text", x_amz_acl="public-read")
     target = "/sds/a?response-content-type=text%2Fodd&response-content-disposition=attachment"

@@ -18,8 +18,19 @@ from canton.emulator.faces.s3.refusals import Refused
 from canton.emulator.furniture import session_keys
 from canton.emulator.site import Site
 from canton.emulator.wire.call import Call
-from canton.emulator.wire.sigv4 import Keys, Request, encoded_path, presigned, sign, signature
-from emulator.s3.s3_caller import HOST, Caller, code
+from canton.emulator.wire.sigv4 import (
+    ALGORITHM,
+    Keys,
+    Request,
+    encoded_path,
+    presigned,
+    scope_of,
+    sign,
+    signature,
+    signed_headers,
+    stamp,
+)
+from emulator.s3.s3_caller import HOST, Caller, code, texts
 from emulator.service_client import MOMENT
 
 SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"  # noqa: S105 (of AWS's documentation)
@@ -238,6 +249,35 @@ def test_urls_that_were_signed_beforehand_work_for_their_time(s3: Caller) -> Non
     assert fetch(s3, "GET", path, MOMENT, LONGEST_URL + 1)[0] == 403
     assert fetch(s3, "PUT", "/ims/new", MOMENT, 60)[0] == 200
     assert s3.get("ims", "new") == b"new"
+
+
+@pytest.mark.parametrize("name", ["x-amz-copy-source", "x-amz-acl", "x-amz-meta-a", "x-amz-security-token"])
+def test_what_was_not_signed_does_not_count(s3: Caller, name: str) -> None:
+    s3.put("ims", "secret", b"data")
+    url = presigned("PUT", f"http://{HOST}/ims/mine", s3.keys, time.time(), 60).removeprefix(f"http://{HOST}")
+    said = {name: "/ims/secret" if name.endswith("source") else "public-read"}
+    reply = s3.unsigned("PUT", url, b"", said)
+    assert code(reply) == "403 AccessDenied"
+    assert texts(reply, "Message") == ["There were headers present in the request which were not signed"]
+    headers = signed_headers(Request("PUT", "/ims/mine", (), {"host": HOST}, EMPTY), s3.keys, time.time())
+    assert s3.unsigned("PUT", "/ims/mine", b"", headers).status == 200
+    assert s3.unsigned("PUT", "/ims/mine", b"", headers | said).status == 403
+
+
+def test_the_host_is_always_signed(s3: Caller) -> None:
+    when = stamp(time.time())
+    names = ["x-amz-content-sha256", "x-amz-date"]
+    said = {"x-amz-content-sha256": EMPTY, "x-amz-date": when}
+    made = sign(Request("GET", "/", (), said, EMPTY), names, s3.keys.secret, when, scope_of(when))
+    credential = f"{s3.keys.access}/{scope_of(when)}"
+    said["authorization"] = f"{ALGORITHM} Credential={credential}, SignedHeaders={';'.join(names)}, Signature={made}"
+    assert code(s3.unsigned("GET", "/", headers=said)) == "403 AccessDenied"
+
+
+def test_the_hash_of_a_body_may_come_with_a_url(s3: Caller) -> None:
+    """It is signed as what it is, and not as a header."""
+    url = presigned("PUT", f"http://{HOST}/ims/mine", s3.keys, time.time(), 60).removeprefix(f"http://{HOST}")
+    assert s3.unsigned("PUT", url, b"new", {"x-amz-content-sha256": "UNSIGNED-PAYLOAD"}).status == 200
 
 
 def test_a_url_of_bss_dies_with_the_machines_time(s3: Caller) -> None:

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
 from emulator.service_client import reopen
-from emulator.vault.vault_client import Vault, jwt_of
+from emulator.vault.vault_client import Vault, account_token_of
 
 NOTHING: tuple[int, list[str]] = (404, [])
 
@@ -133,13 +133,18 @@ def test_a_write_that_is_none(vault: Vault, body: Any, said: str) -> None:
 
 def test_what_tapms_does(vault: Vault) -> None:
     """An engine per tenant, with a key, a policy and a role."""
-    tapms = Vault(vault.site, vault.login(jwt_of(vault.site), "kubernetes", "tapms-operator")["client_token"])
+    own = account_token_of(vault.site, "tapms-operator", "tapms-operator")
+    tapms = Vault(vault.site, vault.login(own, "kubernetes", "tapms-operator")["client_token"])
     engine = "cray-tenant-1234"
     assert tapms.told("GET", f"/sys/mounts/{engine}") == (400, [f"No secret engine mount at {engine}/"])
     tapms.done("PUT", f"/sys/mounts/{engine}", {"type": "transit", "description": "vcluster-blue"})
     rules = f'path "{engine}/*" {{\n  capabilities = ["read", "update", "list"]\n}}'
     tapms.done("PUT", f"/sys/policy/allow_{engine}", {"policy": rules})
-    role = {"bound_service_account_names": "default", "policies": f"allow_{engine}"}
+    role = {
+        "bound_service_account_names": "default",
+        "bound_service_account_namespaces": "user",
+        "policies": f"allow_{engine}",
+    }
     tapms.done("PUT", f"/auth/kubernetes/role/{engine}", role)
     assert tapms.data("GET", f"/sys/mounts/{engine}")["type"] == "transit"
     assert tapms.told("GET", f"/{engine}/keys/key1") == NOTHING
@@ -148,7 +153,8 @@ def test_what_tapms_does(vault: Vault) -> None:
     public = load_pem_public_key(keys["1"]["public_key"].encode())
     assert isinstance(public, rsa.RSAPublicKey)
     assert public.key_size == 3072
-    tenant = Vault(vault.site, vault.login(jwt_of(vault.site), "kubernetes", engine)["client_token"])
+    theirs = account_token_of(vault.site, "user", "default")
+    tenant = Vault(vault.site, vault.login(theirs, "kubernetes", engine)["client_token"])
     assert tenant.data("GET", f"/{engine}/keys/key1")["keys"] == keys
     assert tenant.ask("GET", "/cray-tenant-other/keys/key1").status == 403
     assert Vault(reopen(vault.site), vault.token).data("GET", f"/{engine}/keys/key1")["keys"] == keys

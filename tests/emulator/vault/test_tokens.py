@@ -14,7 +14,7 @@ from joserfc.jwk import RSAKey
 from canton.emulator.furniture.keys import vcs_token
 from canton.emulator.wire.call import Reply
 from emulator.service_client import GARBAGE, Spy, reopen
-from emulator.vault.vault_client import Vault, jwt_of
+from emulator.vault.vault_client import Vault, account_token_of, jwt_of
 
 DENIED = (403, ["permission denied"])
 NOT_YOURS = (403, ["1 error occurred:\n\t* permission denied\n\n"])
@@ -104,6 +104,34 @@ def test_a_forged_token_opens_nothing(vault: Vault) -> None:
     for forged in _forged(vault.site):
         assert vault.told("POST", "/auth/jwt/login", {"jwt": forged, "role": "manta"}) == (400, [UNSIGNED])
         assert vault.told("POST", "/auth/kubernetes/login", {"jwt": forged, "role": "tapms-operator"}) == DENIED
+
+
+def test_at_the_mount_of_the_cluster_only_its_accounts_log_in(vault: Vault) -> None:
+    def said(token: str, role: str) -> tuple[int, list[str]]:
+        return vault.told("POST", "/auth/kubernetes/login", {"jwt": token, "role": role})
+
+    for person in ("admin", "user"):
+        assert said(jwt_of(vault.site, person), "tapms-operator") == DENIED
+    stranger = account_token_of(vault.site, "user", "default")
+    assert said(stranger, "tapms-operator") == (403, ["namespace not authorized"])
+    neighbour = account_token_of(vault.site, "tapms-operator", "default")
+    assert said(neighbour, "tapms-operator") == (403, ["service account name not authorized"])
+    assert said(f"{neighbour}x", "tapms-operator") == DENIED
+    free = {"bound_service_account_names": "*", "bound_service_account_namespaces": "user", "policies": "default"}
+    vault.done("PUT", "/auth/kubernetes/role/free", free)
+    assert vault.login(stranger, "kubernetes", "free")["policies"] == ["default"]
+    assert said(neighbour, "free") == (403, ["namespace not authorized"])
+    vault.done("PUT", "/auth/kubernetes/role/free", {"policies": "default"})
+    assert said(stranger, "free") == (403, ["namespace not authorized"])
+
+
+@pytest.mark.parametrize("mount", ["kubernetes", "jwt"])
+def test_no_role_makes_a_root(vault: Vault, mount: str) -> None:
+    role = {"token_policies": ["root"], "bound_service_account_names": "*", "bound_service_account_namespaces": "*"}
+    vault.done("PUT", f"/auth/{mount}/role/x", role)
+    token = jwt_of(vault.site) if mount == "jwt" else account_token_of(vault.site, "user", "default")
+    refused = vault.told("POST", f"/auth/{mount}/login", {"jwt": token, "role": "x"})
+    assert refused == (400, ["auth methods cannot create root tokens"])
 
 
 def test_a_token_that_is_over_or_for_others_opens_nothing(vault: Vault) -> None:

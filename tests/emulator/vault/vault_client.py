@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 from urllib.parse import urlencode
 
@@ -45,6 +46,16 @@ class Vault(Service):
         assert reply.status == 200, reply.body
         found: dict[str, Any] = reply.json()["auth"]
         return found
+
+
+def account_token_of(site: Site, namespace: str, account: str) -> str:
+    """A token of a service account's, as Kubernetes puts it into a secret."""
+    path, name = f"/api/v1/namespaces/{namespace}/secrets", f"{account}-token"
+    meta = {"name": name, "annotations": {"kubernetes.io/service-account.name": account}}
+    body = {"metadata": meta, "type": "kubernetes.io/service-account-token"}
+    assert site.mesh.ask("kubernetes", "POST", path, body).status == 201
+    found = site.mesh.ask("kubernetes", "GET", f"{path}/{name}").json()
+    return base64.b64decode(found["data"]["token"]).decode()
 
 
 def jwt_of(site: Site, username: str = "admin") -> str:

@@ -163,3 +163,17 @@ def test_what_was_read_is_written_as_go_does() -> None:
         "N": 2,
         "L": [{"S": "", "N": 0, "L": None}],
     }
+
+
+def test_what_nobody_mentions_is_each_ones_own() -> None:
+    """Callers change what they have read."""
+    first, second = decode(b"[{}, {}]", slice_of(OUTER))
+    first["In"]["S"] = first["Name"] = "changed"
+    assert second == empty(OUTER)
+    assert list(second) == list(OUTER.fields), "in Go's order"
+    assert (second["Name"], second["In"]) == ("", {"S": "", "N": 0, "L": None})
+
+
+def test_numbers_that_come_again_are_the_same_ones() -> None:
+    assert decode(b"[1, 1, 1.50, 1e2, 1.50]", ANY) == [1, 1, 1.5, 100, 1.5]
+    assert decode(b"[1, 1.50, 12345678901234567890, 1]", RAW) == [1, 1.5, 12345678901234567890, 1]

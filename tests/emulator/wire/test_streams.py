@@ -12,6 +12,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosedOK, InvalidStatus
 
+from canton.emulator.wire.admission import up_to
 from canton.emulator.wire.asgi import App
 from canton.emulator.wire.call import Call, Cut, Reply
 from canton.emulator.wire.listening import Listener, Servers, bind
@@ -30,7 +31,7 @@ async def serving(answer: Callable[[Call], Reply]) -> AsyncIterator[int]:
     async def answered(call: Call) -> Reply:
         return answer(call)
 
-    listener = Listener(bind("127.0.0.1", 0), App(answered, 1 << 20))
+    listener = Listener(bind("127.0.0.1", 0), App(up_to(1 << 20, answered)))
     servers = Servers([listener])
     await servers.start()
     try:
@@ -151,7 +152,7 @@ def test_a_handler_can_cut_the_connection() -> None:
         raise Cut
 
     async def story() -> None:
-        listener = Listener(bind("127.0.0.1", 0), App(cut, 1 << 20))
+        listener = Listener(bind("127.0.0.1", 0), App(up_to(1 << 20, cut)))
         servers = Servers([listener])
         await servers.start()
         reader, writer = await _ask(listener.bound.getsockname()[1], "GET / HTTP/1.1\r\nhost: here\r\n\r\n")
@@ -357,7 +358,7 @@ def test_listeners_stop_while_somebody_follows() -> None:
             yield b"."
 
     async def story() -> None:
-        listener = Listener(bind("127.0.0.1", 0), App(_always(Reply(stream=follow)), 1 << 20))
+        listener = Listener(bind("127.0.0.1", 0), App(up_to(1 << 20, _always(Reply(stream=follow)))))
         servers = Servers([listener])
         await servers.start()
         reader, writer = await _ask(listener.bound.getsockname()[1], "GET / HTTP/1.1\r\nhost: here\r\n\r\n")
@@ -385,7 +386,7 @@ def test_who_sends_half_a_request_or_does_not_read_holds_no_end_up(
             yield bytes(1 << 20)
 
     async def story() -> None:
-        listener = Listener(bind("127.0.0.1", 0), App(_always(Reply(stream=without_end)), 1 << 20))
+        listener = Listener(bind("127.0.0.1", 0), App(up_to(1 << 20, _always(Reply(stream=without_end)))))
         servers = Servers([listener])
         await servers.start()
         _, writer = await _ask(listener.bound.getsockname()[1], asked)

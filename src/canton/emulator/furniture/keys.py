@@ -6,6 +6,8 @@ from canton.emulator.machine.dice import Dice
 from canton.emulator.wire.sigv4 import Keys
 
 VCS_USER = "crayvcs"
+KEYCLOAK_ADMIN = "admin"
+"""Of the realm ``master``; the secret keycloak-master-admin-auth has the name and the password."""
 
 
 def s3_keys(dice: Dice) -> Keys:
@@ -28,6 +30,10 @@ def vault_root(dice: Dice) -> str:
 def client_secret(dice: Dice, client: str) -> str:
     """Of a client of Keycloak."""
     return dice.uuid("keycloak", "client secret", client)
+
+
+def keycloak_admin_password(dice: Dice) -> str:
+    return dice.hex(32, "keycloak.master-admin")
 
 
 def node_password(dice: Dice) -> str:

@@ -2,59 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from canton.domain import nodeset
 from canton.domain.errors import InvalidMachine, NotFound
 from canton.domain.xname import XnameType, is_xname, parse
 from canton.emulator.machine.dice import Dice
+from canton.emulator.machine.fault_kinds import KINDS, XNAMES
 from canton.emulator.machine.shelves import Shelves
 from canton.emulator.machine.truth_log import TruthLog
 
-KINDS = {
-    "no-power-on": "the node takes the order and stays off",
-    "boot-hangs": "the node stops at a stage (stage=post, pxe, kernel or systemd; kernel when not said)",
-    "bmc-unreachable": "the controller answers nobody: no Redfish, no power, no discovery",
-    "pcs-failure": "PCS reports the task of this component as failed",
-    "lost-response": "the request is carried out and the connection is closed without an answer",
-    "doubled-response": "the request is carried out twice, as behind a proxy that retries; the second answer is given",
-    "server-error": "the service answers 503 (status=500 to 504) and does nothing",
-    "latency": "the answer comes later (seconds=, real time)",
-    "token-expiry": "tokens that were given out before count as expired",
-    "service-restart": "the service is away (seconds=, virtual time, 30 when not said) and then starts anew",
-    "stale-inventory": "HSM hears nothing of what happens to the component",
-    "wrong-cabling": "the cables of two switch ports are swapped (with=, the other port)",
-    "disk-remnants": "the node's disks hold files of the last tenant (of=, whose)",
-    "cfs-layer-fails": "a task of a CFS layer fails on the node (layer=, its name or number; task=, part of its name)",
-    "cfs-session-stuck": "the CFS session, by its name, stays pending",
-    "bos-unknown-member": "BOS does not know the node, though HSM has it in a group",
-    "fm-no-effect": "the Fabric Manager says yes and the switch port stays as it was",
-    "enforcement-failed": "the enforcement of the VNI partition or block, by its name, ends FAILED",
-    "slow-barrier": "what the Fabric Manager orders of the port comes later (seconds=, virtual time, 60 when not said)",
-    "port-drift": "somebody else changes the switch port, once (online=, native=, allowed=, untagged=, vnis=)",
-    "image-job-stuck": "the IMS job, by its id or its image's name, goes no further (status=, where)",
-    "upload-cut": "an upload into the S3 bucket breaks off in the middle, and nothing is stored",
-    "console-restart": "the console pod is away (seconds=, virtual time, 30 when not said), and drops its connections",
-}
-WIRE = frozenset({"lost-response", "doubled-response", "server-error", "latency", "token-expiry", "service-restart"})
-"""Their targets are services, by name."""
-NAMED = frozenset({"cfs-session-stuck", "enforcement-failed", "image-job-stuck", "upload-cut", "console-restart"})
-"""Their targets are names of other things; all the rest's are xnames."""
 EVERYTHING = "*"
-LONGEST = 366 * 86400.0
-_NUMBERS = {
-    "latency": ("seconds", 0.0, LONGEST),
-    "service-restart": ("seconds", 0.0, LONGEST),
-    "server-error": ("status", 500, 504),
-    "token-expiry": ("before", 0.0, 1e12),
-    "slow-barrier": ("seconds", 0.0, LONGEST),
-    "console-restart": ("seconds", 0.0, LONGEST),
-}
-"""A fact that is a number, and its least and most."""
-_STAGES = ("post", "pxe", "kernel", "systemd")
 _PLUGS = frozenset({XnameType.HSN_CONNECTOR_PORT, XnameType.NODE_HSN_NIC})
 
 
@@ -83,7 +43,7 @@ class Faults:
         self._log = log
         self._actions: dict[str, Callable[[Fault], None]] = {}
         self._faults: dict[str, Fault] = {key: Fault(**value) for key, value in self._shelf.items()}
-        self._targets: dict[str, frozenset[str]] = {key: _targets(fault) for key, fault in self._faults.items()}
+        self._targets: dict[str, frozenset[str]] = {key: names_in(fault) for key, fault in self._faults.items()}
 
     def __iter__(self) -> Iterator[Fault]:
         return iter(self._faults.values())
@@ -95,11 +55,16 @@ class Faults:
         self._actions[kind] = action
 
     def set(self, fault: Fault) -> Fault:
-        _check(fault)
+        """As it was read; raises ``InvalidMachine`` when it could never strike."""
+        fault = _read(fault)
+        targets = names_in(fault)
+        if not targets or "" in targets:
+            raise InvalidMachine(f"{fault.kind} strikes somebody, not {fault.targets!r}; * is everybody")
         if fault.kind in self._actions:
             self._actions[fault.kind](fault)
-        self._targets[fault.id] = _targets(fault)
-        self._keep(fault)
+        if not KINDS[fault.kind].leaves_nothing:
+            self._targets[fault.id] = targets
+            self._keep(fault)
         self._log.add("fault-set", fault.targets, "side channel", fault=asdict(fault))
         return fault
 
@@ -117,6 +82,13 @@ class Faults:
         fault = self._forget(fault_id)
         self._log.add("fault-cleared", fault.targets, "side channel", fault=asdict(fault))
         return fault
+
+    def spend(self, fault_id: str) -> None:
+        """What it did is over."""
+        fault = self._faults.get(fault_id)
+        if fault is not None:
+            self._forget(fault_id)
+            self._log.add("fault-used-up", fault.targets, "it is over", fault=asdict(fault))
 
     def _forget(self, fault_id: str) -> Fault:
         del self._shelf[fault_id], self._targets[fault_id]
@@ -164,30 +136,29 @@ class Faults:
         self._shelf[fault.id] = asdict(fault)
 
 
-def _check(fault: Fault) -> None:
+def _read(fault: Fault) -> Fault:
     if fault.kind not in KINDS:
         raise InvalidMachine(f"no fault is called {fault.kind!r}; there are {', '.join(KINDS)}")
     if not 0 < fault.probability <= 1:
         raise InvalidMachine(f"a probability is above 0 and at most 1, not {fault.probability}")
     if fault.remaining is not None and fault.remaining < 1:
         raise InvalidMachine(f"a fault strikes at least once, not {fault.remaining} times")
-    if fault.kind == "boot-hangs" and fault.facts.get("stage", _STAGES[0]) not in _STAGES:
-        raise InvalidMachine(f"a boot hangs at stage={' or '.join(_STAGES)}, not {fault.facts['stage']!r}")
+    if KINDS[fault.kind].at_once and (fault.remaining is not None or fault.probability < 1):
+        raise InvalidMachine(f"{fault.kind} happens at once; it has no probability and no number of times")
     if fault.kind == "wrong-cabling":
         _check_ports(fault)
-    if fault.kind == "service-restart" and (fault.remaining is not None or fault.probability < 1):
-        raise InvalidMachine(
-            "a service restarts at once and for seconds=; it has no probability and no number of times"
-        )
-    if fault.kind in _NUMBERS:
-        _check_number(fault, *_NUMBERS[fault.kind])
+    return replace(fault, facts={name: _read_fact(fault.kind, name, value) for name, value in fault.facts.items()})
 
 
-def _check_number(fault: Fault, name: str, least: float, most: float) -> None:
-    value = fault.facts.get(name, least)
-    fits = isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
-    if not fits or math.isnan(value):
-        raise InvalidMachine(f"{fault.kind} takes {name}= from {least:g} to {most:g}, not {value!r}")
+def _read_fact(kind: str, name: str, value: object) -> object:
+    takes = KINDS[kind].facts
+    if name not in takes:
+        listed = ", ".join(f"{known}=" for known in takes)
+        raise InvalidMachine(f"{kind} takes {listed or 'no facts'}, not {name}=")
+    try:
+        return takes[name].read(value)
+    except ValueError as error:
+        raise InvalidMachine(f"{kind} takes {name}= {takes[name].takes}, not {value!r}") from error
 
 
 def _check_ports(fault: Fault) -> None:
@@ -201,7 +172,8 @@ def _check_ports(fault: Fault) -> None:
             )
 
 
-def _targets(fault: Fault) -> frozenset[str]:
-    if fault.targets == EVERYTHING or fault.kind in WIRE | NAMED:
+def names_in(fault: Fault) -> frozenset[str]:
+    """Of all that it aims at; ``*`` is one of them when it is everything."""
+    if fault.targets == EVERYTHING or KINDS[fault.kind].targets != XNAMES:
         return frozenset(name.strip() for name in fault.targets.split(","))
     return frozenset(nodeset.expand(fault.targets))

@@ -11,6 +11,7 @@ from canton.emulator.machine.cabling import Cabling
 from canton.emulator.machine.caps import Caps
 from canton.emulator.machine.disks import Remnants, find_remnants
 from canton.emulator.machine.fabric import Fabric
+from canton.emulator.machine.fault_targets import look_at_targets
 from canton.emulator.machine.means import Means, Watcher
 from canton.emulator.machine.parts import Nic, NodePlace, Part, Topology
 from canton.emulator.machine.power import Power
@@ -33,6 +34,7 @@ class Machine:
         self.caps = Caps(self, means)
         self._cabling = Cabling(topology.cables, means.faults)
         self.fabric = Fabric(self, means)
+        look_at_targets(self, means.faults)
 
     def part(self, xname: str) -> Part | None:
         return self.topology.parts.get(xname)

@@ -53,9 +53,14 @@ def read_file(path: Path) -> Json:
         raise InvalidMachine(f"{path} is not JSON: {error}; get a dump with `cray sls dumpstate list`") from error
 
 
+def is_dump(data: Json) -> bool:
+    """By its shape: the answer to another question of SLS is none."""
+    return isinstance(data, dict) and {"Hardware", "Networks"} <= set(data)
+
+
 def read_dump(data: Json) -> SlsDump:
     """Everything that is wrong is said at once."""
-    if not isinstance(data, dict):
+    if not is_dump(data):
         raise InvalidMachine(
             "a SLS dump is an object with Hardware and Networks; get one with `cray sls dumpstate list`"
         )

@@ -1,15 +1,19 @@
-"""lsblk, nvidia-smi, lscpu, free, dmesg."""
+"""lsblk, blkid, lscpu, free, dmesg."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from getopt import GetoptError, gnu_getopt
 
 from canton.emulator.machine.boot import KERNEL, SYSTEMD
 from canton.emulator.nodes.boot_output import stage_output
 from canton.emulator.nodes.links import linked
-from canton.emulator.nodes.shell import Outcome, Terminal
+from canton.emulator.nodes.shell import Outcome, Terminal, refuse
 
-DRIVER, CUDA = "550.54.15", "12.4"
+_UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_LONG = {"bytes": "b", "kibi": "k", "mebi": "m", "gibi": "g", "human": "h"}
+_USED, _SHARED, _CACHE = 0.03, 12 << 20, 96 << 20
+"""Of the memory of a node that does little."""
 
 
 def lsblk(terminal: Terminal, _: Sequence[str]) -> Outcome:
@@ -44,37 +48,6 @@ def _size(size: float) -> str:
     return f"{size:.1f}P"
 
 
-def nvidia_smi(terminal: Terminal, argv: Sequence[str]) -> Outcome:
-    fru, count = terminal.node.accelerators
-    if fru is None or "NVIDIA" not in fru.manufacturer.upper():
-        return Outcome("-bash: nvidia-smi: command not found\n", 127)
-    memory = int(fru.facts.get("MemoryMiB", 0))  # type: ignore[call-overload]
-    if "-L" in argv:
-        ids = [terminal.machine.means.dice.uuid("gpu", terminal.node.xname, number) for number in range(count)]
-        return Outcome("".join(f"GPU {number}: {fru.model} (UUID: GPU-{ids[number]})\n" for number in range(count)))
-    return Outcome("\n".join(_table(fru.model, memory, count)) + "\n")
-
-
-_WIDTHS = (41, 24, 22)
-_RULE = "+" + "+".join("-" * width for width in _WIDTHS) + "+"
-
-
-def _row(*cells: str) -> str:
-    return "|" + "|".join(f"{cell:<{width}}" for cell, width in zip(cells, _WIDTHS, strict=True)) + "|"
-
-
-def _table(model: str, memory: int, count: int) -> Iterator[str]:
-    yield "+" + "-" * (len(_RULE) - 2) + "+"
-    yield f"| NVIDIA-SMI {DRIVER}   Driver Version: {DRIVER}   CUDA Version: {CUDA}".ljust(len(_RULE) - 1) + "|"
-    yield _RULE
-    yield _row(" GPU  Name                 Persistence-M ", " Bus-Id          Disp.A ", " Volatile Uncorr. ECC ")
-    yield _RULE.replace("-", "=").replace("+", "|")
-    for number in range(count):
-        yield _row(f" {number:>3}  {model:<29.29}  On", f" {number:08x}:01:00.0 Off", f"{0:>21}")
-        yield _row(" N/A   31C    P0              88W / 900W", f"      1MiB / {memory:>7}MiB", "      0%      Default")
-        yield _RULE
-
-
 def lscpu(terminal: Terminal, _: Sequence[str]) -> Outcome:
     fru, count = terminal.node.processors
     node = terminal.node
@@ -88,13 +61,32 @@ def lscpu(terminal: Terminal, _: Sequence[str]) -> Outcome:
     return Outcome("".join(f"{name + ':':<33}{value}\n" for name, value in pairs.items()))
 
 
-def free(terminal: Terminal, _: Sequence[str]) -> Outcome:
-    total = terminal.node.memory_mib * 1024
-    used = round(total * 0.03)
+def free(terminal: Terminal, argv: Sequence[str]) -> Outcome:
+    try:
+        options, _ = gnu_getopt(list(argv), "bkmgh", list(_LONG))
+    except GetoptError as error:
+        return refuse(f"free: {error}; this console's free has -b, -k, -m, -g and -h", 1)
+    unit = "k"
+    for name, _ in options:
+        unit = _LONG.get(name.strip("-"), name.strip("-"))
+    total = terminal.node.memory_mib << 20
+    used = int(total * _USED)
+    memory = (total, used, total - used - _CACHE, _SHARED, _CACHE, total - used)
     head = "               total        used        free      shared  buff/cache   available\n"
-    return Outcome(
-        f"{head}Mem:   {total:>13} {used:>11} {total - used:>11}       12288       98304 {total - used:>11}\n"
-    )
+    return Outcome(f"{head}{_columns('Mem:', memory, unit)}{_columns('Swap:', (0, 0, 0), unit)}")
+
+
+def _columns(name: str, values: Sequence[int], unit: str) -> str:
+    told = [_human(value) if unit == "h" else str(value // _UNITS[unit]) for value in values]
+    return f"{name:<8}{told[0]:>12}" + "".join(f"{one:>12}" for one in told[1:]) + "\n"
+
+
+def _human(size: float) -> str:
+    """In three digits, as free does."""
+    unit, units = "B", iter(("Ki", "Mi", "Gi", "Ti", "Pi"))
+    while size >= 1024:
+        size, unit = size / 1024, next(units)
+    return f"{size:.1f}{unit}" if size < 10 and unit != "B" else f"{int(size)}{unit}"
 
 
 def dmesg(terminal: Terminal, _: Sequence[str]) -> Outcome:

@@ -1,40 +1,97 @@
-"""ip and ping."""
+"""ip: it shows addresses, links and routes, and changes nothing."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from ipaddress import ip_address, ip_interface
 
 from canton.emulator.nodes.description import Interface
+from canton.emulator.nodes.echoes import is_own, route
 from canton.emulator.nodes.links import linked
-from canton.emulator.nodes.shell import Outcome, Ping, Terminal
+from canton.emulator.nodes.shell import Outcome, Terminal, refuse
 
-_ADDR, _ROUTE, _LINK = ("address", "addr", "a"), ("route", "r"), ("link", "l")
-MOST_PINGS = 100_000
+_OBJECTS = ("address", "route", "link")
+_SHOWING = ("show", "list", "lst", "ls")
+_CHANGING = ("add", "append", "change", "replace", "delete", "set", "flush", "restore")
+_BRIEF, _FAMILIES = ("-br", "-brief"), ("-4", "-6")
+_WITHOUT_EFFECT = ("-c", "-color", "-color=never", "-d", "-details", "-s", "-stats")
+_LOOPBACK = Interface("lo", "00:00:00:00:00:00", "127.0.0.1", 8, 65536, "")
+_MISUSED, _REFUSED = 255, 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    number: int
+    link: Interface
+    state: str
+
+    @property
+    def loopback(self) -> bool:
+        return self.link is _LOOPBACK
+
+    @property
+    def flags(self) -> str:
+        if self.loopback:
+            return "<LOOPBACK,UP,LOWER_UP>"
+        return "<NO-CARRIER,BROADCAST,MULTICAST,UP>" if self.state == "DOWN" else "<BROADCAST,MULTICAST,UP,LOWER_UP>"
+
+    @property
+    def head(self) -> str:
+        queue = "noqueue" if self.loopback else "mq"
+        return f"{self.number}: {self.link.name}: {self.flags} mtu {self.link.mtu} qdisc {queue} state {self.state}"
+
+    @property
+    def hardware(self) -> str:
+        if self.loopback:
+            return f"    link/loopback {self.link.mac} brd {self.link.mac}\n"
+        return f"    link/ether {self.link.mac} brd ff:ff:ff:ff:ff:ff\n"
 
 
 def ip(terminal: Terminal, argv: Sequence[str]) -> Outcome:
+    options = [word for word in argv if word.startswith("-")]
     words = [word for word in argv if not word.startswith("-")]
-    brief = any(word in ("-br", "-brief") for word in argv)
-    topic = words[0] if words else ""
-    chosen = [word for word in words[1:] if word not in ("show", "list", "ls", "dev")]
-    links = [link for link in terminal.node.interfaces if not chosen or link.name in chosen]
-    if chosen and not links and chosen != ["lo"] and not _matches(topic, _ROUTE):
-        return Outcome(f'Device "{chosen[0]}" does not exist.\n', 1)
-    if _matches(topic, _ADDR):
-        return Outcome("".join(_addresses(terminal, links, brief, loopback=chosen in ([], ["lo"]))))
-    if _matches(topic, _LINK):
-        return Outcome("".join(_links(terminal, links)))
-    if _matches(topic, _ROUTE):
-        return Outcome("".join(_routes(terminal)))
-    return Outcome(
-        'Object "' + topic + '" is unknown, try "ip help".\n' if topic else "Usage: ip [ OPTIONS ] OBJECT\n", 1
-    )
+    unknown = [word for word in options if word not in (*_BRIEF, *_FAMILIES, *_WITHOUT_EFFECT)]
+    if unknown:
+        return refuse(f'Option "{unknown[0]}" is unknown to this console\'s ip; it has -br, -4 and -6.', _MISUSED)
+    if not words:
+        return refuse("Usage: ip [ OPTIONS ] { address | link | route } [ show ]", _MISUSED)
+    topic = next((name for name in _OBJECTS if name.startswith(words[0])), "")
+    if not topic:
+        return refuse(f'Object "{words[0]}" is unknown, try "ip help".', 1)
+    return _about(terminal, topic, words[1:], frozenset(options))
 
 
-def _matches(topic: str, names: Sequence[str]) -> bool:
-    return bool(topic) and names[0].startswith(topic)
+def _about(terminal: Terminal, topic: str, words: Sequence[str], options: frozenset[str]) -> Outcome:
+    verb, rest = (words[0], words[1:]) if words else ("show", ())
+    if topic == "route" and verb == "get":
+        return _get(terminal, rest)
+    if any(name.startswith(verb) for name in _SHOWING):
+        return _show(terminal, topic, rest, options)
+    if any(name.startswith(verb) for name in _CHANGING):
+        asked = " ".join(["ip", topic, *words])
+        return refuse(f"ip: this console shows the node's network and changes nothing; not done: {asked}", _REFUSED)
+    return refuse(f'Command "{verb}" is unknown, try "ip {topic} help".', _MISUSED)
+
+
+def _show(terminal: Terminal, topic: str, words: Sequence[str], options: frozenset[str]) -> Outcome:
+    chosen = [word for word in words if word not in ("dev", "up")]
+    if topic == "route":
+        return Outcome("".join(_routes(terminal, chosen)))
+    if len(chosen) > 1:
+        return refuse(f'Error: either "dev" is duplicate, or "{chosen[1]}" is a garbage.', _MISUSED)
+    shown = [one for one in _all(terminal) if not chosen or one.link.name == chosen[0]]
+    if not shown:
+        return refuse(f'Device "{chosen[0]}" does not exist.', 1)
+    show = _links if topic == "link" else _addresses
+    return Outcome("".join(show(shown, bool(options & {*_BRIEF}), "-6" not in options)))
+
+
+def _all(terminal: Terminal) -> Iterator[_Shown]:
+    """In the kernel's order, whichever of them are asked for."""
+    yield _Shown(1, _LOOPBACK, "UNKNOWN")
+    for number, link in enumerate(terminal.node.interfaces, 2):
+        yield _Shown(number, link, _state(terminal, link))
 
 
 def _state(terminal: Terminal, link: Interface) -> str:
@@ -44,38 +101,34 @@ def _state(terminal: Terminal, link: Interface) -> str:
     return "UP" if linked(terminal.machine, link.nic) else "DOWN"
 
 
-def _links(terminal: Terminal, links: Sequence[Interface]) -> Iterator[str]:
-    for number, link in enumerate(links, 2):
-        state = _state(terminal, link)
-        flags = "BROADCAST,MULTICAST,UP,LOWER_UP" if state == "UP" else "NO-CARRIER,BROADCAST,MULTICAST,UP"
-        yield f"{number}: {link.name}: <{flags}> mtu {link.mtu} qdisc mq state {state} mode DEFAULT group default\n"
-        yield f"    link/ether {link.mac} brd ff:ff:ff:ff:ff:ff\n"
-
-
-def _addresses(terminal: Terminal, links: Sequence[Interface], brief: bool, *, loopback: bool) -> Iterator[str]:
-    if loopback and brief:
-        yield "lo               UNKNOWN        127.0.0.1/8 \n"
-    elif loopback:
-        yield "1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 qdisc noqueue state UNKNOWN group default\n"
-        yield "    link/loopback 00:00:00:00:00:00 brd 00:00:00:00:00:00\n    inet 127.0.0.1/8 scope host lo\n"
-    for number, link in enumerate(links, 2):
-        state = _state(terminal, link)
-        inet = f"{link.address}/{link.prefix}" if link.address else ""
+def _links(shown: Sequence[_Shown], brief: bool, _: bool) -> Iterator[str]:
+    for one in shown:
         if brief:
-            yield f"{link.name:<16} {state:<14} {inet} \n"
+            yield f"{one.link.name:<16} {one.state:<14} {one.link.mac} {one.flags} \n"
+        else:
+            yield f"{one.head} mode DEFAULT group default qlen 1000\n{one.hardware}"
+
+
+def _addresses(shown: Sequence[_Shown], brief: bool, with_ipv4: bool) -> Iterator[str]:
+    for one in shown:
+        inet = f"{one.link.address}/{one.link.prefix}" if one.link.address and with_ipv4 else ""
+        if brief:
+            yield f"{one.link.name:<16} {one.state:<14} {inet} \n"
             continue
-        flags = "BROADCAST,MULTICAST,UP,LOWER_UP" if state == "UP" else "NO-CARRIER,BROADCAST,MULTICAST,UP"
-        yield f"{number}: {link.name}: <{flags}> mtu {link.mtu} qdisc mq state {state} group default qlen 1000\n"
-        yield f"    link/ether {link.mac} brd ff:ff:ff:ff:ff:ff\n"
+        yield f"{one.head} group default qlen 1000\n{one.hardware}"
         if inet:
-            yield f"    inet {inet} scope global {link.name}\n"
+            yield f"    inet {inet} scope {'host' if one.loopback else 'global'} {one.link.name}\n"
 
 
-def _routes(terminal: Terminal) -> Iterator[str]:
+def _routes(terminal: Terminal, chosen: Sequence[str]) -> Iterator[str]:
+    """All, or those that have each of these words in them: a device, a network, ``default``."""
+    return (line for line in _all_routes(terminal) if set(chosen) <= set(line.split()))
+
+
+def _all_routes(terminal: Terminal) -> Iterator[str]:
     management = next((link for link in terminal.node.interfaces if link.name == "nmn0" and link.address), None)
     if management:
-        gateway = ip_interface(f"{management.address}/{management.prefix}").network.network_address + 1
-        yield f"default via {gateway} dev {management.name}\n"
+        yield f"default via {_gateway(management)} dev {management.name}\n"
     for link in terminal.node.interfaces:
         if link.address:
             network = ip_interface(f"{link.address}/{link.prefix}").network
@@ -83,63 +136,21 @@ def _routes(terminal: Terminal) -> Iterator[str]:
             yield f"{network} dev {link.name} proto kernel scope link src {link.address}{down}\n"
 
 
-def ping(terminal: Terminal, argv: Sequence[str]) -> Outcome:
-    count, interval, target = MOST_PINGS, 1.0, ""
-    words = iter(argv)
-    for word in words:
-        if word in ("-c", "-i", "-W", "-w", "-s", "-I"):
-            value = _number(next(words, ""))
-            if value is None:
-                return Outcome(f"ping: invalid argument for {word}\n", 1)
-            count = max(int(value), 1) if word == "-c" else count
-            interval = max(value, 0.2) if word == "-i" else interval
-        elif not word.startswith("-"):
-            target = word
-    if not target:
-        return Outcome("ping: usage error: Destination address required\n", 1)
-    address = _address(terminal, target)
-    if address is None:
-        return Outcome(f"ping: {target}: Name or service not known\n", 2)
-    opening = f"PING {target} ({address}) 56(84) bytes of data.\n"
-    return Outcome(opening, ping=Ping(target, address, min(count, MOST_PINGS), interval))
+def _gateway(link: Interface) -> str:
+    return str(ip_interface(f"{link.address}/{link.prefix}").network.network_address + 1)
 
 
-def _number(text: str) -> float | None:
+def _get(terminal: Terminal, words: Sequence[str]) -> Outcome:
+    """Which way a packet would go."""
     try:
-        value = float(text)
+        address = str(ip_address(words[0] if words else ""))
     except ValueError:
-        return None
-    return value if math.isfinite(value) and 0 <= value < 1e6 else None
-
-
-def _address(terminal: Terminal, target: str) -> str | None:
-    """An address, the name of a node (over the management network), or that with ``-hsn0`` after it."""
-    try:
-        return str(ip_address(target))
-    except ValueError:
-        pass
-    name, _, link = target.partition("-")
-    machine = terminal.machine
-    node = next(
-        (place.xname for place in machine.topology.places.values() if name in (place.xname, *place.aliases)), None
-    )
-    if node is None:
-        return None
-    network = "HSN" if link.startswith("hsn") else "NMN"
-    nics = [nic for nic in machine.nics(node) if nic.network == network and nic.address]
-    number = int(link[3:]) if link[3:].isdecimal() else 0
-    return nics[number].address if number < len(nics) else None
-
-
-def closing(done: Ping) -> str:
-    """The statistics at the end."""
-    lost = 100 * (done.sent - done.received) / done.sent if done.sent else 0
-    total = round(max(done.sent - 1, 0) * done.interval * 1000)
-    text = f"\n--- {done.name} ping statistics ---\n"
-    text += f"{done.sent} packets transmitted, {done.received} received, {lost:.4g}% packet loss, time {total}ms\n"
-    if done.received:
-        mean = done.total / done.received
-        spread = math.sqrt(max(done.squares / done.received - mean * mean, 0.0))
-        told = (done.shortest, mean, done.longest, spread)
-        text += "rtt min/avg/max/mdev = " + "/".join(f"{1000 * one:.3f}" for one in told) + " ms\n"
-    return text
+        return refuse(f'Error: any valid prefix is expected rather than "{" ".join(words)}".', 1)
+    link = route(terminal.machine, terminal.node, address)
+    if is_own(terminal.node, address):
+        return Outcome(f"local {address} dev lo src {address} uid 0 \n    cache <local> \n")
+    if link is None:
+        return refuse("RTNETLINK answers: Network is unreachable", _REFUSED)
+    near = ip_address(address) in ip_interface(f"{link.address}/{link.prefix}").network
+    way = "" if near else f"via {_gateway(link)} "
+    return Outcome(f"{address} {way}dev {link.name} src {link.address} uid 0 \n    cache \n")

@@ -1,12 +1,11 @@
-"""hostname, uname, systemctl, cat and the like."""
+"""hostname, uname, uptime, cat and the like."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from canton.emulator.nodes.links import linked
-from canton.emulator.nodes.shell import Outcome, Terminal
+from canton.emulator.nodes.shell import Outcome, Terminal, refuse
 
 _RELEASE = """NAME="SLES"
 VERSION="15-SP5"
@@ -28,7 +27,7 @@ def uname(terminal: Terminal, argv: Sequence[str]) -> Outcome:
         return Outcome(f"Linux {node.hostname} {node.kernel} #1 SMP PREEMPT {node.arch} {node.arch} GNU/Linux\n")
     unknown = [letter for letter in asked if letter not in parts]
     if unknown:
-        return Outcome(f"uname: invalid option -- '{unknown[0]}'\n", 1)
+        return refuse(f"uname: invalid option -- '{unknown[0]}'", 1)
     return Outcome(" ".join(value for letter, value in parts.items() if letter in asked) + "\n")
 
 
@@ -48,10 +47,24 @@ def date(terminal: Terminal, _: Sequence[str]) -> Outcome:
     return Outcome(datetime.fromtimestamp(terminal.now, UTC).strftime("%a %b %e %H:%M:%S UTC %Y\n"))
 
 
-def uptime(terminal: Terminal, _: Sequence[str]) -> Outcome:
-    minutes = int(terminal.now - terminal.machine.power.since(terminal.node.xname)) // 60
+def uptime(terminal: Terminal, argv: Sequence[str]) -> Outcome:
+    """``-s`` since when, ``-p`` in words; without either the line that everybody knows."""
+    minutes = max(int(terminal.now - terminal.booted), 0) // 60
+    if list(argv) in (["-s"], ["--since"]):
+        return Outcome(datetime.fromtimestamp(terminal.booted, UTC).strftime("%Y-%m-%d %H:%M:%S\n"))
+    if list(argv) in (["-p"], ["--pretty"]):
+        parts = ((minutes // 1440, "day"), (minutes // 60 % 24, "hour"), (minutes % 60, "minute"))
+        return Outcome("up " + (", ".join(_counted(*part) for part in parts if part[0]) or "0 minutes") + "\n")
+    if argv:
+        return refuse(f"uptime: this console's uptime has -p and -s, not {argv[0]}", 1)
     clock = datetime.fromtimestamp(terminal.now, UTC).strftime("%H:%M:%S")
-    return Outcome(f" {clock}  up {minutes // 1440} days, {minutes // 60 % 24}:{minutes % 60:02},  1 user\n")
+    days = f"{_counted(minutes // 1440, 'day')}, " if minutes >= 1440 else ""
+    hours = f"{minutes // 60 % 24:>2}:{minutes % 60:02}" if minutes % 1440 >= 60 else f"{minutes % 60} min"
+    return Outcome(f" {clock} up {days}{hours},  1 user,  load average: 0.00, 0.00, 0.00\n")
+
+
+def _counted(number: int, name: str) -> str:
+    return f"{number} {name}" if number == 1 else f"{number} {name}s"
 
 
 def cat(terminal: Terminal, argv: Sequence[str]) -> Outcome:
@@ -61,78 +74,17 @@ def cat(terminal: Terminal, argv: Sequence[str]) -> Outcome:
         "/etc/hostname": lambda: f"{node.hostname}\n",
         "/etc/os-release": lambda: _RELEASE,
         "/etc/cray/xname": lambda: f"{node.xname}\n",
-        "/proc/uptime": lambda: f"{terminal.now - terminal.machine.power.since(node.xname):.2f} 0.00\n",
+        "/proc/uptime": lambda: (
+            f"{terminal.now - terminal.booted:.2f} {(terminal.now - terminal.booted) * node.cores:.2f}\n"
+        ),
     }
-    text, code = "", 0
-    for path in argv:
-        if path in files:
-            text += files[path]()
-        else:
-            text, code = f"{text}cat: {path}: No such file or directory\n", 1
-    return Outcome(text, code)
+    text = "".join(files[path]() for path in argv if path in files)
+    errors = "".join(f"cat: {path}: No such file or directory\n" for path in argv if path not in files)
+    return Outcome(text, 1 if errors else 0, errors)
 
 
 def mount(terminal: Terminal, _: Sequence[str]) -> Outcome:
     return Outcome(f"{terminal.node.root} on /run/rootfsbase type squashfs (ro)\noverlay on / type overlay (rw)\n")
-
-
-UNITS = {
-    "sshd.service": "OpenSSH Daemon",
-    "spire-agent.service": "SPIRE agent",
-    "bos-reporter.service": "BOS reporter",
-    "cfs-state-reporter.service": "CFS state reporter",
-    "slingshot-hsn.service": "Slingshot high-speed network",
-    "nvidia-persistenced.service": "NVIDIA Persistence Daemon",
-}
-
-
-def _units(terminal: Terminal) -> dict[str, str]:
-    """Without links the high-speed network's unit has failed; without GPUs there is no daemon for them."""
-    states = dict.fromkeys(UNITS, "active")
-    if not terminal.node.accelerators[1]:
-        del states["nvidia-persistenced.service"]
-    fast = [link for link in terminal.node.interfaces if link.name.startswith("hsn")]
-    if fast and not any(linked(terminal.machine, link.nic) for link in fast):
-        states["slingshot-hsn.service"] = "failed"
-    return states
-
-
-def systemctl(terminal: Terminal, argv: Sequence[str]) -> Outcome:
-    states = _units(terminal)
-    failed = [unit for unit, state in states.items() if state == "failed"]
-    words = [word for word in argv if not word.startswith("-")]
-    verb = words[0] if words else ("list-failed" if "--failed" in argv else "list-units")
-    if verb == "is-system-running":
-        return Outcome("degraded\n" if failed else "running\n", 1 if failed else 0)
-    if verb in ("list-units", "list-failed"):
-        shown = {unit: state for unit, state in states.items() if verb == "list-units" or state == "failed"}
-        rows = [f"  {unit:<30} loaded {state:<8} {_sub(state):<8} {UNITS[unit]}" for unit, state in shown.items()]
-        return Outcome(
-            "\n".join(["  UNIT" + " " * 27 + "LOAD   ACTIVE   SUB      DESCRIPTION", *rows, ""])
-            + f"\n{len(shown)} loaded units listed.\n"
-        )
-    if verb in ("status", "is-active") and len(words) > 1:
-        return _of_unit(verb, words[1], states)
-    if verb in ("reboot", "poweroff"):
-        return Outcome(power="GracefulRestart" if verb == "reboot" else "GracefulShutdown")
-    return Outcome(f"Unknown command verb {verb}.\n", 1)
-
-
-def _sub(state: str) -> str:
-    return "running" if state == "active" else state
-
-
-def _of_unit(verb: str, name: str, states: dict[str, str]) -> Outcome:
-    unit = name if "." in name else f"{name}.service"
-    if unit not in states:
-        text = "inactive\n" if verb == "is-active" else f"Unit {unit} could not be found.\n"
-        return Outcome(text, 3 if verb == "is-active" else 4)
-    state = states[unit]
-    if verb == "is-active":
-        return Outcome(f"{state}\n", 0 if state == "active" else 3)
-    mark = "●" if state == "active" else "×"
-    text = f"{mark} {unit} - {UNITS[unit]}\n     Loaded: loaded (/usr/lib/systemd/system/{unit}; enabled)\n"
-    return Outcome(f"{text}     Active: {state} ({_sub(state)})\n", 0 if state == "active" else 3)
 
 
 def reboot(_: Terminal, __: Sequence[str]) -> Outcome:

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from canton.emulator.machine.machine import Machine
-from canton.emulator.machine.parts import Fru, Nic
+from canton.emulator.machine.parts import Fru, Nic, NodePlace
 
 MACHINES = {"X86": "x86_64", "ARM": "aarch64"}
 KERNEL = "5.14.21-150500.55.65_13.0.73-cray_shasta_c"
 KERNEL_64K = "5.14.21-150500.55.65_13.0.73-cray_shasta_c_64k"
 _ROOT = re.compile(r"(?:^| )root=(\S+)")
+_CONSOLES = {"x86_64": "ttyS0", "aarch64": "ttyAMA0"}
+_EARLIER = "http://rgw-vip.nmn/boot-images/{arch}/"
+"""Where nodes that are up from the start were booted from: nobody has seen it, and BSS may say something else now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +71,15 @@ def describe(machine: Machine, node: str, loaded: str | None = None, parameters:
     if part is None or part.model is None:
         raise LookupError(node)
     model = part.model
+    arch = MACHINES.get(model.arch, "x86_64")
+    if not loaded:
+        loaded, parameters = _earlier(node, place, arch)
     hostname = place.aliases[0] if place and place.aliases else node
     return Description(
         node,
         hostname,
         model.board.model,
-        MACHINES.get(model.arch, "x86_64"),
+        arch,
         tuple(_interfaces(machine, node)),
         _fitted(model, "Processor") or (model.board, 1),
         sum(int(_number(fitting.fru, "CapacityMiB", 0)) * fitting.count for fitting in _all(model, "Memory")),
@@ -82,6 +88,14 @@ def describe(machine: Machine, node: str, loaded: str | None = None, parameters:
         loaded,
         parameters,
     )
+
+
+def _earlier(node: str, place: NodePlace | None, arch: str) -> tuple[str, str]:
+    """The kernel and its parameters of a node that nobody has seen boot."""
+    where = _EARLIER.format(arch=arch)
+    names = f"xname={node}" + (f" nid={place.nid}" if place else "")
+    said = f"console={_CONSOLES[arch]},115200 crashkernel=512M rd.neednet=1 rd.retry=10 ip=dhcp quiet"
+    return f"{where}kernel", f"{said} root=live:{where}rootfs {names}"
 
 
 def _interfaces(machine: Machine, node: str) -> Iterator[Interface]:

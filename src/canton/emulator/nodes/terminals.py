@@ -1,25 +1,40 @@
-"""Who is logged in at each console, and what they are typing: a login prompt, then a shell."""
+"""Who is logged in at each console, and what they are typing: a login prompt, then a shell.
+
+A console goes on without anybody at it, as with conman: whoever leaves stays logged in, and what runs runs on. A ping
+is cut short then, as nobody is left to interrupt one without an end.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from canton.emulator.machine.boot import UP
 from canton.emulator.machine.machine import Machine
 from canton.emulator.machine.means import Event, Means
 from canton.emulator.nodes import commands_hardware as hardware
-from canton.emulator.nodes import commands_network as network
 from canton.emulator.nodes import commands_system as system
+from canton.emulator.nodes.commands_gpu import nvidia_smi
+from canton.emulator.nodes.commands_network import ip
+from canton.emulator.nodes.commands_ping import ping
+from canton.emulator.nodes.commands_services import systemctl
 from canton.emulator.nodes.consoles import Consoles
 from canton.emulator.nodes.description import describe
-from canton.emulator.nodes.shell import Command, Outcome, Ping, Terminal, run
+from canton.emulator.nodes.echoes import send
+from canton.emulator.nodes.filters import NotUnderstood
+from canton.emulator.nodes.lines import Step, read_line
+from canton.emulator.nodes.pings import Ping, closing, told
+from canton.emulator.nodes.shell import Command, Outcome, Terminal, run
+from canton.emulator.nodes.uptimes import Uptimes
 
 LONGEST_LINE = 4096
 """As a terminal's canonical mode."""
+MOST_PINGS, UNWATCHED = 100_000, 100
+"""Echo requests of one ping, whatever it was asked for: a day of them, and when nobody is at its console."""
 _LOGIN, _PASSWORD, _SHELL, _BUSY = "login", "password", "shell", "busy"
-_FRESH: dict[str, Any] = {"mode": _LOGIN, "user": "", "line": "", "code": 0, "ping": None, "number": 0}
+_FRESH: dict[str, Any] = {"mode": _LOGIN, "user": "", "line": "", "code": 0, "ping": None, "rest": [], "number": 0}
 _INTERRUPT, _END, _ERASE, _KILL = "\x03", "\x04", ("\x7f", "\b"), "\x15"
 _STROKES = re.compile("[^\x00-\x1f\x7f]+|[\x00-\x1f\x7f]")
 
@@ -33,16 +48,16 @@ COMMANDS: dict[str, Command] = {
     "uptime": system.uptime,
     "cat": system.cat,
     "mount": system.mount,
-    "systemctl": system.systemctl,
+    "systemctl": systemctl,
     "reboot": system.reboot,
     "poweroff": system.poweroff,
     "exit": system.leave,
     "logout": system.leave,
-    "ip": network.ip,
-    "ping": network.ping,
+    "ip": ip,
+    "ping": ping,
     "lsblk": hardware.lsblk,
     "blkid": hardware.blkid,
-    "nvidia-smi": hardware.nvidia_smi,
+    "nvidia-smi": nvidia_smi,
     "lscpu": hardware.lscpu,
     "free": hardware.free,
     "dmesg": hardware.dmesg,
@@ -57,7 +72,10 @@ class Terminals:
         self._means = means
         self._consoles = consoles
         self._password = password
+        self._uptimes = Uptimes(machine, means)
         self._shelf = means.shelves.open("nodes.terminals")
+        self._seats: Counter[str] = Counter()
+        """How many are at each console, and could interrupt what runs there."""
         means.agenda.answer("terminal.pings", self._next_ping)
         machine.watch(self._saw)
 
@@ -67,6 +85,13 @@ class Terminals:
             self._shelf.pop(event.xname, None)
             if event.value == UP:
                 self._consoles.write(event.xname, self._prompt(event.xname, _FRESH))
+
+    def join(self, node: str) -> None:
+        """Somebody sits down at the console."""
+        self._seats[node] += 1
+
+    def leave(self, node: str) -> None:
+        self._seats[node] -= 1
 
     def type(self, node: str, text: str) -> None:
         """Keys, as they come; a node that is not up hears nothing."""
@@ -109,12 +134,13 @@ class Terminals:
                 self._echo(node, "\b \b" * gone)
 
     def _interrupt(self, node: str, state: dict[str, Any]) -> None:
-        if state["mode"] == _BUSY:
+        """A ping says what it has counted, and what follows it is done, by its result."""
+        if state["mode"] == _BUSY and state["ping"]:
             self._echo(node, "^C")
-            self._end_ping(node, state, Ping(**state["ping"]), 130)
-        elif state["mode"] == _SHELL:
+            self._end_ping(node, state, Ping(**state["ping"]))
+        elif state["mode"] in (_SHELL, _BUSY):
             self._echo(node, "^C\r\n")
-            self._show_prompt(node, {**state, "line": "", "code": 130})
+            self._show_prompt(node, {**state, "mode": _SHELL, "line": "", "code": 130, "rest": []})
 
     def _line(self, node: str, state: dict[str, Any], line: str) -> None:
         if state["mode"] == _LOGIN:
@@ -138,48 +164,69 @@ class Terminals:
         self._show_prompt(node, {**_FRESH, "number": state["number"]})
 
     def _run(self, node: str, state: dict[str, Any], line: str) -> None:
-        now = self._means.clock.now()
-        terminal = Terminal(self._machine, describe(self._machine, node), state["user"], now, state["code"])
-        outcome = run(terminal, line, COMMANDS)
+        try:
+            steps = read_line(line)
+        except NotUnderstood as refused:
+            self._echo(node, str(refused).replace("\n", "\r\n"))
+            self._show_prompt(node, {**state, "code": 2})
+        else:
+            self._do(node, state, steps)
+
+    def _do(self, node: str, state: dict[str, Any], steps: Sequence[Step]) -> None:
+        now, booted = self._means.clock.now(), self._uptimes.booted(node)
+        terminal = Terminal(self._machine, describe(self._machine, node), state["user"], now, booted, state["code"])
+        outcome = run(terminal, steps, COMMANDS)
         if outcome.text:
             self._echo(node, outcome.text.replace("\n", "\r\n"))
-        self._after(node, {**state, "code": outcome.code}, outcome)
+        self._after(node, {**state, "mode": _SHELL, "code": outcome.code, "rest": []}, outcome)
 
     def _after(self, node: str, state: dict[str, Any], outcome: Outcome) -> None:
         if outcome.logs_out:
             self._log_out(node, state, "")
         elif outcome.ping:
-            number = state["number"] + 1
-            self._shelf[node] = {**state, "mode": _BUSY, "ping": _as_data(outcome.ping), "number": number}
-            self._next_ping(node, number)
+            state = {**state, "mode": _BUSY, "number": state["number"] + 1, "rest": list(outcome.rest)}
+            self._shelf[node] = {**state, "ping": outcome.ping.as_data()}
+            self._next_ping(node, state["number"])
         elif outcome.power:
             self._machine.power.by_itself(node, outcome.power, "console")
         else:
             self._show_prompt(node, state)
 
     def _next_ping(self, node: str, number: int) -> None:
-        """One echo request; the next is due after the interval."""
+        """One echo request, or what the line says behind a ping that is over; the next is due after the interval."""
         state = self._shelf.get(node)
         if state is None or state["mode"] != _BUSY or state["number"] != number:
             return
-        ping = Ping(**state["ping"])
-        packet = self._machine.fabric.packet(node, ping.address, number=ping.sent)
-        ping = replace(ping, sent=ping.sent + 1)
-        if packet.reached:
-            ping = ping.answered(packet.seconds)
-            told = f"64 bytes from {ping.address}: icmp_seq={ping.sent} ttl=64 time={1000 * packet.seconds:.3f} ms"
-            self._echo(node, f"{told}\r\n")
-        else:
-            self._echo(node, f"From {node} icmp_seq={ping.sent} Destination Host Unreachable\r\n")
-        if ping.sent >= ping.count:
-            self._end_ping(node, state, ping, 0 if ping.received else 1)
+        if state["ping"] is None:
+            self._do(node, state, state["rest"])
             return
-        self._shelf[node] = {**state, "ping": _as_data(ping)}
-        self._means.agenda.after(ping.interval, "terminal.pings", node, number)
+        ping = Ping(**state["ping"])
+        if ping.late or ping.sent >= (MOST_PINGS if self._seats[node] else UNWATCHED):
+            self._end_ping(node, state, ping)
+            return
+        ping = self._send(node, ping)
+        if ping.complete:
+            self._end_ping(node, state, ping)
+            return
+        self._shelf[node] = {**state, "ping": ping.as_data()}
+        self._means.agenda.after(ping.pause, "terminal.pings", node, number)
 
-    def _end_ping(self, node: str, state: dict[str, Any], ping: Ping, code: int) -> None:
-        self._echo(node, network.closing(ping).replace("\n", "\r\n"))
-        self._show_prompt(node, {**state, "mode": _SHELL, "ping": None, "code": code})
+    def _send(self, node: str, ping: Ping) -> Ping:
+        links = describe(self._machine, node).interfaces
+        packet = send(self._machine, node, links, ping.address, ping.via, ping.sent)
+        sent = ping.after(packet)
+        self._echo(node, told(sent, packet).replace("\n", "\r\n"))
+        return sent
+
+    def _end_ping(self, node: str, state: dict[str, Any], ping: Ping) -> None:
+        """What follows is a matter of its own: a line of many pings is not one call within another."""
+        self._echo(node, closing(ping).replace("\n", "\r\n"))
+        after = {**state, "ping": None, "code": ping.code}
+        if state["rest"]:
+            self._shelf[node] = after
+            self._means.agenda.after(0.0, "terminal.pings", node, state["number"])
+        else:
+            self._show_prompt(node, {**after, "mode": _SHELL})
 
     def _show_prompt(self, node: str, state: dict[str, Any]) -> None:
         self._shelf[node] = state
@@ -191,8 +238,3 @@ class Terminals:
 
     def _echo(self, node: str, text: str) -> None:
         self._consoles.write(node, text)
-
-
-def _as_data(ping: Ping) -> dict[str, Any]:
-    """For a shelf; ten thousand nodes may ping at once."""
-    return {name: getattr(ping, name) for name in Ping.__slots__}

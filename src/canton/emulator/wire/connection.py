@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from httptools import HttpParserUpgrade
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -13,6 +14,8 @@ CONNECTION = "canton.emulator.connection"
 """The extension of a request's scope that holds its connection."""
 HEAD_LIMIT = 1 << 20
 """As Go's DefaultMaxHeaderBytes."""
+MOST_HEADERS = 100
+"""As Envoy."""
 _HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 _PARSED = 65_535
 """The longest target that httptools reads."""
@@ -39,6 +42,8 @@ class Connection(HttpToolsProtocol):
     """What came behind a request for an upgrade: until that is answered nobody knows whether it is HTTP."""
     _owed = 0
     """Bytes of that request's body that have not come."""
+    _answering: RequestResponseCycle | None = None
+    """The request that is being carried out; ``cycle`` is the last one that was heard of."""
     streaming = False
     """An answer without an end goes out: who stops sending is taken for gone."""
 
@@ -121,7 +126,7 @@ class Connection(HttpToolsProtocol):
         if self._head is None or self.transport.is_closing():
             return
         self._head += len(data)
-        if self._head > HEAD_LIMIT:
+        if self._head > HEAD_LIMIT or len(self.headers) > MOST_HEADERS:
             self.transport.write(_HEAD_TOO_LARGE)
             self.transport.close()
 
@@ -135,8 +140,16 @@ class Connection(HttpToolsProtocol):
         if self.transport.is_closing() and not self.transport.get_write_buffer_size():
             self.transport.abort()
 
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._answering = cycle
+        super()._start_asgi_task(cycle, app)
+
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
+        if self._answering is not None and not self._answering.response_complete:
+            # Uvicorn tells the last of those that were sent one behind another.
+            self._answering.disconnected = True
+            self._answering.message_event.set()
         if self._tunnel is not None:
             self._tunnel.feed_end()
 

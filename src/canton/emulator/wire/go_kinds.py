@@ -60,6 +60,10 @@ class Struct(Kind):
     """Which fields are not written when they are empty."""
     folded: Mapping[str, str] = field(default_factory=dict)
     """Names as they are compared → names as they are spelled."""
+    zeros: Mapping[str, Json] = field(default_factory=dict)
+    """What its fields are that nobody mentions."""
+    inner: Mapping[str, Struct] = field(default_factory=dict)
+    """Those of its fields that are structs themselves."""
 
 
 def maybe(of: Kind) -> Maybe:
@@ -77,7 +81,9 @@ def table_of(of: Kind, go: str = "") -> Table:
 def struct(go: str, fields: Mapping[str, Kind], embedded: Mapping[str, str] | None = None, omitted: str = "") -> Struct:
     # Of names that differ in nothing but their letters the first counts.
     folded = {fold(name): name for name in reversed(list(fields))}
-    return Struct(go, None, fields, embedded or {}, frozenset(omitted.split()), folded)
+    zeros = {name: each.zero for name, each in fields.items()}
+    inner = {name: each for name, each in fields.items() if isinstance(each, Struct)}
+    return Struct(go, None, fields, embedded or {}, frozenset(omitted.split()), folded, zeros, inner)
 
 
 def texts(names: str) -> dict[str, Kind]:
@@ -96,7 +102,9 @@ def fold(name: str) -> str:
 
 def empty(kind: Kind) -> Json:
     if isinstance(kind, Struct):
-        return {name: empty(each) for name, each in kind.fields.items()}
+        return (
+            {**kind.zeros, **{name: empty(each) for name, each in kind.inner.items()}} if kind.inner else {**kind.zeros}
+        )
     return kind.zero
 
 

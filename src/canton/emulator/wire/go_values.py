@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from typing import Any
 
 from canton.emulator.wire.call import Json
@@ -44,7 +45,8 @@ def paired(text: str) -> str:
 def parsed(text: str, *, whole: bool) -> Json:
     """Raises ``ValueError`` and ``RecursionError``."""
     _check_depth(text)
-    return _JSON.decode(text) if whole else _JSON.raw_decode(text.lstrip(BLANK))[0]
+    decoder = _decoder()
+    return decoder.decode(text) if whole else decoder.raw_decode(text.lstrip(BLANK))[0]
 
 
 def _no_constant(name: str) -> Json:
@@ -52,7 +54,10 @@ def _no_constant(name: str) -> Json:
     raise ValueError(name)
 
 
-_JSON = json.JSONDecoder(object_pairs_hook=Object, parse_int=Number, parse_float=Number, parse_constant=_no_constant)
+def _decoder() -> json.JSONDecoder:
+    """Another for each text: a number that is there a million times is made once, and not kept for longer."""
+    number = lru_cache(maxsize=1024)(Number)
+    return json.JSONDecoder(object_pairs_hook=Object, parse_int=number, parse_float=number, parse_constant=_no_constant)
 
 
 def _check_depth(text: str) -> None:

@@ -6,10 +6,14 @@ it all has the answer found out and begins again, from the start. So it must bea
 
 from __future__ import annotations
 
+import asyncio
 import http.client
+import socket
 import ssl
+import threading
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import SplitResult, urljoin, urlsplit
@@ -19,6 +23,8 @@ from canton.emulator.wire.listening import is_loopback
 
 _ANSWER = 65536
 _REDIRECTS = 10
+_TOO_LATE = "context deadline exceeded"
+_PORTS = {"http": 80, "https": 443}
 _AS_GET = (301, 302, 303)
 _AS_IT_WAS = (307, 308)
 
@@ -79,37 +85,88 @@ def send(question: Question, timeout: float) -> Reply:
     Redirects are followed as Go does.
     """
     until = time.monotonic() + timeout
-    method, url, body = "POST", question.url, question.body
     try:
-        for _ in range(_REDIRECTS):
-            place = urlsplit(url)
-            with closing(_connection(place, max(until - time.monotonic(), 0.001))) as connection:
-                connection.request(method, target(place), body, dict(question.headers))
-                answer = connection.getresponse()
-                location = answer.getheader("location")
-                if location is None or answer.status not in (*_AS_GET, *_AS_IT_WAS):
-                    return Reply(answer.status, answer.read(_ANSWER), answer.getheader("content-type", ""))
-            url = urljoin(url, location)
-            if answer.status in _AS_GET:
-                method, body = "GET", b""
+        return _exchanged(question, until)
     except TimeoutError as error:
-        raise Unreachable("context deadline exceeded") from error
+        raise Unreachable(_TOO_LATE) from error
     except ConnectionRefusedError as error:
         raise Unreachable("dial tcp: connect: connection refused") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise Unreachable(str(error)) from error
+        raise Unreachable(_TOO_LATE if time.monotonic() >= until else str(error)) from error
+
+
+def _exchanged(question: Question, until: float) -> Reply:
+    method, url, body = "POST", question.url, question.body
+    for _ in range(_REDIRECTS):
+        place = urlsplit(url)
+        with _connected(place, until) as connection:
+            connection.request(method, target(place), body, dict(question.headers))
+            answer = connection.getresponse()
+            location = answer.getheader("location")
+            content = answer.read(_ANSWER)
+        if time.monotonic() >= until:
+            raise TimeoutError
+        if location is None or answer.status not in (*_AS_GET, *_AS_IT_WAS):
+            return Reply(answer.status, content, answer.getheader("content-type", ""))
+        url = urljoin(url, location)
+        if answer.status in _AS_GET:
+            method, body = "GET", b""
     raise Unreachable(f"stopped after {_REDIRECTS} redirects")
 
 
-def _connection(place: SplitResult, timeout: float) -> http.client.HTTPConnection:
+def _left(until: float) -> float:
+    return max(until - time.monotonic(), 0.001)
+
+
+@contextmanager
+def _connected(place: SplitResult, until: float) -> Iterator[http.client.HTTPConnection]:
+    """Cut off at that moment, however well each single byte was in time."""
     host = place.hostname or ""
-    if place.scheme not in ("http", "https"):
+    if place.scheme not in _PORTS:
         raise Unreachable(f'unsupported protocol scheme "{place.scheme}"')
     if not is_loopback(host):
         raise Unreachable(f"dial tcp: lookup {host}: the emulator talks to loopback only")
-    if place.scheme == "http":
-        return http.client.HTTPConnection(host, place.port, timeout=timeout)
-    trusting = ssl.create_default_context()
-    trusting.check_hostname = False
-    trusting.verify_mode = ssl.CERT_NONE
-    return http.client.HTTPSConnection(host, place.port, timeout=timeout, context=trusting)
+    port = place.port or _PORTS[place.scheme]
+    with ExitStack() as stack:
+        line = stack.enter_context(socket.create_connection((host, port), _left(until)))
+        timer = threading.Timer(_left(until), _cut, (stack.enter_context(line.dup()),))
+        timer.daemon = True
+        timer.start()
+        stack.callback(timer.cancel)
+        connection = stack.enter_context(closing(http.client.HTTPConnection(host, port)))
+        connection.sock = line if place.scheme == "http" else _trusting().wrap_socket(line, server_hostname=host)
+        yield connection
+
+
+def _cut(line: socket.socket) -> None:
+    with suppress(OSError):
+        line.shutdown(socket.SHUT_RDWR)
+
+
+def _trusting() -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+async def ask_beside(question: Question, seconds: float) -> Reply | Unreachable:
+    """In a thread that nobody waits for when the emulator ends, as one of the pool would be."""
+    loop = asyncio.get_running_loop()
+    heard: asyncio.Future[Reply | Unreachable] = loop.create_future()
+
+    def tell(answer: Reply | Unreachable) -> None:
+        if not heard.done():
+            heard.set_result(answer)
+
+    def ask() -> None:
+        answer: Reply | Unreachable
+        try:
+            answer = send(question, seconds)
+        except Unreachable as unreachable:
+            answer = unreachable
+        with suppress(RuntimeError):  # the loop is over
+            loop.call_soon_threadsafe(tell, answer)
+
+    threading.Thread(target=ask, daemon=True).start()
+    return await heard

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from canton.emulator.wire.admission import TOO_LARGE
 from canton.emulator.wire.call import Call, Reply, text_reply
 
 Handler = Callable[[Call], Reply]
@@ -78,11 +79,14 @@ class Face:
     routes: Sequence[Route]
     not_found: Handler = go_not_found
     wrong_method: Callable[[Call, Sequence[str]], Reply] = go_wrong_method
-    body_limit: int = 16 << 20
+    body_limit: int = 5 << 20
+    """Room for every component of a machine of 10,000 nodes, and less than a second's work in most shapes."""
     open_paths: Sequence[str] = ()
     """Prefixes on the gateway that need no token."""
     outside: bool = False
     """It has a listener of its own, at the root of its address, and is not behind the gateway."""
+    too_large: Reply = TOO_LARGE
+    """The answer to a body beyond ``body_limit``."""
     restarted: Callable[[], None] | None = None
     """Called when the service comes back from a restart: what it kept in memory only is gone."""
 

@@ -26,6 +26,8 @@ from canton.emulator.wire.routes import Face, Handler, Route
 from canton.emulator.world import World
 
 OPTIONS = "/v2/options"
+BODY = 8 << 20
+"""Room for every component of a machine of 10,000 nodes."""
 
 
 def open_face(world: World) -> Face:
@@ -47,6 +49,7 @@ def open_face(world: World) -> Face:
         [_stirring(route, rhythm) for route in routes],
         not_found=not_found,
         wrong_method=wrong_method,
+        body_limit=BODY,
     )
 
 

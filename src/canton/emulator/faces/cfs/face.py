@@ -31,6 +31,9 @@ from canton.emulator.wire.connexion import not_found, wrong_method
 from canton.emulator.wire.routes import Face, Handler, Route
 from canton.emulator.world import World
 
+BODY = 8 << 20
+"""Room for every component of a machine of 10,000 nodes."""
+
 
 def open_face(world: World) -> Face:
     options, vcs = Options(world.shelves), Vcs(world)
@@ -56,7 +59,13 @@ def open_face(world: World) -> Face:
         *_sources(SourcesApi(world, options, sources, configurations)),
     ]
     return Face(
-        "cfs", [("/apis/cfs", "")], routes, not_found=not_found, wrong_method=wrong_method, restarted=batcher.restarted
+        "cfs",
+        [("/apis/cfs", "")],
+        routes,
+        not_found=not_found,
+        wrong_method=wrong_method,
+        body_limit=BODY,
+        restarted=batcher.restarted,
     )
 
 

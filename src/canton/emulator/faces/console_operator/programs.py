@@ -7,6 +7,8 @@ import json
 import re
 import shlex
 from collections.abc import Awaitable, Callable
+from getopt import GetoptError, gnu_getopt
+from itertools import pairwise
 
 from canton.emulator.cluster.pods import RUNNING, Exec
 from canton.emulator.faces.console_operator.monitoring import Monitoring
@@ -24,6 +26,8 @@ BUFFER = 64 << 10
 """What is typed at once: the rest is lost on the way to the line."""
 WHOLE = 1 << 20
 _COUNT = re.compile("[-+]?([0-9]{1,9})")
+_COUNTS, _FOLLOWING = ("-n", "--lines"), ("-f", "-F", "--follow")
+_SHORT = re.compile("-([0-9]+)([fF]?)")
 TERMINATED = 137
 
 
@@ -80,7 +84,7 @@ class ConsolePrograms:
                     break
             return 0
 
-        code = await self._follow(asked, node, self._world.consoles.end(node), keys)
+        code = await self._follow(asked, node, self._world.consoles.end(node), keys, sits=not watching)
         await asked.write(f"\r\n<ConMan> Connection to console [{node}] closed.\r\n".encode())
         return code
 
@@ -93,9 +97,10 @@ class ConsolePrograms:
             self._world.pulse.beat()
 
     async def _tail(self, asked: Exec, argv: list[str]) -> int:
-        lines, paths = _lines(argv)
-        if lines is None:
-            await asked.write_error(f"{argv[0]}: invalid number of lines\n".encode())
+        try:
+            lines, follows, paths = _cat(argv) if argv[0].endswith("cat") else _asked(argv)
+        except (GetoptError, ValueError) as error:
+            await asked.write_error(f"{argv[0]}: {error}\n".encode())
             return 1
         path = paths[0] if paths else ""
         node = path.removeprefix(LOG)
@@ -106,7 +111,7 @@ class ConsolePrograms:
             return 1
         text, position = self._world.consoles.tail(node, lines)
         await asked.write(text.encode())
-        if argv[0].endswith("cat") or not {"-F", "-f"} & set(argv):
+        if not follows:
             return 0
 
         async def keys() -> int:
@@ -117,14 +122,20 @@ class ConsolePrograms:
 
         return await self._follow(asked, node, position, keys)
 
-    async def _follow(self, asked: Exec, node: str, position: Position, keys: Callable[[], Awaitable[int]]) -> int:
-        """What comes out of the console, until its reader leaves or the pod goes."""
+    async def _follow(
+        self, asked: Exec, node: str, position: Position, keys: Callable[[], Awaitable[int]], *, sits: bool = False
+    ) -> int:
+        """What comes out of the console, until its reader leaves or the pod goes; ``sits`` who may type at it."""
+        if sits:
+            self._world.terminals.join(node)
         reader = asyncio.ensure_future(keys())
         waiter = asyncio.ensure_future(self._show(asked, node, position))
         try:
             await asyncio.wait((reader, waiter), return_when=asyncio.FIRST_COMPLETED)
             return reader.result() if reader.done() else waiter.result()
         finally:
+            if sits:
+                self._world.terminals.leave(node)
             reader.cancel()
             waiter.cancel()
             await asyncio.wait((reader, waiter))
@@ -168,16 +179,24 @@ def _until_escape(before: str, text: str) -> tuple[str, bool]:
     return typed, bool(mark)
 
 
-def _lines(argv: list[str]) -> tuple[int | None, list[str]]:
-    """How many of the last, None for what is no number; and the paths."""
-    number, paths = str(WHOLE) if argv[0].endswith("cat") else "10", []
-    words = iter(argv[1:])
-    for word in words:
-        if word == "-n":
-            number = next(words, "")
-        elif word.startswith("-n"):
-            number = word[2:]
-        elif not word.startswith("-"):
-            paths.append(word)
+def _cat(argv: list[str]) -> tuple[int, bool, list[str]]:
+    return WHOLE, False, [word for word in argv[1:] if not word.startswith("-")]
+
+
+def _asked(argv: list[str]) -> tuple[int, bool, list[str]]:
+    """How many of the last lines, whether to follow, and the paths; raises ``GetoptError`` or ``ValueError``."""
+    words = [_unshortened(word, before) for before, word in pairwise(argv)]
+    options, paths = gnu_getopt(words, "fFn:qv", ["lines=", "follow", "retry"])
+    number = next((value for name, value in reversed(options) if name in _COUNTS), "10")
     found = _COUNT.fullmatch(number)
-    return int(found[1]) if found else None, paths
+    if found is None:
+        raise ValueError("invalid number of lines")
+    return int(found[1]), any(name in _FOLLOWING for name, _ in options), paths
+
+
+def _unshortened(word: str, before: str) -> str:
+    """``-2`` is ``-n 2``, and ``-2f`` follows as well; a log is followed in one way only."""
+    if word in ("--follow=name", "--follow=descriptor"):
+        return "--follow"
+    found = None if before in _COUNTS else _SHORT.fullmatch(word)
+    return f"-{found[2]}n{found[1]}" if found else word

@@ -5,7 +5,7 @@ from __future__ import annotations
 from canton.domain.errors import InvalidMachine
 from canton.emulator.cluster.pods import RUNNING
 from canton.emulator.faces.console_operator.monitoring import CONTAINER, NAMESPACE, Monitoring
-from canton.emulator.machine.faults import EVERYTHING, Fault
+from canton.emulator.machine.faults import EVERYTHING, Fault, names_in
 from canton.emulator.world import World
 
 AWAY = 30.0
@@ -21,16 +21,17 @@ class Restarts:
 
     def _restart(self, fault: Fault) -> None:
         there = {pod.name for pod in self._monitoring.pods()}
-        named = {name.strip() for name in fault.targets.split(",")}
+        named = names_in(fault)
         pods = there if EVERYTHING in named else named
         unknown = sorted(pods - there)
         if unknown:
             raise InvalidMachine(f"no console pod {unknown[0]}; there are {', '.join(sorted(there))}")
         for name in sorted(pods):
             self._world.cluster.end(NAMESPACE, name, CONTAINER, KILLED)
-            self._world.agenda.after(float(fault.facts.get("seconds", AWAY)), "console.back", name)
+            self._world.agenda.after(float(fault.facts.get("seconds", AWAY)), "console.back", name, fault.id)
 
-    def _back(self, name: str) -> None:
+    def _back(self, name: str, fault_id: str = "") -> None:
+        self._world.faults.spend(fault_id)
         pod = self._world.cluster.pod(NAMESPACE, name)
         container = pod.container(CONTAINER) if pod else None
         if container is not None and container.state != RUNNING:

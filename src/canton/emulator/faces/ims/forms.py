@@ -23,7 +23,7 @@ X86, ARM = "x86_64", "aarch64"
 ARCHES = (ARM, X86)
 CREATE, CUSTOMIZE = "create", "customize"
 JOB_TYPES = (CREATE, CUSTOMIZE)
-STATUSES = (
+UNDER_WAY = (
     "creating",
     "fetching_image",
     "fetching_recipe",
@@ -31,9 +31,8 @@ STATUSES = (
     "building_image",
     "packaging_artifacts",
     "waiting_on_user",
-    "error",
-    "success",
 )
+STATUSES = (*UNDER_WAY, "error", "success")
 RECIPE_TYPES = ("kiwi-ng", "packer")
 DISTRIBUTIONS = ("sles12", "sles15", "centos7")
 _RECIPE_TYPE = "Recipe type must be one of: {choices}."

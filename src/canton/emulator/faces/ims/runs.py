@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from canton.domain.errors import InvalidMachine
 from canton.emulator.cluster.pods import Container, PodEvent
 from canton.emulator.faces.ims import building, customizing, packaging
 from canton.emulator.faces.ims.artifacts import Bucket
-from canton.emulator.faces.ims.forms import CREATE, CUSTOMIZE
+from canton.emulator.faces.ims.forms import CREATE, CUSTOMIZE, UNDER_WAY
 from canton.emulator.faces.ims.job_request import Source
 from canton.emulator.faces.ims.run import NAMESPACE, STEP, Run
 from canton.emulator.faces.ims.tables import Record
 from canton.emulator.furniture.images import INITRD, KERNEL, PARAMETERS
+from canton.emulator.machine.faults import Fault
 from canton.emulator.machine.means import Event
 from canton.emulator.world import World
 
@@ -36,12 +38,19 @@ _HEARTBEATS = 60.0
 _REGISTRY = "artifactory.algol60.net/csm-docker/stable"
 
 
+def _check_status(fault: Fault) -> None:
+    status = fault.facts.get("status", UNDER_WAY[0])
+    if status not in UNDER_WAY:
+        raise InvalidMachine(f"no job under way has the status {status!r}; there are {', '.join(UNDER_WAY)}")
+
+
 class Runs:
     def __init__(self, world: World, s3: Bucket) -> None:
         self._world = world
         self._s3 = s3
         self._shelf = world.shelves.open("ims.runs")
         world.agenda.answer(STEP, self._step)
+        world.faults.answer("image-job-stuck", _check_status)
         world.cluster.watch(self._seen)
         world.machine.watch(self._heard)
 

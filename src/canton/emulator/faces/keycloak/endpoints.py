@@ -87,8 +87,9 @@ class Endpoints:
         if "sid" in claims and self._realm.session(claims["sid"]) is None:
             return challenge(401, "invalid_token", "user_session_not_found")
         services = (client.account for client in self._realm.clients.values() if client.account)
-        known = {account.username: account for account in services} | self._realm.accounts
-        account = known.get(str(claims.get("preferred_username")))
+        username = str(claims.get("preferred_username"))
+        of_service = next((account for account in services if account.username == username), None)
+        account = self._realm.account(username) or of_service
         if account is None:
             return challenge(401, "invalid_token", _VERIFICATION)
         told = {"sub": claims.get("sub"), **profile(account)}
@@ -106,14 +107,10 @@ class Endpoints:
             return refusal(Refused(400, "invalid_request", "Token not provided."))
         claims = genuine(self._realm, form["token"], self._realm.issuer(call))
         # Keycloak tells a client only about tokens that are meant for it.
-        if claims is None or client.id not in _audience(claims) or not self._live(claims):
+        if claims is None or client.id not in _audience(claims) or not self._realm.is_live(claims):
             return json_answer({"active": False}, headers=NO_CACHE)
         more = {"client_id": claims.get("azp"), "username": claims.get("preferred_username")}
         return json_answer({**claims, **more, "token_type": "Bearer", "active": True}, headers=NO_CACHE)
-
-    def _live(self, claims: Claims) -> bool:
-        in_session = "sid" not in claims or self._realm.session(claims["sid"]) is not None
-        return in_session and not self._realm.revoked(claims)
 
     def logout(self, call: Call) -> Reply:
         form = form_of(call)

@@ -4,42 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from canton.emulator.faces.keycloak.admin_groups import ADMIN, AdminGroups
+from canton.emulator.faces.keycloak.admin_users import AdminUsers
 from canton.emulator.faces.keycloak.answers import json_answer
 from canton.emulator.faces.keycloak.devices import Devices
 from canton.emulator.faces.keycloak.endpoints import Endpoints
 from canton.emulator.faces.keycloak.grants import Grants
+from canton.emulator.faces.keycloak.groups import Groups
+from canton.emulator.faces.keycloak.master import MASTER, Gate, master_realm
 from canton.emulator.faces.keycloak.pages import AUTHENTICATE, CONSENT, DEVICE, Pages
 from canton.emulator.faces.keycloak.realm import PATH, Realm
+from canton.emulator.faces.keycloak.roles import realm_roles
 from canton.emulator.faces.keycloak.side import Side
+from canton.emulator.faces.keycloak.users import clients
 from canton.emulator.wire.call import JSON, Call, Reply
 from canton.emulator.wire.routes import Face, Handler, Route, unsupported
 from canton.emulator.world import World
 
 NO_CODE_FLOW = "the emulator has no authorization code flow; take the device flow, or the password grant"
 OIDC = f"{PATH}/protocol/openid-connect"
+_MASTER_TOKEN = f"{MASTER}/protocol/openid-connect/token"
 _FORM_LIMIT = 1 << 20
+
+_Row = tuple[str, str, Handler]
+"""Methods, path, and who answers."""
 
 
 def open_face(world: World) -> Face:
-    realm = Realm(world)
+    groups = Groups(world)
+    realm = Realm(world, groups.account, clients(world))
     devices = Devices(realm)
+    rows = [*_rows(realm, devices), *_administration(world, realm, groups)]
     return Face(
         "keycloak",
         (("/keycloak", "/keycloak"),),
-        [*_routes(realm, devices), *Side(realm, not_found).routes()],
+        [*_routes(rows), *Side(realm, not_found).routes()],
         not_found,
         wrong_method,
         body_limit=_FORM_LIMIT,
         # OPA knows them on auth.cmn alone, which is another name of the same gateway; a laptop has only one name.
-        open_paths=(DEVICE, f"{PATH}/login-actions/"),
+        open_paths=(DEVICE, f"{PATH}/login-actions/", _MASTER_TOKEN, f"{ADMIN}/"),
         restarted=devices.forget,
     )
 
 
-def _routes(realm: Realm, devices: Devices) -> Iterable[Route]:
+def _rows(realm: Realm, devices: Devices) -> list[_Row]:
     grants, pages = Grants(realm, devices), Pages(realm, devices)
     told = Endpoints(realm, grants)
-    table: list[tuple[str, str, Handler]] = [
+    return [
         ("GET HEAD", PATH, told.describe),
         ("GET HEAD", f"{PATH}/.well-known/openid-configuration", told.discover),
         ("GET HEAD", f"{OIDC}/certs", told.certs),
@@ -55,7 +67,20 @@ def _routes(realm: Realm, devices: Devices) -> Iterable[Route]:
         ("POST", AUTHENTICATE, pages.authenticate),
         ("POST", CONSENT, pages.consent),
     ]
-    for methods, path, handler in table:
+
+
+def _administration(world: World, realm: Realm, groups: Groups) -> list[_Row]:
+    master = master_realm(world)
+    gate = Gate(master, realm)
+    asked = [*AdminGroups(groups, realm_roles(world)).table(), *AdminUsers(realm, groups).table()]
+    return [
+        ("POST", _MASTER_TOKEN, Grants(master, Devices(master)).answer),
+        *((methods, path, gate.guarded(handler)) for methods, path, handler in asked),
+    ]
+
+
+def _routes(rows: Iterable[_Row]) -> Iterable[Route]:
+    for methods, path, handler in rows:
         for method in methods.split():
             yield Route(method, path, handler)
             yield Route(method, f"{path}/", handler)
@@ -68,7 +93,7 @@ def _not_implemented(reason: str) -> Reply:
 def not_found(call: Call) -> Reply:
     if not call.path.startswith("/keycloak/realms/"):
         return Reply(404, b'{"error":"Unable to find matching target resource method"}', JSON)
-    in_realm = f"{call.path}/".startswith(f"{PATH}/")
+    in_realm = f"{call.path}/".startswith((f"{PATH}/", f"{MASTER}/"))
     return json_answer({"error": "HTTP 404 Not Found" if in_realm else "Realm does not exist"}, 404)
 
 

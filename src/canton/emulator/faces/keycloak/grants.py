@@ -82,10 +82,10 @@ class Grants:
             raise Refused(400, "invalid_request", "No refresh token")
         claims = self.refresh_claims(form["refresh_token"], asked.issuer, asked.client)
         session = self._realm.session(claims["sid"])
-        if session is None:
+        account = self._realm.account(session.username) if session else None
+        if session is None or account is None:
             raise Refused(400, "invalid_grant", "Session not active")
         checked_scope(form.get("scope", ""))
-        account = self._realm.accounts[session.username]
         return Grant(account, session.client, session.scope, asked.issuer, "rt", session)
 
     def refresh_claims(self, token: str, issuer: str, client: Client) -> dict[str, Any]:

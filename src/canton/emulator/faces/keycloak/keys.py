@@ -39,7 +39,7 @@ class Keys:
 
     def rotate(self) -> str:
         """A new key signs from now on; its kid. Tokens of the older ones are still good."""
-        self._first()
+        self._ensure("sig")
         return self._add("sig")
 
     def drop(self, kid: str) -> bool:
@@ -53,13 +53,13 @@ class Keys:
 
     def kids(self) -> list[str]:
         """Of the keys that sign or have signed; the last one is active."""
-        self._first()
+        self._ensure("sig")
         return self._kids("sig")
 
     def jwks(self) -> bytes:
         """As published: with the key for encryption, as Keycloak has it, so that who takes just any key fails."""
         if self._published is None:
-            self._first()
+            self._ensure("enc", "sig")
             shown = [_shown(kid, self._shelf[kid]) for use in ("enc", "sig") for kid in self._kids(use)]
             self._published = json.dumps({"keys": shown}, separators=(",", ":")).encode()
         return self._published
@@ -103,8 +103,8 @@ class Keys:
         found = [(row["number"], kid) for kid, row in self._shelf.items() if row.get("use") == use]
         return [kid for _, kid in sorted(found)]
 
-    def _first(self) -> None:
-        for use in ("enc", "sig"):
+    def _ensure(self, *uses: str) -> None:
+        for use in uses:
             if not self._kids(use):
                 self._add(use)
 

@@ -1,19 +1,21 @@
-"""The realm: its people, its clients, its keys, and the sessions of those who are logged in."""
+"""A realm: its people, its clients, its keys, and the sessions of those who are logged in."""
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from canton.emulator.faces.keycloak import moments
 from canton.emulator.faces.keycloak.answers import Form, Refused, basic
 from canton.emulator.faces.keycloak.keys import Keys
-from canton.emulator.faces.keycloak.users import Account, Client, accounts, clients
+from canton.emulator.faces.keycloak.users import Account, Client
 from canton.emulator.wire.call import Call
 from canton.emulator.world import World
 
-PATH = "/keycloak/realms/shasta"
+REALMS = "/keycloak/realms"
+PATH = f"{REALMS}/shasta"
 YEAR = 31_536_000
 SETTINGS: dict[str, int] = {
     # CSM documents 365 days (csm.md §1); the others are Keycloak's defaults, with a session as long as its tokens.
@@ -41,19 +43,29 @@ class Session:
 
 
 class Realm:
-    def __init__(self, world: World) -> None:
+    def __init__(
+        self,
+        world: World,
+        account: Callable[[str], Account | None],
+        clients: Mapping[str, Client],
+        path: str = PATH,
+        shelf: str = "keycloak",
+        settings: Mapping[str, int] = SETTINGS,
+    ) -> None:
+        """``account`` knows people by their username; ``shelf`` is what the names of the shelves begin with."""
         self.world = world
-        self.keys = Keys(world.shelves.open("keycloak.keys"))
-        self.settings = world.shelves.open("keycloak.settings", SETTINGS)
-        self.accounts = accounts(world)
-        self.clients = clients(world)
-        self._sessions = world.shelves.open("keycloak.sessions")
-        self._revoked = world.shelves.open("keycloak.revoked")
+        self.account = account
+        self.clients = clients
+        self.keys = Keys(world.shelves.open(f"{shelf}.keys"))
+        self.settings = world.shelves.open(f"{shelf}.settings", settings)
+        self._path = path
+        self._sessions = world.shelves.open(f"{shelf}.sessions")
+        self._revoked = world.shelves.open(f"{shelf}.revoked")
         self._count = 0
 
     def issuer(self, call: Call) -> str:
         """By the name that the caller used, as with ``hostname-strict=false``."""
-        return "/".join(call.base.split("/")[:3]) + PATH
+        return origin(call) + self._path
 
     def subject(self, account: Account) -> str:
         return self.world.dice.uuid("keycloak", "account", account.username)
@@ -67,7 +79,7 @@ class Realm:
 
     def log_in(self, username: str, password: str) -> Account | None:
         """Names are not case sensitive in Keycloak; passwords are."""
-        account = self.accounts.get(username.lower())
+        account = self.account(username.lower())
         known = account.password if account else ""
         fits = secrets.compare_digest(known.encode(), password.encode("utf-8", "replace"))
         return account if fits and known else None
@@ -97,7 +109,7 @@ class Realm:
         if row is None:
             return None
         session = Session(identity, *row)
-        return session if self.ends(session) > moments.now() and session.username in self.accounts else None
+        return session if self.ends(session) > moments.now() and self.account(session.username) else None
 
     def ends(self, session: Session) -> float:
         lifespan: float = self.settings["session_lifespan"]
@@ -114,3 +126,11 @@ class Realm:
 
     def revoked(self, token: dict[str, Any]) -> bool:
         return str(token.get("jti")) in self._revoked
+
+    def is_live(self, token: dict[str, Any]) -> bool:
+        in_session = "sid" not in token or self.session(token["sid"]) is not None
+        return in_session and not self.revoked(token)
+
+
+def origin(call: Call) -> str:
+    return "/".join(call.base.split("/")[:3])

@@ -21,6 +21,8 @@ _SCOPES = frozenset({"openid", "profile", "email", *_HIDDEN_SCOPES.split(), *_OP
 OFFLINE = "offline_access"
 _OF_ACCESS = ("realm_access", "resource_access", "scope")
 """Claims that an ID token leaves out."""
+_LIGHT = ("exp", "iat", "jti", "iss", "typ", "azp", "sid", "scope")
+"""Claims of a light access token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +79,13 @@ def _access(realm: Realm, grant: Grant, moment: float) -> Claims:
     ends = moment + realm.settings["access_token_lifespan"]
     if session is not None:
         ends = min(ends, realm.ends(session))
+    light = realm.clients[grant.client].light
     when = {"auth_time": int(session.started)} if session is not None and session.by_form else {}
-    return {
+    claims = {
         "exp": int(ends),
         "iat": int(moment),
         **when,
-        "jti": f"{_kind(grant)}rt{grant.way}:{realm.new_id(moment)}",
+        "jti": f"{_kind(grant)}{'lt' if light else 'rt'}{grant.way}:{realm.new_id(moment)}",
         "iss": grant.issuer,
         "aud": _audience(account),
         "sub": realm.subject(account),
@@ -96,6 +99,7 @@ def _access(realm: Realm, grant: Grant, moment: float) -> Claims:
         **_caller(grant),
         **profile(account),
     }
+    return {claim: claims[claim] for claim in _LIGHT if claim in claims} if light else claims
 
 
 def _kind(grant: Grant) -> str:
@@ -138,18 +142,19 @@ def profile(account: Account) -> dict[str, Any]:
 
 def _refresh(realm: Realm, grant: Grant, session: Session, moment: float) -> Claims:
     offline = OFFLINE in grant.scope.split()
+    light = realm.clients[grant.client].light
     return {
         **({} if offline else {"exp": int(realm.ends(session))}),
         "iat": int(moment),
         "jti": realm.new_id(moment),
         "iss": grant.issuer,
         "aud": grant.issuer,
-        "sub": realm.subject(grant.account),
+        **({} if light else {"sub": realm.subject(grant.account)}),
         "typ": "Offline" if offline else "Refresh",
         "azp": grant.client,
         "sid": session.id,
         "scope": f"{grant.scope} {_HIDDEN_SCOPES}",
-        "aud_x": _audience(grant.account),
+        **({} if light else {"aud_x": _audience(grant.account)}),
         "prov": "default",
     }
 

@@ -12,6 +12,7 @@ from canton.emulator.world import World
 
 SHASTA = "shasta"
 SLINGSHOT = "system-slingshot-client"
+TENANT_ADMIN = "tenant-admin"
 
 _CONSONANTS, _VOWELS = "bdfghklmnprstvz", "aeiou"
 
@@ -33,6 +34,7 @@ class Account:
     username: str
     name: str = ""
     realm_roles: tuple[str, ...] = ()
+    """Their own; those of their groups are not among them."""
     client_roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By client; those of ``shasta`` are what OPA looks at."""
     groups: tuple[str, ...] = ()
@@ -46,6 +48,8 @@ class Client:
     """Empty for a public client."""
     account: Account | None = None
     """Who the client itself is, with the client credentials grant."""
+    light: bool = False
+    """Its access tokens say no more than Keycloak itself needs."""
 
 
 # Clients that CSM's installation makes, and the roles of their service accounts.
@@ -61,12 +65,27 @@ _SERVICES = {
 
 def users(world: World) -> list[User]:
     """For people to read; the administrator is the first."""
-    return [_shown(account) for account in accounts(world).values()]
+    roles = group_roles(world)
+    return [_shown(account, roles) for account in accounts(world).values()]
 
 
-def _shown(account: Account) -> User:
-    of_clients = [role for roles in account.client_roles.values() for role in roles]
-    return User(account.username, account.password, (*of_clients, *account.realm_roles), account.groups)
+def _shown(account: Account, roles: Mapping[str, tuple[str, ...]]) -> User:
+    of_clients = [role for named in account.client_roles.values() for role in named]
+    of_groups = union(account.realm_roles, *(roles[group] for group in account.groups))
+    return User(account.username, account.password, (*of_clients, *of_groups), account.groups)
+
+
+def group_roles(world: World) -> dict[str, tuple[str, ...]]:
+    """The groups that come with the machine, and the realm roles that they give."""
+    found: dict[str, tuple[str, ...]] = {}
+    for owner in world.machine.topology.owners:
+        found[owner.label] = (owner.label,)
+        found[tenant_admins(owner.label)] = (TENANT_ADMIN,)
+    return found
+
+
+def tenant_admins(label: str) -> str:
+    return f"vcluster-{label}-tenant-admin"
 
 
 def accounts(world: World) -> dict[str, Account]:
@@ -87,26 +106,26 @@ def _everybody(owners: Iterable[Owner]) -> Iterator[Account]:
         for username in map(str.lower, owner.users):
             # csm-rs asks HSM with the user's own token, which OPA lets through for ``admin`` alone; what keeps its
             # users apart is the role with the group's name, which csm-rs reads.
-            yield Account(username, f"{username.title()} {surname}", (label,), {SHASTA: ("admin",)}, (label,))
-        yield Account(f"{label}-admin", f"Tilda {surname}", ("tenant-admin",), {}, (f"vcluster-{label}-tenant-admin",))
+            yield Account(username, f"{username.title()} {surname}", (), {SHASTA: ("admin",)}, (label,))
+        yield Account(f"{label}-admin", f"Tilda {surname}", (), {}, (tenant_admins(label),))
 
 
 def _joined(first: Account, second: Account) -> Account:
     clients = {
-        client: _union(first.client_roles.get(client, ()), second.client_roles.get(client, ()))
+        client: union(first.client_roles.get(client, ()), second.client_roles.get(client, ()))
         for client in (*first.client_roles, *second.client_roles)
     }
     return Account(
         first.username,
         first.name,
-        _union(first.realm_roles, second.realm_roles),
+        union(first.realm_roles, second.realm_roles),
         clients,
-        _union(first.groups, second.groups),
+        union(first.groups, second.groups),
     )
 
 
-def _union(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*first, *second)))
+def union(*named: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for names in named for name in names))
 
 
 def _with_password(account: Account, dice: Dice) -> Account:

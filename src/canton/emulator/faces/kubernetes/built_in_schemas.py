@@ -25,6 +25,7 @@ _LABELLED = _object({"labels": _MAP, "annotations": _MAP})
 _TEMPLATE = _object({"metadata": _LABELLED, "spec": _POD}, "spec")
 _ANY_OBJECT: Json = {"type": "object", "nullable": True}
 _CONDITIONS: Json = {"type": "array", "items": _object({"type": _TEXT, "status": _TEXT}, "type", "status")}
+_STRATEGY = {**_object({"type": _TEXT, "rollingUpdate": _ANY_OBJECT}), "nullable": True}
 _WORKLOAD = _object(
     {
         "status": _object({"conditions": _CONDITIONS}),
@@ -33,6 +34,9 @@ _WORKLOAD = _object(
                 "replicas": {"type": "integer", "minimum": 0},
                 "selector": _object({"matchLabels": _MAP}),
                 "template": _TEMPLATE,
+                "revisionHistoryLimit": {"type": "integer", "minimum": 0, "nullable": True},
+                "strategy": _STRATEGY,
+                "updateStrategy": _STRATEGY,
             },
             "selector",
             "template",

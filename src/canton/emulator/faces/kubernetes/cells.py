@@ -47,9 +47,9 @@ def _pod(value: Json, now: float) -> list[Json]:
 
 
 def pod_reason(value: Json) -> str:
-    """The word in the column STATUS."""
+    """The word in the column STATUS, as the printer of 1.32 finds it."""
     status = value["status"]
-    if value["metadata"].get("deletionTimestamp"):
+    if value["metadata"].get("deletionTimestamp") and status["phase"] not in ("Failed", "Succeeded"):
         return "Terminating"
     begun = status.get("initContainerStatuses", [])
     for number, each in enumerate(begun):
@@ -57,6 +57,11 @@ def pod_reason(value: Json) -> str:
         if ended and ended["exitCode"] == 0:
             continue
         return f"Init:{_word(ended)}" if ended else f"Init:{number}/{len(begun)}"
+    return _main_reason(status)
+
+
+def _main_reason(status: Json) -> str:
+    """The first container that waits or has ended says it; one that runs beside it counts when all went well."""
     reason = str(status.get("reason") or status["phase"])
     for each in reversed(status.get("containerStatuses", [])):
         waiting, ended = each["state"].get("waiting"), each["state"].get("terminated")
@@ -65,7 +70,10 @@ def pod_reason(value: Json) -> str:
         elif ended:
             reason = _word(ended)
     running = any(each["ready"] and "running" in each["state"] for each in status.get("containerStatuses", []))
-    return ("Running" if status["phase"] == "Running" else "NotReady") if reason == "Completed" and running else reason
+    if reason != "Completed" or not running:
+        return reason
+    ready = any(each["type"] == "Ready" and each["status"] == "True" for each in status["conditions"])
+    return "Running" if ready else "NotReady"
 
 
 def _word(ended: Json) -> str:

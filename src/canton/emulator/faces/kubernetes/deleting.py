@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from canton.emulator.faces.kubernetes.admission import DELETE, TENANTS, VERSION, Admission
+from canton.emulator.faces.kubernetes.checks import check_shape
 from canton.emulator.faces.kubernetes.conversion import shown
 from canton.emulator.faces.kubernetes.kinds import NAMESPACES, PODS, Json, Kind
 from canton.emulator.faces.kubernetes.objects import Objects
-from canton.emulator.faces.kubernetes.requests import Request, read
+from canton.emulator.faces.kubernetes.requests import Request, body_of
 from canton.emulator.faces.kubernetes.selectors import selector
 from canton.emulator.faces.kubernetes.statuses import bad_request, conflict, not_found, success
 
@@ -24,15 +25,29 @@ class Deleting:
     """Asked before a client's deletion; each may raise ``Refused``."""
 
     def delete(self, request: Request) -> Json:
-        found = self.objects.get(request.kind, request.namespace, request.name)
-        if found is None:
-            raise not_found(request.kind, request.name)
-        options = _options(request)
+        found = self._found(request)
+        options = _options(request, body_of(request.call) if request.call.body.strip() else {})
         _check(request.kind, found, options)
         return self._delete(request, found, options)
 
+    def evict(self, request: Request) -> None:
+        """A deletion of a pod, which budgets could forbid; there are none."""
+        asked = check_shape(body_of(request.call))
+        if asked["metadata"].get("name", "") != request.name:
+            raise bad_request("name in URL does not match name in Eviction object")
+        found = self._found(request)
+        options = _options(request, asked.get("deleteOptions") or {})
+        _check(request.kind, found, options)
+        self._delete(request, found, options)
+
+    def _found(self, request: Request) -> Json:
+        found = self.objects.get(request.kind, request.namespace, request.name)
+        if found is None:
+            raise not_found(request.kind, request.name)
+        return found
+
     def delete_collection(self, request: Request) -> Json:
-        options = _options(request)
+        options = _options(request, body_of(request.call) if request.call.body.strip() else {})
         chosen = selector(request.kind, request.call.first("labelSelector"), request.call.first("fieldSelector"))
         gone = [found for found in self.objects.list(request.kind, request.namespace) if chosen(found)]
         for found in gone:
@@ -42,13 +57,14 @@ class Deleting:
     def _delete(self, request: Request, found: Json, options: Json) -> Json:
         """A Status when it is gone; the object when it is on its way."""
         kind = request.kind
+        dry = request.dry or options.get("dryRun") == ["All"]
         for guard in self.guards:
             guard(kind, found)
         if kind.place == TENANTS:
             asked = self.objects.registry.find(kind.group, VERSION, kind.plural) or kind
-            self.admission.admit(asked, DELETE, request.user, None, shown(asked, found), dry=request.dry)
+            self.admission.admit(asked, DELETE, request.user, None, shown(asked, found), dry=dry)
         meta = found["metadata"]
-        if request.dry:
+        if dry:
             return success(kind, meta["name"], meta["uid"])
         if options.get("propagationPolicy") == ORPHAN:
             self._orphan(meta["uid"])
@@ -106,9 +122,8 @@ class Deleting:
                 self.objects.put(kind, {**each, "metadata": {**each["metadata"], "ownerReferences": left}})
 
 
-def _options(request: Request) -> Json:
+def _options(request: Request, body: Json) -> Json:
     """DeleteOptions, from the body, or from the query."""
-    body = read(request.call.body) if request.call.body.strip() else {}
     if not isinstance(body, dict):
         raise bad_request("couldn't get version/kind; json parse error: json: cannot unmarshal into DeleteOptions")
     query: Json = {name: request.call.first(name) for name in ("propagationPolicy",) if request.call.has(name)}

@@ -8,7 +8,12 @@ from canton.emulator.wire.call import Call, Reply, json_reply, text_reply
 
 VERSION = "v1.32.5"
 """Of CSM 1.7."""
-_SCALE = {"group": "autoscaling", "version": "v1", "kind": "Scale"}
+_OTHER_KINDS: dict[str, Json] = {
+    "scale": {"group": "autoscaling", "version": "v1", "kind": "Scale"},
+    "eviction": {"group": "policy", "version": "v1", "kind": "Eviction"},
+    "exec": {"kind": "PodExecOptions"},
+    "attach": {"kind": "PodAttachOptions"},
+}
 _SUBRESOURCE_VERBS = {
     "log": ("get",),
     "exec": ("create", "get"),
@@ -102,9 +107,8 @@ def _resource(kind: Kind) -> Json:
 
 def _subresource(kind: Kind, name: str) -> Json:
     verbs = list(_SUBRESOURCE_VERBS.get(name, ("get", "patch", "update")))
-    shown = {"scale": "Scale", "exec": "PodExecOptions", "attach": "PodAttachOptions", "eviction": "Eviction"}
-    told = _entry(f"{kind.plural}/{name}", shown.get(name, kind.kind), verbs, namespaced=kind.namespaced)
-    return {**told, **_SCALE, "kind": "Scale"} if name == "scale" else told
+    told = _entry(f"{kind.plural}/{name}", kind.kind, verbs, namespaced=kind.namespaced)
+    return {**told, **_OTHER_KINDS.get(name, {})}
 
 
 def _core_versions(call: Call) -> Json:

@@ -8,13 +8,15 @@ from canton.emulator.faces.kubernetes.controllers import Controllers
 from canton.emulator.faces.kubernetes.default_program import Shell
 from canton.emulator.faces.kubernetes.deleting import Deleting
 from canton.emulator.faces.kubernetes.discovery import Discovery
+from canton.emulator.faces.kubernetes.events import Events
 from canton.emulator.faces.kubernetes.exec import Executing
+from canton.emulator.faces.kubernetes.happenings import Happenings
 from canton.emulator.faces.kubernetes.hnc import Hierarchy
 from canton.emulator.faces.kubernetes.identity import Identity, is_true, verb
 from canton.emulator.faces.kubernetes.jobs import Jobs
-from canton.emulator.faces.kubernetes.kinds import JOBS, PODS, Json
+from canton.emulator.faces.kubernetes.kinds import EVENTS, JOBS, PODS, Json
 from canton.emulator.faces.kubernetes.logs import Logs
-from canton.emulator.faces.kubernetes.nodes import NodeWatch, names
+from canton.emulator.faces.kubernetes.nodes import NodeWatch
 from canton.emulator.faces.kubernetes.objects import Objects
 from canton.emulator.faces.kubernetes.openapi import OpenApi
 from canton.emulator.faces.kubernetes.pods import Pods
@@ -23,8 +25,9 @@ from canton.emulator.faces.kubernetes.registry import Registry
 from canton.emulator.faces.kubernetes.requests import Request, parse
 from canton.emulator.faces.kubernetes.reviews import review
 from canton.emulator.faces.kubernetes.seeds import seeds
-from canton.emulator.faces.kubernetes.statuses import Refused, bad_request, no_page, wrong_method
+from canton.emulator.faces.kubernetes.statuses import Refused, bad_request, no_page, too_large, wrong_method
 from canton.emulator.faces.kubernetes.store import Store
+from canton.emulator.faces.kubernetes.token_reviews import review_token
 from canton.emulator.faces.kubernetes.watching import Watching
 from canton.emulator.faces.kubernetes.workloads import Workloads
 from canton.emulator.faces.kubernetes.writing import Writing
@@ -40,7 +43,9 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 def open_face(world: World) -> Face:
     server = ApiServer(world)
     routes = [Route(method, path, server.answer) for method in METHODS for path in ("/", "/{path...}")]
-    return Face("kubernetes", (), routes, server.answer, body_limit=BODY, outside=True)
+    return Face(
+        "kubernetes", (), routes, server.answer, body_limit=BODY, outside=True, too_large=too_large(BODY).reply()
+    )
 
 
 class ApiServer:
@@ -50,20 +55,25 @@ class ApiServer:
         self._registry = registry
         self._objects = Objects(world, store, registry)
         pods = Pods(world, store)
-        self._objects.special |= {PODS.place: pods, JOBS.place: Jobs(world, store)}
+        self._objects.special |= {
+            PODS.place: pods,
+            JOBS.place: Jobs(world, store),
+            EVENTS.place: Events(world, store),
+        }
         admission = Admission(world, store)
         self._deleting = Deleting(self._objects, admission)
         self._objects.listeners.append(self._deleting.gone)
         Controllers(self._objects, self._deleting)
         Hierarchy(self._objects, self._deleting)
         NodeWatch(self._objects)
-        workloads = Workloads(self._objects, pods, names(world))
+        workloads = Workloads(self._objects, pods)
         self._identity = Identity(store)
         self._discovery, self._openapi = Discovery(registry), OpenApi(registry)
         self._reading, self._watching = Reading(self._objects), Watching(self._objects)
         self._writing = Writing(self._objects, admission)
         self._logs, self._executing = Logs(world), Executing(world, Shell(world).run)
         workloads.begin(first_day=store.first_day())
+        Happenings(self._objects, pods)
 
     def answer(self, call: Call) -> Reply:
         try:
@@ -84,6 +94,8 @@ class ApiServer:
             return self._carry_out(request)
         self._identity.check_path(user, call)
         reviewed = review(call, may_all=self._identity.may_all(user), user=user)
+        if reviewed is None and self._identity.may_all(user):
+            reviewed = review_token(call, self._identity)
         if reviewed is not None:
             return reviewed
         return self._discovery.answer(call) or self._openapi.answer(call) or no_page()
@@ -104,7 +116,7 @@ class ApiServer:
         if request.subresource in ("exec", "attach") and method in ("GET", "POST"):
             return self._executing.answer(request)
         if request.subresource == "eviction" and method == "POST":
-            self._deleting.delete(request)
+            self._deleting.evict(request)
             return json_reply({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}, 201)
         raise wrong_method()
 

@@ -34,12 +34,13 @@ class Identity:
             return INSIDE
         scheme, _, token = call.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
-            return self._account(token.strip())
+            return self.account(token.strip())
         if not call.caller:
             raise unauthorized()
         return call.caller
 
-    def _account(self, token: str) -> str:
+    def account(self, token: str) -> str:
+        """The service account that has this token; raises ``Refused`` when none has."""
         for secret in self._store.list(SECRETS.place):
             if secret.get("type") != ACCOUNT_TOKEN or not token:
                 continue

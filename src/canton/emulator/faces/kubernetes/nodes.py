@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from canton.emulator.faces.kubernetes.discovery import VERSION
 from canton.emulator.faces.kubernetes.kinds import NODES, Json
 from canton.emulator.faces.kubernetes.objects import Objects
+from canton.emulator.furniture.cluster_nodes import name_of, places
 from canton.emulator.furniture.repositories import FIRST_DAY
 from canton.emulator.machine.clock import rfc3339
 from canton.emulator.machine.means import Event
@@ -15,25 +14,6 @@ from canton.emulator.world import World
 
 GRACE = 40.0
 """Seconds after which the node controller believes that a silent node is gone."""
-_OUTSIDE = "Storage"
-
-
-def places(world: World) -> Iterator[NodePlace]:
-    """Storage nodes are not in the cluster."""
-    for place in world.machine.topology.places.values():
-        if place.role == "Management" and place.sub_role != _OUTSIDE:
-            yield place
-
-
-def name_of(place: NodePlace) -> str:
-    return place.aliases[0] if place.aliases else place.xname
-
-
-def names(world: World) -> list[str]:
-    """Where pods run: on workers, or on what there is."""
-    listed = list(places(world))
-    workers = [name_of(place) for place in listed if place.sub_role == "Worker"]
-    return workers or [name_of(place) for place in listed]
 
 
 def node_seed(world: World, place: NodePlace) -> Json:
@@ -91,7 +71,7 @@ class NodeWatch:
     def __init__(self, objects: Objects) -> None:
         self._objects = objects
         self._world = objects.world
-        self._names = {place.xname: name_of(place) for place in places(objects.world)}
+        self._names = {place.xname: name_of(place) for place in places(self._world.machine.topology)}
         self._world.machine.watch(self._hear)
         self._world.agenda.answer("kubernetes.look-at-node", self._look)
 
@@ -110,3 +90,9 @@ class NodeWatch:
         if before.get("status") != condition["status"]:
             others = [each for each in listed if each["type"] != "Ready"]
             self._objects.put(NODES, {**found, "status": {**found["status"], "conditions": [*others, condition]}})
+
+
+def address_of(node: Json) -> str:
+    """On the node management network, as ``kubectl get nodes -o wide`` shows it; empty when it has none."""
+    listed = ((node or {}).get("status") or {}).get("addresses") or ()
+    return next((each["address"] for each in listed if each["type"] == "InternalIP"), "")

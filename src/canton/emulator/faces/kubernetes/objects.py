@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from canton.emulator.faces.kubernetes.kinds import NAMESPACES, Json, Kind
+from canton.emulator.faces.kubernetes.kinds import NAMESPACES, PODS, Json, Kind
 from canton.emulator.faces.kubernetes.registry import Registry
 from canton.emulator.faces.kubernetes.store import Store
 from canton.emulator.machine.clock import rfc3339
@@ -81,7 +81,7 @@ class Objects:
 
     def _is_done(self, kind: Kind, meta: Json) -> bool:
         """Pods go when their containers have ended, namespaces when they are empty."""
-        held = meta.get("finalizers") or kind == NAMESPACES or kind.place in self.special
+        held = meta.get("finalizers") or kind in (NAMESPACES, PODS)
         return bool(meta.get("deletionTimestamp")) and not held
 
     def create(self, kind: Kind, value: Json) -> Json:

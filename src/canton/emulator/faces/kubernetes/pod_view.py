@@ -66,7 +66,8 @@ def _container(container: Container) -> Json:
     }
 
 
-def status(pod: Pod, dice: Dice) -> Json:
+def status(pod: Pod, host: str, dice: Dice) -> Json:
+    """``host`` is the address of its node."""
     first = [one for one in pod.containers if one.init]
     main = [one for one in pod.containers if not one.init]
     begun = all(one.state == ENDED and not one.code for one in first)
@@ -77,14 +78,17 @@ def status(pod: Pod, dice: Dice) -> Json:
         "startTime": rfc3339(pod.made, 0),
         "qosClass": "BestEffort",
     }
+    if host:
+        told |= {"hostIP": host, "hostIPs": [{"ip": host}]}
     if any(one.began is not None for one in pod.containers):
         address = pod_address(pod, dice)
         told |= {"podIP": address, "podIPs": [{"ip": address}]}
     if first:
         told["initContainerStatuses"] = [container_status(one, dice, pod, waits_for="PodInitializing") for one in first]
-    told["containerStatuses"] = [
-        container_status(one, dice, pod, waits_for="ContainerCreating" if begun else "PodInitializing") for one in main
-    ]
+    waits_for = "ContainerCreating" if begun else "PodInitializing"
+    # The kubelet sorts these by name, and those that come first by the spec.
+    by_name = sorted(main, key=lambda one: one.name)
+    told["containerStatuses"] = [container_status(one, dice, pod, waits_for) for one in by_name]
     return told
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 from canton.emulator.cluster.pods import Container, Pod, PodEvent
 from canton.emulator.faces.kubernetes import pod_view
-from canton.emulator.faces.kubernetes.kinds import PODS, REPLICA_SETS, STATEFUL_SETS, Json
+from canton.emulator.faces.kubernetes.kinds import NODES, PODS, REPLICA_SETS, STATEFUL_SETS, Json
+from canton.emulator.faces.kubernetes.nodes import address_of
 from canton.emulator.faces.kubernetes.store import FIRST_VERSION, Store
+from canton.emulator.furniture.cluster_nodes import one_of, workers
 from canton.emulator.machine.clock import rfc3339
 from canton.emulator.world import World
 
@@ -25,6 +30,9 @@ class Pods:
         self._more = world.shelves.open("kubernetes.pods")
         """What the cluster does not know: version, marks of a deletion, the spec that somebody wrote."""
         self._shown: dict[str, Json] = {}
+        self._nodes = workers(world.machine.topology)
+        self.stopping: list[Callable[[Pod], None]] = []
+        """Told of each pod that is asked to end."""
         world.cluster.watch(self._hear)
         world.agenda.answer("kubernetes.pod-stops", self._stops)
         world.agenda.answer("kubernetes.pod-begins", self._begins)
@@ -53,6 +61,10 @@ class Pods:
         found = self.get(namespace, name)
         self._world.cluster.delete_pod(namespace, name)
         return found
+
+    def node_for(self, name: str) -> str:
+        """As the scheduler chooses."""
+        return one_of(self._nodes, self._world.dice, name)
 
     def begin_soon(self, pod: Pod) -> None:
         seconds = self._world.dice.between(*BEGINS_WITHIN, "pod begins", pod.uid)
@@ -95,6 +107,8 @@ class Pods:
         )
         self._world.agenda.after(seconds, "kubernetes.pod-stops", pod.namespace, pod.name, pod.uid)
         self._changed(pod, "MODIFIED")
+        for told in self.stopping:
+            told(pod)
 
     def _stops(self, namespace: str, name: str, uid: str) -> None:
         pod = self._world.cluster.pod(namespace, name)
@@ -137,11 +151,14 @@ class Pods:
         key = _key(pod)
         if key not in self._shown:
             more = self._more.get(key, {})
+            # Who starts a pod says where, or leaves it to the scheduler.
+            pod = replace(pod, node=pod.node or self.node_for(pod.name))
             meta = pod_view.metadata(pod, more.get("version", FIRST_VERSION), self._owner(pod), more.get("marks", {}))
             spec = {**more.get("spec", {}), **({"nodeName": pod.node} if pod.node else {})}
             if "spec" not in more:
                 spec = pod_view.spec(pod)
-            status = pod_view.status(pod, self._world.dice)
+            host = address_of(self._store.get(NODES.place, "", pod.node))
+            status = pod_view.status(pod, host, self._world.dice)
             self._shown[key] = {"kind": "Pod", "apiVersion": "v1", "metadata": meta, "spec": spec, "status": status}
         return self._shown[key]
 

@@ -1,4 +1,4 @@
-"""Objects in the protobuf of Kubernetes, as ``kubectl create secret``, ``configmap``, ``namespace`` send them.
+"""Objects in the protobuf of Kubernetes, as ``kubectl create secret``, ``auth can-i``, ``drain`` send them.
 
 Numbers and names are those of the API's ``generated.proto``. What is not here is passed over, as any reader of protobuf
 does with fields that it does not know; of other kinds nothing is read.
@@ -25,7 +25,7 @@ class Unreadable(Exception):
 
 
 class UnknownKind(Exception):
-    """Nobody here knows its numbers."""
+    """Nobody here knows its numbers; says which it is."""
 
 
 def read(body: bytes) -> Json:
@@ -34,9 +34,10 @@ def read(body: bytes) -> Json:
         raise Unreadable("the body does not begin with the mark of Kubernetes")
     envelope = _message(_UNKNOWN)(None, body[len(_MAGIC) :])
     meta = envelope.get("typeMeta", {})
-    numbers = _KINDS.get((meta.get("apiVersion", ""), meta.get("kind", "")))
+    version, kind = meta.get("apiVersion", ""), meta.get("kind", "")
+    numbers = _KINDS.get((version, kind)) or _OF_EVERY_GROUP.get(kind)
     if numbers is None:
-        raise UnknownKind
+        raise UnknownKind(f"{version} {kind}")
     return {**meta, **_message(numbers)(None, envelope.get("raw", b""))}
 
 
@@ -57,10 +58,14 @@ def _base64(_: Json, value: Value) -> str:
     return base64.b64encode(_raw(None, value)).decode()
 
 
-def _bool(_: Json, value: Value) -> bool:
+def _int(_: Json, value: Value) -> int:
     if not isinstance(value, int):
         raise Unreadable("bytes where there should be a number")
-    return bool(value)
+    return value if value < 1 << 63 else value - (1 << 64)
+
+
+def _bool(_: Json, value: Value) -> bool:
+    return bool(_int(None, value))
 
 
 def _each(take: Take) -> Take:
@@ -133,6 +138,28 @@ _META = _message(
     }
 )
 _REFERENCE = _message({1: ("name", _text)})
+_DELETION: dict[int, tuple[str, Take]] = {
+    1: ("gracePeriodSeconds", _int),
+    2: ("preconditions", _message({1: ("uid", _text), 2: ("resourceVersion", _text)})),
+    4: ("propagationPolicy", _text),
+    5: ("dryRun", _each(_text)),
+}
+_EVICTION: dict[int, tuple[str, Take]] = {1: ("metadata", _META), 2: ("deleteOptions", _message(_DELETION))}
+_RESOURCE = _message(
+    {
+        1: ("namespace", _text),
+        2: ("verb", _text),
+        3: ("group", _text),
+        4: ("version", _text),
+        5: ("resource", _text),
+        6: ("subresource", _text),
+        7: ("name", _text),
+    }
+)
+_PATH = _message({1: ("path", _text), 2: ("verb", _text)})
+_ACCESS = _message({1: ("resourceAttributes", _RESOURCE), 2: ("nonResourceAttributes", _PATH)})
+_OF_EVERY_GROUP = {"DeleteOptions": _DELETION}
+"""By kind: these have the version of the group that they are sent to."""
 _KINDS: dict[tuple[str, str], dict[int, tuple[str, Take]]] = {
     ("v1", "Namespace"): {1: ("metadata", _META), 2: ("spec", _message({1: ("finalizers", _each(_text))}))},
     ("v1", "ConfigMap"): {
@@ -153,4 +180,8 @@ _KINDS: dict[tuple[str, str], dict[int, tuple[str, Take]]] = {
         3: ("imagePullSecrets", _each(_REFERENCE)),
         4: ("automountServiceAccountToken", _bool),
     },
+    ("policy/v1", "Eviction"): _EVICTION,
+    ("policy/v1beta1", "Eviction"): _EVICTION,
+    ("authorization.k8s.io/v1", "SelfSubjectAccessReview"): {1: ("metadata", _META), 2: ("spec", _ACCESS)},
+    ("authentication.k8s.io/v1", "SelfSubjectReview"): {1: ("metadata", _META)},
 }

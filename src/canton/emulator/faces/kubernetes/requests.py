@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import yaml
 
-from canton.emulator.faces.kubernetes import protobuf
+from canton.emulator.faces.kubernetes import plain_yaml, protobuf
 from canton.emulator.faces.kubernetes.kinds import Json, Kind
 from canton.emulator.faces.kubernetes.registry import Registry
 from canton.emulator.faces.kubernetes.statuses import Refused, bad_request, failure, wrong_media
@@ -44,23 +44,32 @@ class Request:
 
     def body(self, accepted: tuple[str, ...] = READABLE) -> Json:
         """JSON, YAML, or the protobuf of some kinds; raises ``Refused``."""
-        media = self.media or READABLE[0]
-        if media == protobuf.MEDIA and accepted == READABLE and not self.kind.custom:
-            return _read_protobuf(self.call.body)
-        if media not in accepted:
-            raise wrong_media(accepted)
-        return read(self.call.body, yaml_too=media.endswith("yaml"))
+        return body_of(self.call, accepted, protobuf_too=accepted == READABLE and not self.kind.custom)
 
     @property
     def media(self) -> str:
-        return self.call.headers.get("content-type", "").partition(";")[0].strip().lower()
+        return _media(self.call)
+
+
+def body_of(call: Call, accepted: tuple[str, ...] = READABLE, *, protobuf_too: bool = True) -> Json:
+    """By its media type; raises ``Refused``."""
+    media = _media(call) or READABLE[0]
+    if media == protobuf.MEDIA and protobuf_too:
+        return _read_protobuf(call.body)
+    if media not in accepted:
+        raise wrong_media(accepted)
+    return read(call.body, yaml_too=media.endswith("yaml"))
+
+
+def _media(call: Call) -> str:
+    return call.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def read(body: bytes, *, yaml_too: bool = False) -> Json:
     try:
         if yaml_too:
             # What YAML knows beyond JSON is refused here.
-            body = json.dumps(yaml.load(body, _PlainYaml), allow_nan=False).encode()  # noqa: S506 (a safe loader)
+            body = json.dumps(plain_yaml.read(body), allow_nan=False).encode()
         return json.loads(body, parse_constant=_no_number)
     except (ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
         raise bad_request(f"error decoding the body of the request: {str(error)[:200]}") from error
@@ -72,27 +81,11 @@ def _read_protobuf(body: bytes) -> Json:
     except protobuf.Unreadable as error:
         raise bad_request(f"error decoding the body of the request: {error}") from error
     except protobuf.UnknownKind as error:
-        raise wrong_media(READABLE) from error
+        raise wrong_media(READABLE, f"; {error} in {protobuf.MEDIA} is not among what this server reads") from error
 
 
 def _no_number(text: str) -> None:
     raise ValueError(f"invalid character '{text[0]}' looking for beginning of value")
-
-
-class _PlainYaml(yaml.SafeLoader):
-    """Without aliases, which make a short text endless, and with moments as the texts that they are."""
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("aliases are not taken")
-        return super().compose_node(parent, index)
-
-
-def _as_text(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> str:
-    return str(loader.construct_scalar(node))
-
-
-_PlainYaml.add_constructor("tag:yaml.org,2002:timestamp", _as_text)
 
 
 def parse(call: Call, user: str, registry: Registry) -> Request | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from canton.emulator.faces.kubernetes.requests import read
+from canton.emulator.faces.kubernetes.requests import body_of
 from canton.emulator.faces.kubernetes.statuses import bad_request
 from canton.emulator.wire.call import Call, Reply, json_reply
 
@@ -14,7 +14,7 @@ def review(call: Call, *, may_all: bool, user: str) -> Reply | None:
     """None for what is no such question."""
     if call.method != "POST" or call.path not in (ACCESS, SELF):
         return None
-    asked = read(call.body)
+    asked = body_of(call)
     if not isinstance(asked, dict):
         raise bad_request("couldn't get version/kind; json parse error")
     if call.path == SELF:

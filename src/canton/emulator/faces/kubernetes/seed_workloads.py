@@ -7,6 +7,7 @@ from math import ceil
 
 from canton.emulator.faces.kubernetes.kinds import DEPLOYMENTS, SERVICES, STATEFUL_SETS, Json, Kind
 from canton.emulator.faces.kubernetes.pod_view import DEFAULT_IMAGE
+from canton.emulator.faces.kubernetes.replica_sets import REVISION
 from canton.emulator.world import World
 
 MOST_RIVER, MOST_MOUNTAIN = 2000, 750
@@ -55,14 +56,14 @@ _ELSEWHERE = (
 
 def workloads(world: World) -> Iterator[tuple[Kind, Json]]:
     for name, tag in _TAGS.items():
-        yield DEPLOYMENTS, _workload("services", name, name, tag, 2 if name in _TWICE else 1)
+        yield DEPLOYMENTS, _deployment("services", name, name, tag, 2 if name in _TWICE else 1)
         yield SERVICES, _service(world, "services", name)
     for name in _BOS_OPERATORS:
         whole = f"cray-bos-operator-{name}"
-        yield DEPLOYMENTS, _workload("services", whole, whole, _TAGS["cray-bos"], 1)
+        yield DEPLOYMENTS, _deployment("services", whole, whole, _TAGS["cray-bos"], 1)
     yield DEPLOYMENTS, _tapms()
     for namespace, name, container, tag in _ELSEWHERE:
-        yield DEPLOYMENTS, _workload(namespace, name, container, tag, 1)
+        yield DEPLOYMENTS, _deployment(namespace, name, container, tag, 1)
     sets = (
         ("services", "cray-console-node", "cray-console-node", "2.5.0", console_pods(world)),
         ("services", "cray-keycloak", "keycloak", "21.1.2", 1),
@@ -99,9 +100,14 @@ def _workload(namespace: str, name: str, container: str, tag: str, replicas: int
     }
 
 
+def _deployment(namespace: str, name: str, container: str, tag: str, replicas: int) -> Json:
+    whole = _workload(namespace, name, container, tag, replicas)
+    return {**whole, "metadata": {**whole["metadata"], "annotations": {REVISION: "1"}}}
+
+
 def _tapms() -> Json:
     """Its webhook finds the pod by a label of its own."""
-    whole = _workload("tapms-operator", "cray-tapms-operator", "cray-tapms-operator", "v1.9.1", 1)
+    whole = _deployment("tapms-operator", "cray-tapms-operator", "cray-tapms-operator", "v1.9.1", 1)
     template = whole["spec"]["template"]
     labels = {**template["metadata"]["labels"], "hpe-operator": "cray-tapms"}
     return {**whole, "spec": {**whole["spec"], "template": {**template, "metadata": {"labels": labels}}}}

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from canton.emulator.faces.kubernetes.catalog import catalog
 from canton.emulator.faces.kubernetes.controllers import established
 from canton.emulator.faces.kubernetes.crd_descriptions import descriptions
+from canton.emulator.faces.kubernetes.defaults import with_defaults
 from canton.emulator.faces.kubernetes.identity import ACCOUNT, ACCOUNT_TOKEN, account_token
 from canton.emulator.faces.kubernetes.kinds import (
     CONFIG_MAPS,
@@ -19,10 +20,11 @@ from canton.emulator.faces.kubernetes.kinds import (
     Json,
     Kind,
 )
-from canton.emulator.faces.kubernetes.nodes import node_seed, places
+from canton.emulator.faces.kubernetes.nodes import node_seed
 from canton.emulator.faces.kubernetes.seed_workloads import workloads
 from canton.emulator.faces.kubernetes.store import FIRST_VERSION
 from canton.emulator.furniture import keys
+from canton.emulator.furniture.cluster_nodes import places
 from canton.emulator.furniture.repositories import FIRST_DAY
 from canton.emulator.machine.clock import rfc3339
 from canton.emulator.world import World
@@ -67,7 +69,7 @@ pipelining = True
 
 def seeds(world: World) -> Iterator[tuple[Kind, Json]]:
     for kind, value in _all(world):
-        yield kind, _old(world, kind, value)
+        yield kind, _old(world, kind, with_defaults(kind, value))
 
 
 def _all(world: World) -> Iterator[tuple[Kind, Json]]:
@@ -76,7 +78,7 @@ def _all(world: World) -> Iterator[tuple[Kind, Json]]:
         yield SERVICE_ACCOUNTS, {"metadata": {"name": "default", "namespace": name}}
     for crd in descriptions():
         yield CRDS, {**crd, "status": established(crd, rfc3339(FIRST_DAY, 0))}
-    for place in places(world):
+    for place in places(world.machine.topology):
         yield NODES, node_seed(world, place)
     yield from _secrets(world)
     yield CONFIG_MAPS, _config("services", "cray-product-catalog", catalog(world))
@@ -102,6 +104,8 @@ def _secrets(world: World) -> Iterator[tuple[Kind, Json]]:
     admin = {"client-id": "admin-client", "client-secret": keys.client_secret(dice, "admin-client")}
     for namespace in ("default", "services"):
         yield SECRETS, _secret(namespace, "admin-client-auth", {**admin, "endpoint": TOKEN_URL})
+    master = {"user": keys.KEYCLOAK_ADMIN, "password": keys.keycloak_admin_password(dice)}
+    yield SECRETS, _secret("services", "keycloak-master-admin-auth", {"client-id": "admin-cli", **master})
     vcs = {"vcs_username": keys.VCS_USER, "vcs_password": keys.vcs_password(dice)}
     yield SECRETS, _secret("services", "vcs-user-credentials", vcs)
     for client in ("system-slingshot-client", "wlm-client"):

@@ -12,9 +12,10 @@ Test = Callable[[Json], bool]
 
 _KEY = r"(?:[A-Za-z0-9.-]+/)?[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?"
 _VALUE = r"(?:[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?)?"
-_SET = re.compile(rf"\s*({_KEY})\s+(in|notin)\s*\(([^()]*)\)\s*")
-_EQUAL = re.compile(rf"\s*({_KEY})\s*(==|=|!=)\s*({_VALUE})\s*")
-_THERE = re.compile(rf"\s*(!?)\s*({_KEY})\s*")
+_PIECE = re.compile(r"(?:[^,(]+|\([^)]*\)?)+")
+_SET = re.compile(rf"({_KEY})\s+(in|notin)\s*\(([^()]*)\)")
+_EQUAL = re.compile(rf"({_KEY})\s*(==|=|!=)\s*({_VALUE})")
+_THERE = re.compile(rf"(!?)\s*({_KEY})")
 _FIELD = re.compile(r"\s*([A-Za-z0-9.\[\]_/-]+)\s*(==|=|!=)\s*(.*?)\s*")
 _ANYWHERE = ("metadata.name", "metadata.namespace")
 _MORE: Mapping[str, tuple[str, ...]] = {
@@ -56,7 +57,7 @@ def selector(kind: Kind, labels: str, fields: str) -> Test:
 
 def _pieces(text: str) -> list[str]:
     """Split at commas that stand outside of parentheses."""
-    return [piece for piece in re.split(r",(?![^(]*\))", text) if piece.strip()]
+    return [found for found in (piece.strip() for piece in _PIECE.findall(text)) if found]
 
 
 def _label_tests(text: str) -> list[Test]:
@@ -74,7 +75,7 @@ def _label_test(piece: str, whole: str) -> Test:
     if found := _THERE.fullmatch(piece):
         absent, key = found.groups()
         return lambda each: (key in _labels(each)) != bool(absent)
-    raise bad_request(f"unable to parse requirement: found '{piece.strip()}', expected: a selector in {whole!r}")
+    raise bad_request(f"unable to parse requirement: found '{piece}', expected: a selector in {whole!r}")
 
 
 def _labels(found: Json) -> Mapping[str, str]:

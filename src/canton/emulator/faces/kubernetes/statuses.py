@@ -88,6 +88,10 @@ def bad_request(message: str) -> Refused:
     return Refused(failure(400, "BadRequest", message))
 
 
+def too_large(limit: int) -> Refused:
+    return Refused(failure(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}"))
+
+
 def forbidden(kind: Kind, name: str, why: str) -> Refused:
     shown = f'{kind.resource} "{name}"' if name else kind.resource
     return Refused(failure(403, "Forbidden", f"{shown} is forbidden: {why}", _about(kind, name)))
@@ -124,9 +128,9 @@ def wrong_method() -> Refused:
     return Refused(failure(405, "MethodNotAllowed", message, {}))
 
 
-def wrong_media(accepted: Sequence[str]) -> Refused:
+def wrong_media(accepted: Sequence[str], why: str = "") -> Refused:
     message = "the body of the request was in an unknown format - accepted media types include: " + ", ".join(accepted)
-    return Refused(failure(415, "UnsupportedMediaType", message))
+    return Refused(failure(415, "UnsupportedMediaType", message + why))
 
 
 def no_page() -> Reply:

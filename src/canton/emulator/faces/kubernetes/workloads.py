@@ -9,7 +9,8 @@ from canton.emulator.cluster.pods import RUNNING, Container, Pod, PodEvent
 from canton.emulator.faces.kubernetes.kinds import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, Json, Kind
 from canton.emulator.faces.kubernetes.objects import Objects
 from canton.emulator.faces.kubernetes.pods import Pods
-from canton.emulator.faces.kubernetes.workload_status import deployment_status, replica_set_status, stateful_status
+from canton.emulator.faces.kubernetes.replica_sets import ReplicaSets, revised
+from canton.emulator.faces.kubernetes.workload_status import deployment_status, stateful_status
 
 NOTICED_AFTER = 1.0
 """Seconds until a controller acts on a change."""
@@ -22,11 +23,11 @@ _KINDS = {kind.plural: kind for kind in (DEPLOYMENTS, STATEFUL_SETS)}
 
 
 class Workloads:
-    def __init__(self, objects: Objects, pods: Pods, nodes: list[str]) -> None:
+    def __init__(self, objects: Objects, pods: Pods) -> None:
         self._objects = objects
         self._world = objects.world
         self._pods = pods
-        self._nodes = nodes
+        self._sets = ReplicaSets(objects)
         self._awaited: set[tuple[str, str, str]] = set()
         objects.listeners.append(self._changed)
         self._world.agenda.answer("kubernetes.reconcile", self._reconcile)
@@ -53,7 +54,7 @@ class Workloads:
                     self._pods.stop(pod)
         elif kind not in _KINDS.values() or after is None:
             return
-        elif before is None or before.get("spec") != after.get("spec"):
+        elif before is None or _wish(before) != _wish(after):
             self._soon(kind, meta["namespace"], meta["name"])
 
     def _hear(self, event: PodEvent) -> None:
@@ -84,11 +85,10 @@ class Workloads:
 
     def _roll(self, found: Json) -> None:
         """New pods first; when they run, those of another template go, and those that are too many."""
-        meta = found["metadata"]
+        meta, wanted = found["metadata"], _replicas(found)
         pods = [pod for pod in self._of(DEPLOYMENTS, meta["namespace"], meta["name"]) if self._stays(pod)]
         mark = self._hash(found)
         new = [pod for pod in pods if pod.labels.get("pod-template-hash") == mark]
-        wanted = _replicas(found)
         for _ in range(wanted - len(new)):
             self._pods.begin_soon(self._start(DEPLOYMENTS, found, self._free_name(found)))
         for pod in new[wanted:]:
@@ -141,7 +141,7 @@ class Workloads:
                 "apps.kubernetes.io/pod-index": str(_number(name)),
             }
         else:
-            owner = ("ReplicaSet", self._replica_set(found, mark))
+            owner = ("ReplicaSet", self._replica_set(found)["metadata"]["name"])
             labels |= {"pod-template-hash": mark}
         return self._world.cluster.start_pod(
             meta["namespace"],
@@ -151,83 +151,55 @@ class Workloads:
             annotations=(template.get("metadata") or {}).get("annotations"),
             owner=owner,
             program=PROGRAMS.get(meta["name"], DEFAULT_PROGRAM),
-            node=self._node(name),
+            node=self._pods.node_for(name),
         )
 
-    def _replica_set(self, found: Json, mark: str) -> str:
-        meta, spec = found["metadata"], found["spec"]
-        template = spec.get("template") or {}
-        inner = template.get("metadata") or {}
-        labels = {**(inner.get("labels") or {}), "pod-template-hash": mark}
-        owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": meta["name"], "uid": meta["uid"]}
-        match = {**((spec.get("selector") or {}).get("matchLabels") or {}), "pod-template-hash": mark}
-        value = {
-            "kind": "ReplicaSet",
-            "apiVersion": "apps/v1",
-            "metadata": {
-                "name": f"{meta['name']}-{mark}",
-                "namespace": meta["namespace"],
-                "labels": labels,
-                "annotations": {"deployment.kubernetes.io/revision": str(meta.get("generation", 1))},
-                "ownerReferences": [{**owner, "controller": True, "blockOwnerDeletion": True}],
-            },
-            "spec": {
-                "replicas": _replicas(found),
-                "selector": {"matchLabels": match},
-                "template": {**template, "metadata": {**inner, "labels": labels}},
-            },
-        }
-        self._objects.create(REPLICA_SETS, value)
-        return f"{meta['name']}-{mark}"
-
-    def _node(self, name: str) -> str:
-        return self._nodes[int(self._world.dice.roll("node of pod", name) * len(self._nodes))] if self._nodes else ""
+    def _replica_set(self, found: Json) -> Json:
+        return self._sets.current(found, self._hash(found), _replicas(found))
 
     def _hash(self, found: Json) -> str:
-        template = json.dumps(found["spec"].get("template"), sort_keys=True)
+        template = json.dumps(_said(found["spec"].get("template")), sort_keys=True)
         return self._world.dice.hex(10, "template", template)
 
     def _of(self, kind: Kind, namespace: str, name: str) -> list[Pod]:
         """The oldest first."""
         owners = {("StatefulSet", name)}
         if kind == DEPLOYMENTS:
-            sets = self._objects.list(REPLICA_SETS, namespace)
-            owners = {("ReplicaSet", each["metadata"]["name"]) for each in sets if _belongs(each, name)}
+            owners = {("ReplicaSet", each["metadata"]["name"]) for each in self._sets.of(namespace, name)}
         return [pod for pod in self._world.cluster.pods(namespace) if pod.owner in owners]
 
     def _tell_status(self, kind: Kind, namespace: str, name: str) -> None:
-        found = self._objects.get(kind, namespace, name)
+        told = found = self._objects.get(kind, namespace, name)
         pods = [pod for pod in self._of(kind, namespace, name) if self._stays(pod)]
         mark = self._hash(found)
         if kind == STATEFUL_SETS:
             status = stateful_status(found, pods, mark)
         else:
             status = deployment_status(found, pods, mark, self._objects.now())
-            self._tell_sets(namespace, name, pods, f"{name}-{mark}", _replicas(found))
-        if status != found.get("status"):
-            self._objects.put(kind, {**found, "status": status})
-
-    def _tell_sets(self, namespace: str, name: str, pods: list[Pod], current: str, wanted: int) -> None:
-        for each in self._objects.list(REPLICA_SETS, namespace):
-            if not _belongs(each, name):
-                continue
-            called = each["metadata"]["name"]
-            own = [pod for pod in pods if pod.owner == ("ReplicaSet", called)]
-            replicas = wanted if called == current else len(own)
-            told = {**each, "spec": {**each["spec"], "replicas": replicas}, "status": replica_set_status(each, own)}
-            if told != each:
-                self._objects.put(REPLICA_SETS, told)
-
-
-def _belongs(replica_set: Json, deployment: str) -> bool:
-    owners = replica_set["metadata"].get("ownerReferences") or ()
-    return any(each["kind"] == "Deployment" and each["name"] == deployment for each in owners)
+            current = self._replica_set(found)
+            told = revised(found, current)
+            self._sets.tell(found, pods, current["metadata"]["name"], _replicas(found))
+        if {**told, "status": status} != found:
+            self._objects.put(kind, {**told, "status": status})
 
 
 def _replicas(found: Json) -> int:
     """As many as the cluster has room for."""
     wanted = found["spec"].get("replicas", 1)
     return min(wanted, MOST_PODS) if isinstance(wanted, int) and wanted > 0 else 0
+
+
+def _wish(found: Json) -> tuple[Json, Json]:
+    """What a controller goes by; annotations are copied to what it makes."""
+    return found.get("spec"), found["metadata"].get("annotations")
+
+
+def _said(value: Json) -> Json:
+    """Without what says nothing: clients in Go write empty fields that others leave out."""
+    if isinstance(value, dict):
+        settled = {name: _said(each) for name, each in value.items()}
+        return {name: each for name, each in settled.items() if each not in (None, {}, [], "")}
+    return [_said(each) for each in value] if isinstance(value, list) else value
 
 
 def _runs(pod: Pod) -> bool:

@@ -8,6 +8,7 @@ from canton.emulator.faces.kubernetes import patches, schema
 from canton.emulator.faces.kubernetes.admission import CREATE, TENANTS, UPDATE, VERSION, Admission
 from canton.emulator.faces.kubernetes.checks import check_content, check_shape
 from canton.emulator.faces.kubernetes.conversion import shown
+from canton.emulator.faces.kubernetes.defaults import with_defaults
 from canton.emulator.faces.kubernetes.kinds import NAMESPACES, NODES, SECRETS, Json, Kind
 from canton.emulator.faces.kubernetes.objects import Objects
 from canton.emulator.faces.kubernetes.requests import Request
@@ -150,7 +151,7 @@ class Writing:
         value = check_content(kind, value)
         if kind == SECRETS:
             value = {**value, "type": value.get("type") or "Opaque"}
-        return value
+        return with_defaults(kind, value)
 
     def _check_namespace(self, request: Request, name: str) -> None:
         found = self.objects.namespace(request.namespace)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl
@@ -15,7 +14,7 @@ from canton.emulator.faces.s3.refusals import Refused
 META = "x-amz-meta-"
 MEDIA = "binary/octet-stream"
 _KEPT = ("cache-control", "content-disposition", "content-encoding", "content-language", "expires")
-_CHUNKED = re.compile(r",?\s*aws-chunked\s*(?:,\s*)?", re.IGNORECASE)
+_CHUNKED = "aws-chunked"
 _UNSUPPORTED = ("x-amz-server-side-encryption", "x-amz-grant-", "x-amz-object-lock-", "x-amz-website-redirect")
 MOST_TAGS, LONGEST_TAG, LONGEST_VALUE = 10, 128, 256
 
@@ -43,8 +42,13 @@ def refuse_unsupported(headers: Mapping[str, str]) -> None:
 
 def _kept(headers: Mapping[str, str]) -> dict[str, str]:
     kept = {name: headers[name] for name in _KEPT if name in headers}
-    encoding = _CHUNKED.sub("", kept.pop("content-encoding", ""))
+    encoding = _without_chunks(kept.pop("content-encoding", ""))
     return {**kept, "content-encoding": encoding} if encoding else kept
+
+
+def _without_chunks(encoding: str) -> str:
+    """How the body came is over when it is there."""
+    return ",".join(each for each in encoding.split(",") if each.strip().lower() != _CHUNKED).strip()
 
 
 def tags_of_header(text: str) -> dict[str, str]:

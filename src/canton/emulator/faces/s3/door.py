@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from canton.emulator.faces.s3 import signature_v2
@@ -21,6 +21,7 @@ from canton.emulator.wire.sigv4 import ALGORITHM, UNSIGNED, Request, moment_of, 
 SKEW = 15 * 60
 LONGEST_URL = 7 * 86400
 _FIELD = re.compile(r"(Credential|SignedHeaders|Signature)=([^,\s]+)")
+_NOT_SIGNED = "There were headers present in the request which were not signed"
 _UNKNOWN = "The authorization mechanism you have provided is not supported. Please use AWS4-HMAC-SHA256."
 
 
@@ -74,6 +75,7 @@ class Door:
         secret = self._secret(claim.access, claim.token)
         self._check_time(claim)
         call = asked.call
+        _check_signed(call.headers, claim.signed)
         query = tuple((name, value) for name, value in call.query)
         request = Request(call.method, asked.path, query, call.headers, claim.payload)
         made = sign(request, claim.signed, secret, claim.when, claim.scope)
@@ -115,6 +117,13 @@ class Door:
                 raise Refused("RequestTimeTooSkewed")
         elif not any(-SKEW <= age < claim.expires for age in ages):
             raise Refused("AccessDenied", "Request has expired")
+
+
+def _check_signed(headers: Mapping[str, str], signed: Collection[str]) -> None:
+    """Whoever has a URL for one thing makes no other of it. The hash of the body is signed by itself."""
+    of_amazon = {name for name in headers if name.startswith("x-amz-")} - {"x-amz-content-sha256"}
+    if not of_amazon.union(("host",)).issubset(signed):
+        raise Refused("AccessDenied", _NOT_SIGNED)
 
 
 def _compare(made: str, said: str) -> None:

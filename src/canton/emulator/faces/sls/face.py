@@ -16,6 +16,8 @@ from canton.emulator.wire.hms_base import SNIFFED, marshalled
 from canton.emulator.wire.routes import Face, Route, go_not_found
 from canton.emulator.world import World
 
+BODY = 8 << 20
+"""Room for the state of a machine of 10,000 nodes, with indents."""
 _SLASHES = re.compile("/{2,}")
 
 
@@ -47,7 +49,7 @@ def open_face(world: World) -> Face:
         Route("POST", "/v1/loadstate", state.load),
     ]
     paths = Paths(routes)
-    return Face("sls", [("/apis/sls", "")], routes, paths.not_found, paths.wrong_method)
+    return Face("sls", [("/apis/sls", "")], routes, paths.not_found, paths.wrong_method, BODY)
 
 
 class Paths:

@@ -12,6 +12,7 @@ from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.listing import FIELDS_IN_BODY, listed, only_in_body, only_in_query, unreadable
 from canton.emulator.faces.smd.problems import nothing, problem, written
 from canton.emulator.faces.smd.refusals import DatabaseError, Refusal, answering, refused
+from canton.emulator.faces.smd.sql_patterns import is_pattern, like
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_json import decode
 from canton.emulator.wire.go_kinds import NUMBER, RAW, STRING, STRINGS, slice_of, struct
@@ -23,6 +24,7 @@ IDS = struct("main.CompQueryIn", {"ComponentIDs": STRINGS})
 NIDS = struct("main.NIDQueryIn", {"NIDRanges": STRINGS})
 EVERYTHING = frozenset({"s0", "all"})
 _BAD_PARAMETER = "bad query param: "
+_LETTER = re.compile("[a-z]")
 
 
 def routes(hsm: Hsm) -> Sequence[Route]:
@@ -101,10 +103,15 @@ def _lying_under(found: Sequence[str], xnames: Sequence[str], *, deep: bool) -> 
     if not deep:
         wanted = frozenset(xnames)
         return [xname for xname in found if xname in wanted]
-    # SQL's SIMILAR TO: of its signs, only these two come in names that people might ask for.
-    patterns = "|".join(re.escape(xname).replace("%", ".*").replace("_", ".") for xname in dict.fromkeys(xnames))
-    under = re.compile(f"(?:{patterns})(?:[a-z][a-z0-9]*)?")
-    return [xname for xname in found if under.fullmatch(xname)]
+    # SQL's SIMILAR TO: of its signs, only % and _ come in names that people might ask for.
+    names = {xname for xname in xnames if not is_pattern(xname)}
+    patterns = [like(xname) for xname in dict.fromkeys(xnames) if is_pattern(xname)]
+
+    def lies_under(xname: str) -> bool:
+        above = [xname, *(xname[: letter.start()] for letter in _LETTER.finditer(xname))]
+        return not names.isdisjoint(above) or any(pattern.fullmatch(each) for pattern in patterns for each in above)
+
+    return [xname for xname in found if lies_under(xname)]
 
 
 NID_OF_EACH = struct(

@@ -23,6 +23,7 @@ from canton.emulator.faces.smd.inventory import Inventory
 from canton.emulator.faces.smd.partition_members import in_partitions, partition_names
 from canton.emulator.faces.smd.problems import answer, message, problem
 from canton.emulator.faces.smd.refusals import with_body
+from canton.emulator.faces.smd.sql_patterns import like
 from canton.emulator.faces.smd.stored import LONGEST_XNAME, storable
 from canton.emulator.faces.smd.vocabulary import TYPE, spelled
 from canton.emulator.wire.call import Call, Json, Reply
@@ -169,8 +170,7 @@ def _fact(fru: Json, field: str) -> str | None:
 
 def _like(text: str) -> re.Pattern[str]:
     """SQL's ``ILIKE '%text%'``, in which ``%`` and ``_`` of the text mean what they mean there."""
-    pattern = re.escape(text).replace("%", ".*").replace("_", ".")
-    return re.compile(f".*{pattern}.*", re.IGNORECASE | re.DOTALL)
+    return like(f"%{text}%", re.IGNORECASE)
 
 
 def _posted(posted: Json) -> tuple[Json, Json]:

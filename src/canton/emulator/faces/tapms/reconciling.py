@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from canton.emulator.faces.tapms.cluster_api import NAMESPACE, ClusterApi, Failed, Tenant
 from canton.emulator.faces.tapms.hsm import Hsm
+from canton.emulator.faces.tapms.keycloak import Keycloak
 from canton.emulator.faces.tapms.membership import change_groups, change_partitions, take_apart
 from canton.emulator.faces.tapms.tenant import (
     child_name,
@@ -34,10 +35,11 @@ _WORK = (10.0, 30.0)
 
 
 class Reconciling:
-    def __init__(self, world: World, api: ClusterApi, hsm: Hsm, vault: Vault) -> None:
+    def __init__(self, world: World, api: ClusterApi, hsm: Hsm, keycloak: Keycloak, vault: Vault) -> None:
         self._world = world
         self._api = api
         self._hsm = hsm
+        self._keycloak = keycloak
         self._vault = vault
         world.agenda.answer(STEP, self._step)
 
@@ -95,6 +97,7 @@ class Reconciling:
     def _deploy(self, tenant: Tenant) -> None:
         change_partitions(self._hsm, tenant)
         change_groups(self._hsm, tenant)
+        self._keycloak.ensure(spec_of(tenant)["tenantname"])
         kms = self._key(tenant)
         self._drop_namespaces(tenant)
         spec, before = spec_of(tenant), status_of(tenant)
@@ -144,6 +147,7 @@ class Reconciling:
             self._later(name, "finalize", _REQUEUE)
             return
         take_apart(self._hsm, tenant)
+        self._keycloak.remove(spec_of(tenant)["tenantname"])
         if engine := (status_of(tenant).get("tenantkms") or {}).get("transitname"):
             self._vault.remove(engine)
         finalizers = [one for one in _finalizers(tenant) if one != FINALIZER]

@@ -1,4 +1,4 @@
-"""Logging in with a JWT: of Keycloak, for which there is a mount per site of manta, and that of service accounts."""
+"""Logging in: with a token of Keycloak, for which there is a mount per site of manta, or of a service account."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from joserfc.errors import ExpiredTokenError, JoseError
 from joserfc.jwk import RSAKey
 
 from canton.emulator.faces.vault.answers import PERMISSION_DENIED, Refusal, enveloped, nothing, read, text
+from canton.emulator.faces.vault.policies import ROOT
 from canton.emulator.faces.vault.requests import Requests
 from canton.emulator.faces.vault.tokens import Tokens, Wanted
 from canton.emulator.wire.call import Call, Json, Reply
@@ -18,14 +19,20 @@ from canton.emulator.wire.routes import Route
 from canton.emulator.world import World
 
 CERTS = "/keycloak/realms/shasta/protocol/openid-connect/certs"
+REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"
 JWT, KUBERNETES, OF_MANTA = "jwt", "kubernetes", "jwt-manta-"
 AUDIENCE = "shasta"
 HOUR = 3600
+NAMES, NAMESPACES = "bound_service_account_names", "bound_service_account_namespaces"
 SKEW = 60
 """clock_skew_leeway."""
 _ROLES = {
     "jwt/manta": {"policies": ["manta"], "ttl": HOUR},
-    "kubernetes/tapms-operator": {"policies": ["tapms-operator"], "ttl": HOUR},
+    "kubernetes/tapms-operator": {
+        "policies": ["tapms-operator"],
+        "ttl": HOUR,
+        "more": {NAMES: ["tapms-operator"], NAMESPACES: ["tapms-operator"]},
+    },
 }
 # What a token made of garbage can raise on its way through base64, JSON and joserfc.
 _BROKEN = (JoseError, ValueError, TypeError, KeyError, RecursionError)
@@ -67,18 +74,29 @@ class Logins:
         if found is None:
             unknown = f'invalid role name "{role}"' if mount == KUBERNETES else f'role "{role}" could not be found'
             raise Refusal(400, unknown)
-        claims = self._claims(mount, token)
-        name = claims.get("preferred_username") or claims.get("sub") or ""
+        if ROOT in found["policies"]:
+            raise Refusal(400, "auth methods cannot create root tokens")
+        name = self._account(token, found) if mount == KUBERNETES else self._person(token)
         wanted = Wanted(tuple(found["policies"]), found["ttl"], f"auth/{mount}/login", f"{mount}-{name}", role)
         return enveloped(self._requests.next(), auth=self._tokens.create(wanted))
 
-    def _claims(self, mount: str, token: str) -> dict[str, Any]:
-        try:
-            return self._verified(token)
-        except Refusal as refusal:
-            if mount == KUBERNETES:
-                raise Refusal(403, PERMISSION_DENIED) from refusal
-            raise
+    def _account(self, token: str, role: Json) -> str:
+        """Of the cluster, which is asked whose the token is."""
+        reply = self._mesh.ask("kubernetes", "POST", REVIEWS, {"spec": {"token": token}})
+        status = reply.json()["status"] if reply.ok else {}
+        if not status.get("authenticated"):
+            raise Refusal(403, PERMISSION_DENIED)
+        _, _, namespace, name = status["user"]["username"].split(":")
+        bound = role.get("more", {})
+        if not _is_among(namespace, bound.get(NAMESPACES, [])):
+            raise Refusal(403, "namespace not authorized")
+        if not _is_among(name, bound.get(NAMES, [])):
+            raise Refusal(403, "service account name not authorized")
+        return f"{namespace}-{name}"
+
+    def _person(self, token: str) -> str:
+        claims = self._verified(token)
+        return str(claims.get("preferred_username") or claims.get("sub") or "")
 
     def _verified(self, token: str) -> dict[str, Any]:
         """Raises a refusal with the words of Vault's JWT library."""
@@ -146,6 +164,10 @@ def is_mount(name: str) -> bool:
 
 def _key(mount: str, role: str) -> str:
     return f"{JWT if mount.startswith(OF_MANTA) else mount}/{role}"
+
+
+def _is_among(name: str, bound: list[str]) -> bool:
+    return "*" in bound or name in bound
 
 
 def _invalid(reason: str) -> Refusal:

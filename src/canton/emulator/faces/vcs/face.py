@@ -7,7 +7,7 @@ from canton.emulator.faces.vcs.accounts import Accounts
 from canton.emulator.faces.vcs.answers import Refusal, refused, told
 from canton.emulator.faces.vcs.branch_api import BranchApi
 from canton.emulator.faces.vcs.contents_api import ContentsApi
-from canton.emulator.faces.vcs.git import PACK_LIMIT, Git, GitFailed
+from canton.emulator.faces.vcs.git import PACK_LIMIT, Git, GitFailed, TooMuch
 from canton.emulator.faces.vcs.object_api import ObjectApi
 from canton.emulator.faces.vcs.owners import Owners
 from canton.emulator.faces.vcs.reading import Reading
@@ -58,6 +58,8 @@ def _answering(handler: Handler) -> Handler:
             return handler(call)
         except Refusal as refusal:
             return refused(call, refusal)
+        except TooMuch as error:
+            return refused(call, Refusal(500, str(error)))
         except GitFailed:
             return refused(call, Refusal(500, ""))
 

@@ -4,36 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 import weakref
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-LIMIT = 20.0
-"""Seconds that a short command may take."""
+from canton.emulator.faces.vcs.hook import HOOK
+
+PIECE = 1 << 16
 PACK_LIMIT = 64 << 20
-HOOK = """#!/bin/sh
-# What Gitea's own hook refuses: a push that touches a protected branch, and the end of the default branch.
-set -f
-refuse() { echo "Gitea: $1" >&2; exit 1; }
-nothing=0000000000000000000000000000000000000000
-while read -r old new ref; do
-  case "$ref" in refs/heads/*) branch=${ref#refs/heads/} ;; *) continue ;; esac
-  if [ "$branch" = "$VCS_DEFAULT" ] && [ "$new" = "$nothing" ]; then
-    refuse "branch $branch is the default branch and cannot be deleted"
-  fi
-  for rule in $VCS_PROTECTED; do
-    case "$branch" in $rule) ;; *) continue ;; esac
-    [ "$new" != "$nothing" ] || refuse "branch $branch is protected from deletion"
-    if [ "$old" != "$nothing" ] && [ -n "$(git rev-list --max-count=1 "$old" "^$new")" ]; then
-      refuse "branch $branch is protected from force push"
-    fi
-    refuse "Not allowed to push to protected branch $branch"
-  done
-done
-"""
 _SETTINGS = {
     # One user owns the folder, and nobody else writes there.
     "safe.directory": "*",
@@ -42,7 +27,12 @@ _SETTINGS = {
     "receive.autogc": "false",
     # What is kept is a bundle in the state file: these folders may be lost.
     "core.fsync": "none",
+    # A pack is kept as it came, so that bundles and clones copy it: deltas are never looked for.
+    "transfer.unpackLimit": "1",
+    "pack.window": "0",
     "pack.threads": "1",
+    "pack.compression": "1",
+    "core.bigFileThreshold": "8m",
     "receive.maxInputSize": str(PACK_LIMIT),
     "receive.advertisePushOptions": "true",
     "uploadpack.allowFilter": "true",
@@ -50,8 +40,26 @@ _SETTINGS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Of a command: nothing else happens until it ends."""
+
+    seconds: float
+    said: int
+    """Bytes."""
+
+
+READ = Bounds(2.0, 16 << 20)
+WRITE = Bounds(20.0, 64 << 20)
+"""For what a client was told is done, and for what nothing can be read without."""
+
+
 class GitFailed(Exception):
     """What git said."""
+
+
+class TooMuch(GitFailed):
+    """It took longer, or said more, than is waited for; git was ended."""
 
 
 class Git:
@@ -92,27 +100,90 @@ class Git:
             **(more or {}),
         }
 
-    def run(self, repository: Path, *args: str, given: bytes = b"", more: Mapping[str, str] | None = None) -> bytes:
-        """A short command; raises ``GitFailed``."""
+    def run(
+        self,
+        repository: Path,
+        *args: str,
+        given: bytes = b"",
+        more: Mapping[str, str] | None = None,
+        bounds: Bounds = READ,
+    ) -> bytes:
+        """One command, to its end; raises ``GitFailed``."""
+        said, whole = self.beginning(repository, *args, given=given, more=more, bounds=bounds)
+        if not whole:
+            raise TooMuch(f"git {args[0]} said more than {bounds.said >> 20} MB")
+        return said
+
+    def beginning(
+        self,
+        repository: Path,
+        *args: str,
+        given: bytes = b"",
+        more: Mapping[str, str] | None = None,
+        bounds: Bounds = READ,
+    ) -> tuple[bytes, bool]:
+        """What a command says, as far as its bounds go, and whether that is all of it; raises ``GitFailed``."""
+        # What git hears and complains of stands in files: only what it says has to be waited for.
+        folder = self.folder
         try:
-            done = subprocess.run(  # noqa: S603 (git itself; what callers say never stands where options do)
-                ["git", "--git-dir", str(repository), *args],  # noqa: S607
-                input=given,
-                capture_output=True,
-                cwd=self.folder,
-                env=self.environment(more),
-                timeout=LIMIT,
-                check=False,
-            )
-        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+            with tempfile.TemporaryFile(dir=folder) as heard, tempfile.TemporaryFile(dir=folder) as complaints:
+                heard.write(given)
+                heard.seek(0)
+                with subprocess.Popen(  # noqa: S603 (git itself; what callers say never stands where options do)
+                    ["git", "--git-dir", str(repository), *args],  # noqa: S607
+                    stdin=heard,
+                    stdout=subprocess.PIPE,
+                    stderr=complaints,
+                    cwd=folder,
+                    env=self.environment(more),
+                    start_new_session=True,
+                ) as process:
+                    said, whole = _heard_out(process, bounds)
+                if whole and process.returncode:
+                    complaints.seek(0)
+                    raise GitFailed(complaints.read(PIECE).decode(errors="replace").strip())
+        except (TimeoutError, subprocess.TimeoutExpired) as error:
+            raise TooMuch(f"git {args[0]} took more than {bounds.seconds:g} s") from error
+        except (OSError, ValueError) as error:
             raise GitFailed(str(error)) from error
-        if done.returncode:
-            raise GitFailed(done.stderr.decode(errors="replace").strip())
-        return done.stdout
+        return said, whole
 
     def make(self, path: Path) -> None:
         """An empty bare repository."""
         with contextlib.suppress(FileNotFoundError):
             shutil.rmtree(path)
         path.mkdir(parents=True)
-        self.run(path, "init", "--bare", "--quiet", "--template=", "--initial-branch=main")
+        self.run(path, "init", "--bare", "--quiet", "--template=", "--initial-branch=main", bounds=WRITE)
+
+
+def _heard_out(process: subprocess.Popen[bytes], bounds: Bounds) -> tuple[bytes, bool]:
+    """What it says, and whether that is all. It has ended then; raises ``TimeoutError`` or ``TimeoutExpired``."""
+    until = time.monotonic() + bounds.seconds
+    try:
+        said = _read(process, until, bounds.said)
+        whole = len(said) <= bounds.said
+        if whole:
+            process.wait(max(until - time.monotonic(), 0))
+        return said, whole
+    finally:
+        if process.poll() is None:
+            # Git has children of its own, which end with it.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def _read(process: subprocess.Popen[bytes], until: float, most: int) -> bytes:
+    """Until it has said everything, or more than ``most``; raises ``TimeoutError``."""
+    said = bytearray()
+    if process.stdout is None:
+        return b""
+    talk = select.poll()
+    talk.register(process.stdout, select.POLLIN)
+    while len(said) <= most:
+        if not talk.poll(max(until - time.monotonic(), 0) * 1000):
+            raise TimeoutError
+        piece = os.read(process.stdout.fileno(), PIECE)
+        if not piece:
+            break
+        said += piece
+    return bytes(said)

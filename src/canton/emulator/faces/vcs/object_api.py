@@ -7,7 +7,7 @@ from base64 import b64encode
 from urllib.parse import quote
 
 from canton.emulator.faces.vcs.answers import Refusal, form, not_found, page, page_of, paging, told
-from canton.emulator.faces.vcs.git import GitFailed
+from canton.emulator.faces.vcs.git import GitFailed, TooMuch
 from canton.emulator.faces.vcs.inside import REPO, InsideApi
 from canton.emulator.faces.vcs.names import is_branch_name
 from canton.emulator.faces.vcs.reading import is_plain
@@ -126,10 +126,8 @@ class ObjectApi(InsideApi):
         found, total = self._reading.log(repository, sha, path, first, size)
         if path and not total:
             raise not_found()
-        shown = [
-            shown_commit(call.base, repository, commit, self._reading.difference(repository, commit))
-            for commit in found
-        ]
+        done = zip(found, self._reading.differences(repository, found), strict=True)
+        shown = [shown_commit(call.base, repository, commit, did) for commit, did in done]
         return told(shown, headers=paging(call, total))
 
     def commit(self, call: Call) -> Reply:
@@ -141,18 +139,21 @@ class ObjectApi(InsideApi):
         if sha is None:
             raise Refusal(404, wanted)
         commit = self._reading.commit(repository, sha)
-        return told(shown_commit(call.base, repository, commit, self._reading.difference(repository, commit)))
+        (did,) = self._reading.differences(repository, [commit])
+        return told(shown_commit(call.base, repository, commit, did))
 
     def tree(self, call: Call) -> Reply:
         repository = self._access.to_read(call)
         wanted = call.args["sha"]
         sha = self._reading.resolve(repository, wanted) or (wanted if _FULL.fullmatch(wanted) else "-")
         try:
-            entries = self._reading.tree(repository, sha, recursive=call.first("recursive") in _TRUE)
+            listing = self._reading.listing(repository, sha, recursive=call.first("recursive") in _TRUE)
+        except TooMuch:
+            raise
         except GitFailed as error:
             raise Refusal(400, f"sha not found [{wanted}]") from error
         number, size = _page(call)
-        shown = entries[(number - 1) * size : number * size]
+        shown = listing.part((number - 1) * size, number * size)
         place = f"{api(call.base, repository)}/git"
         body = {
             "sha": sha,
@@ -168,11 +169,11 @@ class ObjectApi(InsideApi):
                 }
                 for entry in shown
             ],
-            "truncated": number * size < len(entries),
+            "truncated": number * size < len(listing) or (bool(shown) and not listing.whole),
             "page": number,
-            "total_count": len(entries),
+            "total_count": len(listing),
         }
-        return told(body, headers=(("X-Total-Count", str(len(entries))),))
+        return told(body, headers=(("X-Total-Count", str(len(listing))),))
 
     def blob(self, call: Call) -> Reply:
         repository = self._access.to_read(call)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from canton.domain.errors import Unavailable
-from canton.emulator.faces.vcs.git import Git, GitFailed
+from canton.emulator.faces.vcs.bundles import Bundles
+from canton.emulator.faces.vcs.git import WRITE, Git
 from canton.emulator.furniture import repositories as furniture
 from canton.emulator.furniture.git_objects import framed
 from canton.emulator.wire.call import Json
@@ -44,8 +44,11 @@ class Repositories:
         self._records = world.shelves.open("vcs.repositories", _seed())
         self._refs = world.shelves.open("vcs.refs")
         self._numbers = world.shelves.open("vcs.numbers", {"repository": len(furniture.names())})
+        self._bundles = Bundles(git)
         self._loaded: set[int] = set()
-        self._changed: set[int] = set()
+        self._moved: dict[int, dict[str, str]] = {}
+        """Refs that are not kept yet. They are, with what they lead to: never a ref without its commit."""
+        self._ended = False
         world.before_keep.append(self.keep)
         world.at_end.append(self._end)
 
@@ -79,10 +82,13 @@ class Repositories:
         if kept and kept["bundle"]:
             self._world.blobs.delete(kept["bundle"])
         self._loaded.discard(repository.id)
-        self._changed.discard(repository.id)
+        self._moved.pop(repository.id, None)
+        self._bundles.forget(repository.id)
 
     def refs(self, repository: Repository) -> Mapping[str, str]:
         """By name, in order; nothing has to be unpacked for it."""
+        if repository.id in self._moved:
+            return dict(sorted(self._moved[repository.id].items()))
         kept = self._refs.get(str(repository.id))
         refs = furniture.furnished(repository.name).refs if kept is None else kept["refs"]
         return dict(sorted(refs.items()))
@@ -99,13 +105,12 @@ class Repositories:
         """Somebody worked in its folder: see what came of it. A repository that is gone meanwhile stays gone."""
         if repository.id not in self._loaded:
             return
-        found = self._git.run(self.path(repository), "for-each-ref", "--format=%(refname) %(objectname)").decode()
+        told = "--format=%(refname) %(objectname)"
+        found = self._git.run(self.path(repository), "for-each-ref", told, bounds=WRITE).decode()
         refs = dict(line.rsplit(" ", 1) for line in found.splitlines())
         if refs == self.refs(repository):
             return
-        kept = self._refs.get(str(repository.id), {"bundle": ""})
-        self._refs[str(repository.id)] = {**kept, "refs": refs}
-        self._changed.add(repository.id)
+        self._moved[repository.id] = refs
         self.change(repository, updated=self._world.clock.now())
 
     def keep(self) -> None:
@@ -113,30 +118,39 @@ class Repositories:
 
         Raises ``Unavailable``, as keeping itself does.
         """
-        while self._changed:
-            number = next(iter(self._changed))
-            kept = self._refs[str(number)]
-            if kept["bundle"]:
+        for number, refs in list(self._moved.items()):
+            bundle = self._bundled(number) if refs else ""
+            if bundle is None:
+                continue
+            kept = self._refs.get(str(number))
+            if kept and kept["bundle"]:
                 self._world.blobs.delete(kept["bundle"])
-            bundle = ""
-            if kept["refs"]:
-                count = self._numbers.get("bundle", 0) + 1
-                self._numbers["bundle"] = count
-                bundle = f"vcs/{number}/{count}"
-                self._world.blobs.put(bundle, self._bundled(number))
-            self._refs[str(number)] = {**kept, "bundle": bundle}
-            self._changed.discard(number)
+            self._refs[str(number)] = {"refs": refs, "bundle": bundle}
+            del self._moved[number]
+        if self._ended:
+            self._leave()
 
-    def _bundled(self, number: int) -> bytes:
-        try:
-            return self._git.run(self._path(number), "bundle", "create", "--quiet", "-", "--all")
-        except GitFailed as error:
-            raise Unavailable(f"repository {number} cannot be written down: {error}") from error
+    def _bundled(self, number: int) -> str | None:
+        """The name under which the bundle is kept; None when there is none yet."""
+        made = self._bundles.made(number, self._path(number))
+        if made is None:
+            return None
+        count = self._numbers.get("bundle", 0) + 1
+        self._numbers["bundle"] = count
+        name = f"vcs/{number}/{count}"
+        self._world.blobs.put(name, made)
+        return name
 
     def _end(self) -> None:
+        """What was pushed last is still kept after this, where anything is."""
+        self._ended = True
+        if not self._moved:
+            self._leave()
+
+    def _leave(self) -> None:
         """The folders go; what is in the state file stays."""
         self._loaded.clear()
-        self._changed.clear()
+        self._moved.clear()
         self._git.end()
 
     def _path(self, number: int) -> Path:
@@ -151,10 +165,10 @@ class Repositories:
         elif kept["bundle"]:
             file = path / "bundle"
             file.write_bytes(self._world.blobs.get(kept["bundle"]) or b"")
-            self._git.run(path, "bundle", "unbundle", str(file))
+            self._git.run(path, "bundle", "unbundle", str(file), bounds=WRITE)
             file.unlink()
         orders = "".join(f"create {name} {at}\n" for name, at in self.refs(repository).items())
-        self._git.run(path, "update-ref", "--stdin", given=orders.encode())
+        self._git.run(path, "update-ref", "--stdin", given=orders.encode(), bounds=WRITE)
         self._point_head(repository.id, repository.default_branch)
 
     def _point_head(self, number: int, branch: str) -> None:

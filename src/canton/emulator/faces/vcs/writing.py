@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from canton.emulator.faces.vcs.accounts import EMAIL
-from canton.emulator.faces.vcs.git import Git
+from canton.emulator.faces.vcs.git import WRITE, Git
 from canton.emulator.faces.vcs.repositories import HEADS, Repositories, Repository
 from canton.emulator.furniture.keys import VCS_USER
 from canton.emulator.wire.call import utf8
@@ -93,6 +93,6 @@ class Writing:
             if content is None:
                 lines.append(f"0 {_NOTHING}\t{name}")
                 continue
-            sha = self._git.run(path, "hash-object", "-w", "--stdin", given=content).decode().strip()
+            sha = self._git.run(path, "hash-object", "-w", "--stdin", given=content, bounds=WRITE).decode().strip()
             lines.append(f"{FILE} {sha}\t{name}")
         return utf8("".join(f"{line}\0" for line in lines))

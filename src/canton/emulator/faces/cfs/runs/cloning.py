@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from canton.emulator.faces.cfs.runs.ansible.reading import Paused
 from canton.emulator.faces.cfs.runs.bench import Bench, Run
 from canton.emulator.faces.cfs.runs.repositories import Library, NoCommit, NoRepository, Silent
 from canton.emulator.faces.cfs.runs.service_log import line
+from canton.emulator.machine.agenda import NotYet
 
 CONTAINER = "git-clone"
 RETRIES, RETRY_DELAY = 60, 10.0
@@ -40,6 +42,8 @@ class Cloning:
         url, commit = layer["clone_url"], layer.get("commit") or ""
         try:
             self._library.open(layer)
+        except Paused as paused:
+            raise NotYet from paused
         except (Silent, NoRepository) as error:
             self._retry(run, place, attempt, _git_failed(f"clone -v -- {url} /inventory/{folder}", str(error) or _AWAY))
             return

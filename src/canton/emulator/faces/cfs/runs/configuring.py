@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from canton.emulator.cluster.pods import PodEvent
 from canton.emulator.faces.cfs.runs.ansible.course import Course, Following
+from canton.emulator.faces.cfs.runs.ansible.meter import TURN
+from canton.emulator.faces.cfs.runs.ansible.reading import Paused
 from canton.emulator.faces.cfs.runs.bench import Bench, Run
 from canton.emulator.faces.cfs.runs.repositories import Silent
 from canton.emulator.faces.cfs.runs.settings import Settings, is_image
+from canton.emulator.machine.agenda import NotYet
 from canton.emulator.machine.boot import UP
 from canton.emulator.machine.means import Event
 
@@ -24,6 +27,8 @@ class Configuring:
         self._settings = settings
         self._following: dict[str, Following] = {}
         """By job; whoever is not here is told again from the beginning of the layer."""
+        self._worked = 0
+        """Since others had their turn, for all the runs."""
         self._busy: dict[str, set[str]] = {}
         """Which runs a host takes part in now."""
         for run in bench.all():
@@ -45,7 +50,7 @@ class Configuring:
 
     def _begin(self, run: Run) -> None:
         self._say(run, "Inventory generation completed", "SSH keys migrated to /root/.ssh", "Sidecar available")
-        self._layer(run, 0)
+        self._bench.next(run, 0.0, "layer", 0)
 
     def _layer(self, run: Run, place: int) -> None:
         if place >= len(run["layers"]):
@@ -55,6 +60,8 @@ class Configuring:
         try:
             begun = self._settings.begin(run, place)
             following = self._settings.follow(begun)
+        except Paused as paused:
+            raise NotYet from paused
         except Silent:
             self._bench.next(run, _ASK_AGAIN, "layer", place)
             return
@@ -67,14 +74,14 @@ class Configuring:
         run = self._bench.put(begun)
         self._following[run["job"]] = following
         self._occupy(run)
-        self._lines(run)
+        self._bench.next(run, 0.0, "lines")
 
     def _occupy(self, run: Run) -> None:
         for host in self._settings.hosts(run):
             self._busy.setdefault(host, set()).add(run["name"])
 
     def _lines(self, run: Run) -> None:
-        """Go on to now, and print what came of it."""
+        """Go on to now, and print what came of it; raises ``NotYet`` for the sake of others."""
         state = run["course"]
         due = self._bench.world.clock.now() - state["began"] + _ROUNDING
         try:
@@ -86,6 +93,7 @@ class Configuring:
         entries = following.timeline.entries
         new = [(state["began"] + offset, text) for offset, texts in entries[state["said"] :] for text in texts]
         self._bench.say(run, CONTAINER, new)
+        following.timeline.let_go(state["said"])
         run = self._bench.put(run, course={**state, "said": len(entries)})
         if following.course is None:
             self._bench.next(run, following.timeline.now - due + _ROUNDING, "lines")
@@ -93,11 +101,19 @@ class Configuring:
             self._close_layer(run, following.course)
 
     def _followed(self, run: Run, due: float) -> Following:
-        """Raises ``Silent``."""
-        if run["job"] not in self._following:
-            self._following[run["job"]] = self._settings.follow(run)
+        """Raises ``Silent`` and ``NotYet``."""
+        try:
+            if run["job"] not in self._following:
+                self._following[run["job"]] = self._settings.follow(run)
+        except Paused as paused:
+            raise NotYet from paused
         following = self._following[run["job"]]
-        following.go_until(due)
+        there = following.go_until(due)
+        self._worked += following.meter.done
+        if not there or self._worked > TURN:
+            # Going on to the same moment once more is no work.
+            self._worked = 0
+            raise NotYet
         return following
 
     def _close_layer(self, run: Run, course: Course) -> None:

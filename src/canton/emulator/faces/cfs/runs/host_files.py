@@ -7,86 +7,97 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from canton.emulator.faces.cfs.runs.ansible.loading import AnsibleError, load
+from canton.emulator.faces.cfs.runs.ansible.loading import MOST_PIECES, AnsibleError, count_pieces
+from canton.emulator.faces.cfs.runs.ansible.reading import Reading
 from canton.emulator.faces.cfs.runs.repositories import Repository
 
 ROOT = "/etc/ansible/hosts"
 _YAML = (".yml", ".yaml", ".json")
 _IGNORED = (".md", ".txt", ".cfg", ".py", ".pyc", ".ini~", ".orig", ".rpm", ".retry", ".rst")
 
+_MOST_CHILDREN = 500
+"""Groups inside of groups."""
+
 
 @dataclass(slots=True)
 class Found:
     """What files say; plain data."""
 
-    groups: dict[str, list[str]] = field(default_factory=dict)
+    groups: dict[str, dict[str, None]] = field(default_factory=dict)
     children: dict[str, list[str]] = field(default_factory=dict)
     host_vars: dict[str, dict[str, Any]] = field(default_factory=dict)
     group_vars: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _links: int = 0
 
     def add(self, group: str, host: str, given: dict[str, Any]) -> None:
-        members = self.groups.setdefault(group, [])
-        if host not in members:
-            members.append(host)
+        self.groups.setdefault(group, {})[host] = None
         if given:
-            self.host_vars[host] = {**self.host_vars.get(host, {}), **given}
+            self.host_vars.setdefault(host, {}).update(given)
+
+    def add_child(self, group: str, child: str) -> None:
+        """What is beyond the most is left out."""
+        if self._links < _MOST_CHILDREN:
+            self._links += 1
+            self.children.setdefault(group, []).append(child)
 
     def flattened(self) -> dict[str, list[str]]:
         """Groups with the hosts of their children."""
         names = dict.fromkeys((*self.groups, *self.children))
-        return {name: list(dict.fromkeys(self._members(name, set()))) for name in names if name != "all"}
+        return {name: list(self._members(name)) for name in names if name != "all"}
 
-    def _members(self, name: str, seen: set[str]) -> Iterator[str]:
-        if name in seen:
-            return
-        seen.add(name)
-        yield from self.groups.get(name, ())
-        for child in self.children.get(name, ()):
-            yield from self._members(child, seen)
+    def _members(self, name: str) -> dict[str, None]:
+        found: dict[str, None] = {}
+        waiting, seen = [name], {name}
+        while waiting:
+            group = waiting.pop()
+            found |= self.groups.get(group, {})
+            new = [child for child in reversed(self.children.get(group, ())) if child not in seen]
+            waiting += new
+            seen |= set(new)
+        return found
 
 
 def read_hosts(repository: Repository) -> Found:
-    """Raises ``Silent``. A file that cannot be read is left out, as Ansible does with a warning."""
+    """Raises ``Silent`` and ``Paused``. A file that cannot be read is left out, as Ansible does with a warning."""
     found = Found()
+    reading = repository.reading(ROOT)
     for path in sorted(repository.paths):
         folder, name = posixpath.split(path)
-        top = path.partition("/")[0]
-        if name.startswith(".") or name.endswith(_IGNORED):
+        about_vars = path.startswith(("group_vars/", "host_vars/"))
+        if name.startswith(".") or name.endswith(_IGNORED) or (folder and not about_vars):
             continue
         text = repository.read(path) or ""
-        if top in ("group_vars", "host_vars") and folder:
-            _read_vars(found, path, text)
-        elif not folder:
-            _read_file(found, path, text)
+        if about_vars:
+            _read_vars(found, path, _loaded(reading, path, text))
+        elif path.endswith(_YAML):
+            _read_groups(found, _loaded(reading, path, text))
+        elif count_pieces(text) <= MOST_PIECES:
+            _read_ini(found, text)
+    repository.end_reading(ROOT)
     return found
 
 
-def _read_vars(found: Found, path: str, text: str) -> None:
+def _read_vars(found: Found, path: str, held: Any) -> None:
     kind, _, rest = path.partition("/")
     owner = rest.partition("/")[0]
     for ending in _YAML:
         owner = owner.removesuffix(ending)
-    held = _loaded(path, text)
     if isinstance(held, dict):
         known = found.group_vars if kind == "group_vars" else found.host_vars
         known[owner] = {**known.get(owner, {}), **held}
 
 
-def _loaded(path: str, text: str) -> Any:
+def _loaded(reading: Reading, path: str, text: str) -> Any:
     try:
-        return load(text, posixpath.join(ROOT, path))
+        return reading.load(text, posixpath.join(ROOT, path))
     except AnsibleError:
         return None
 
 
-def _read_file(found: Found, path: str, text: str) -> None:
-    if path.endswith(_YAML):
-        held = _loaded(path, text)
-        if isinstance(held, dict):
-            for group, body in held.items():
-                _read_group(found, str(group), body)
-    else:
-        _read_ini(found, text)
+def _read_groups(found: Found, held: Any) -> None:
+    if isinstance(held, dict):
+        for group, body in held.items():
+            _read_group(found, str(group), body)
 
 
 def _read_group(found: Found, group: str, body: Any, depth: int = 0) -> None:
@@ -95,7 +106,7 @@ def _read_group(found: Found, group: str, body: Any, depth: int = 0) -> None:
     for host, given in _pairs(body.get("hosts")):
         found.add(group, host, given)
     for child, inner in _pairs(body.get("children")):
-        found.children.setdefault(group, []).append(child)
+        found.add_child(group, child)
         _read_group(found, child, inner, depth + 1)
     if isinstance(body.get("vars"), dict):
         found.group_vars[group] = {**found.group_vars.get(group, {}), **body["vars"]}
@@ -115,12 +126,12 @@ def _read_ini(found: Found, text: str) -> None:
             continue
         if line.startswith("[") and line.endswith("]"):
             group, _, kind = line[1:-1].partition(":")
-            found.groups.setdefault(group, [])
+            found.groups.setdefault(group, {})
         elif kind == "children":
-            found.children.setdefault(group, []).append(line)
+            found.add_child(group, line)
         elif kind == "vars":
             key, _, value = line.partition("=")
-            found.group_vars[group] = {**found.group_vars.get(group, {}), key.strip(): value.strip()}
+            found.group_vars.setdefault(group, {})[key.strip()] = value.strip()
         else:
             name, *rest = line.split()
             pairs = (word.partition("=") for word in rest)

@@ -6,12 +6,14 @@ import json
 from typing import Any
 
 from canton.emulator.faces.cfs.runs.ansible.hosts import terms
+from canton.emulator.faces.cfs.runs.ansible.reading import Paused
 from canton.emulator.faces.cfs.runs.ansible.unknown import plain
 from canton.emulator.faces.cfs.runs.bench import Bench, Run
 from canton.emulator.faces.cfs.runs.host_files import Found, read_hosts
 from canton.emulator.faces.cfs.runs.hsm_groups import HsmGroups, HsmSilent
 from canton.emulator.faces.cfs.runs.repositories import Library, NoCommit, NoRepository, Silent
 from canton.emulator.faces.cfs.runs.service_log import VERSION, line
+from canton.emulator.machine.agenda import NotYet
 
 CONTAINER = "inventory"
 _LOGGER = "cray.cfs.inventory"
@@ -45,8 +47,8 @@ class Inventories:
 
     def _generate(self, run: Run, attempt: int) -> None:
         try:
-            groups = self._groups(run, attempt)
             files = self.from_files(run)
+            groups = self._groups(run, attempt)
         except HsmSilent:
             self._bench.next(run, min(0.5 * 2**attempt, 120.0), "inventory", attempt + 1)
         except Silent:
@@ -99,11 +101,13 @@ class Inventories:
         return groups
 
     def from_files(self, run: Run) -> Found:
-        """What the repository of additional inventory says; raises ``Silent``."""
+        """What the repository of additional inventory says; raises ``Silent`` and ``NotYet``."""
         if not run["hosts"]:
             return Found()
         try:
             return read_hosts(self._library.open(run["hosts"]))
+        except Paused as paused:
+            raise NotYet from paused
         except (NoRepository, NoCommit):
             # It was cloned and has gone from VCS since; the container has its copy, this machine started anew has not.
             return Found()

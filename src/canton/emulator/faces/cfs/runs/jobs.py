@@ -6,6 +6,7 @@ from typing import Any
 
 from canton.emulator.cluster.pods import Container
 from canton.emulator.faces.cfs.runs.bench import NAMESPACE, Bench, Run
+from canton.emulator.furniture.cluster_nodes import one_of, workers
 
 _REGISTRY = "artifactory.algol60.net/csm-docker/stable"
 UTILITY = f"{_REGISTRY}/cray-cfs-operator:1.29.0"
@@ -13,13 +14,13 @@ EXECUTION = f"{_REGISTRY}/cray-aee:1.21.0"
 PROXY = f"{_REGISTRY}/docker.io/istio/proxyv2:1.19.10"
 _SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
 """What Kubernetes makes the ends of names from."""
-_WORKERS = 3
 _LONGEST_LABEL = 60
 
 
 class Jobs:
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
+        self._workers = workers(bench.world.machine.topology)
         self._numbers = bench.world.shelves.open("cfs.runs.numbers")
 
     def new_name(self, session: str) -> str:
@@ -76,7 +77,7 @@ class Jobs:
         )
 
     def _worker(self, job: str) -> str:
-        return f"ncn-w{1 + int(self._bench.world.dice.roll('cfs.worker', job) * _WORKERS):03}"
+        return one_of(self._workers, self._bench.world.dice, job)
 
     def _suffix(self, job: str) -> str:
         dice = self._bench.world.dice

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
 from canton.emulator.faces.cfs.runs.ansible import modules
 from canton.emulator.faces.cfs.runs.ansible.commands import command_line
 from canton.emulator.faces.cfs.runs.ansible.course import Stand
+from canton.emulator.faces.cfs.runs.ansible.loading import weigh
 from canton.emulator.faces.cfs.runs.ansible.outcomes import Around, Fields, carry_out
 from canton.emulator.faces.cfs.runs.ansible.plays import NO_LOOP, Play, Task, as_tuple
 from canton.emulator.faces.cfs.runs.ansible.scope import Scope
@@ -17,6 +19,9 @@ from canton.emulator.faces.cfs.runs.ansible.unknown import UNKNOWN, plain
 MOST_ITEMS = 1000
 OWN_WORK = 4
 """What a result of its own costs, measured by one that others have as well."""
+_LIGHT, _LONG_COMMAND = 50, 500
+"""Values of a result that holds nothing long, and signs of a command that is."""
+_FEW_CONDITIONS = 4
 MOST_RETRIES, LONGEST_DELAY = 100, 3600.0
 SKIPPED: Fields = {"changed": False, "skipped": True, "skip_reason": "Conditional result was False"}
 _BY_HOST = frozenset({"setup", "gather_facts", "assert"})
@@ -60,8 +65,9 @@ class Attempts:
         self._same: dict[bool, Report] = {}
         self._is_same = _is_same_everywhere(task)
 
-    def report(self, host: str) -> Report:
-        report = self._of_others(host) or self._own(host)
+    def report(self, host: str) -> Generator[None, None, Report]:
+        """With turns for others between its items."""
+        report = self._of_others(host) or (yield from self._own(host))
         name = self._task.words.get("register")
         if isinstance(name, str):
             self._stand.held[host][name] = report.fields
@@ -75,16 +81,19 @@ class Attempts:
             return Report(SKIPPED)
         return self._same.get(host in self._stand.setting.settled)
 
-    def _own(self, host: str) -> Report:
-        self._stand.spend(OWN_WORK)
+    def _own(self, host: str) -> Generator[None, None, Report]:
+        self._stand.meter.hold(OWN_WORK)
         scope = self._stand.scope(self._play, self._task, host)
-        report = self._single(host, scope) if self._task.loop is NO_LOOP else self._looped(host, scope)
+        report = self._single(host, scope) if self._task.loop is NO_LOOP else (yield from self._looped(host, scope))
         if self._is_same and not report.skipped and host not in self._stand.setting.faulty:
             self._same[host in self._stand.setting.settled] = report
         return report
 
     def wanted(self, scope: Scope) -> bool:
-        return all(holds(condition, scope) for condition in self._task.manner.when)
+        conditions = self._task.manner.when
+        if len(conditions) > _FEW_CONDITIONS:
+            self._stand.meter.work(len(conditions) // _FEW_CONDITIONS)
+        return all(holds(condition, scope) for condition in conditions)
 
     def items(self, scope: Scope) -> list[Any]:
         found = render(self._task.loop, scope)
@@ -118,12 +127,15 @@ class Attempts:
         said = render(self._task.words.get("retries", 3), scope)
         return max(1, min(said, MOST_RETRIES)) if isinstance(said, int) else 3
 
-    def _looped(self, host: str, scope: Scope) -> Report:
+    def _looped(self, host: str, scope: Scope) -> Generator[None, None, Report]:
         items: list[tuple[str, Fields]] = []
         label = self._control.get("label")
         listed = self.items(scope)
-        self._stand.spend(OWN_WORK * len(listed))
+        meter = self._stand.meter
+        meter.hold(OWN_WORK * len(listed))
         for item in listed:
+            if meter.is_tired:
+                yield
             inner = self.item_scope(scope, item)
             shown = show(label, inner) if isinstance(label, str) else str(plain(item))
             fields = self._once(host, inner) if self.wanted(inner) else dict(SKIPPED)
@@ -152,8 +164,16 @@ class Attempts:
             setting.facts(host) if task.module in ("setup", "gather_facts") else {},
         )
         if task.module in modules.COMMANDS:
-            stand.commands[show(command_line(task.args), scope)] = None
-        return self._judged(carry_out(task, scope, around), scope)
+            self._note_command(show(command_line(task.args), scope))
+        fields = self._judged(carry_out(task, scope, around), scope)
+        if task.module in modules.ON_CONTROLLER and (weight := weigh(fields)) > _LIGHT:
+            stand.meter.hold(weight // OWN_WORK)
+        return fields
+
+    def _note_command(self, line: str) -> None:
+        self._stand.commands[line] = None
+        if len(line) > _LONG_COMMAND:
+            self._stand.meter.hold(OWN_WORK * len(line) // _LONG_COMMAND)
 
     def _strikes(self, host: str) -> bool:
         """Whether the host's fault strikes at this task; it does so once."""

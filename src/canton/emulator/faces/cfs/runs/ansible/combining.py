@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from canton.emulator.faces.cfs.runs.ansible.filters import LONGEST
 from canton.emulator.faces.cfs.runs.ansible.unknown import UNDEFINED, UNKNOWN, Unknown, known
 
-Variables = Callable[[str], Any]
-"""A name → its value, or ``UNDEFINED``."""
+
+class Variables(Protocol):
+    """A name → its value, or ``UNDEFINED``."""
+
+    def __call__(self, name: str, /) -> Any: ...
+
+    @property
+    def work(self) -> Callable[[int], None]:
+        """Told of what takes time; raises ``TooMuch``."""
+
+
 Expression = Callable[[Variables], Any]
 
 

@@ -10,20 +10,14 @@ from typing import Any
 from canton.emulator.faces.cfs.runs.ansible.display import Tally, Timeline
 from canton.emulator.faces.cfs.runs.ansible.hosts import Inventory
 from canton.emulator.faces.cfs.runs.ansible.loading import AnsibleError
+from canton.emulator.faces.cfs.runs.ansible.meter import TURN, Meter
 from canton.emulator.faces.cfs.runs.ansible.plays import Files, Play, Task
+from canton.emulator.faces.cfs.runs.ansible.reading import Paused, Reading
 from canton.emulator.faces.cfs.runs.ansible.scope import HostVars, Maps, Scope, maps_of_task
 from canton.emulator.faces.cfs.runs.ansible.task_reading import TaskReader
 
 CRAY_DEFAULTS: Mapping[str, Any] = {"cray_cfs_image": False, "ansible_check_mode": False, "ansible_user": "root"}
 """What the execution environment adds to ``group_vars/all``."""
-
-
-MOST_WORK = 500_000
-"""Results of hosts and items in one run, weighed; the container's 6 GiB hold no more."""
-
-
-class OutOfMemory(Exception):
-    """The kernel kills Ansible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,22 +71,31 @@ class Following:
     """A run on its way: told as far as its time has come."""
 
     def __init__(
-        self, timeline: Timeline, steps: Generator[None, None, Course], fell: dict[str, float] | None = None
+        self,
+        timeline: Timeline,
+        steps: Generator[None, None, Course],
+        fell: dict[str, float] | None = None,
+        meter: Meter | None = None,
     ) -> None:
         self.timeline = timeline
+        self.meter = meter or Meter()
         self.fell = {} if fell is None else fell
         """Of its setting: whoever falls on the way is put here."""
         self.course: Course | None = None
         """How it went, once it is over."""
         self._steps = steps
 
-    def go_until(self, moment: float) -> None:
-        """Seconds after the beginning."""
+    def go_until(self, moment: float) -> bool:
+        """Seconds after the beginning; not there when others should have their turn first."""
+        self.meter.rest()
         while self.course is None and self.timeline.now <= moment:
+            if self.meter.is_tired:
+                return False
             try:
                 next(self._steps)
             except StopIteration as end:
                 self.course = end.value
+        return True
 
 
 class Stand:
@@ -114,24 +117,18 @@ class Stand:
         self.rescuable = 0
         self.broke = False
         self.depth = 0
-        self.reader = TaskReader(setting.files, setting.playbook)
+        self.meter = Meter()
+        self.reader = TaskReader(setting.files, setting.playbook, Reading())
         self._group_vars: dict[str, Mapping[str, Any]] = {}
         self._given: dict[str, Maps] = {}
         self._others = HostVars(self.held, self.facts)
         self._groups = {"all": setting.inventory.hosts, **setting.inventory.groups}
-        self._spent = 0
-
-    def spend(self, work: int) -> None:
-        """Raises ``OutOfMemory`` when it was too much."""
-        self._spent += work
-        if self._spent > MOST_WORK:
-            raise OutOfMemory
 
     def tally(self, host: str) -> Tally:
         return self.tallies.setdefault(host, Tally())
 
     def scope(self, play: Play, task: Task, host: str) -> Scope:
-        return Scope(maps_of_task(play, task, self._host_maps(host), self.setting.options.extra))
+        return Scope(maps_of_task(play, task, self._host_maps(host), self.setting.options.extra), self.meter.work)
 
     def _host_maps(self, host: str) -> Maps:
         if host not in self._given:
@@ -164,8 +161,14 @@ class Stand:
         files, home = self.setting.files, posixpath.join(self.reader.base, "group_vars", group)
         found: dict[str, Any] = {}
         for path in (home, f"{home}.yml", f"{home}.yaml", *(files.below(home) if files.has(home) else ())):
-            try:
-                found |= self.reader.variables_file(path) or {}
-            except AnsibleError:
-                continue
+            found |= self._read_variables(path)
         return found
+
+    def _read_variables(self, path: str) -> Mapping[str, Any]:
+        while True:
+            try:
+                return self.reader.variables_file(path) or {}
+            except AnsibleError:
+                return {}
+            except Paused:
+                self.meter.work(TURN)

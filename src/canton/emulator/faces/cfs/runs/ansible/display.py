@@ -67,3 +67,7 @@ class Timeline:
         listed = [piece for line in lines for piece in line.split("\n")]
         if listed:
             self.entries.append((self.now, listed))
+
+    def let_go(self, start: int) -> None:
+        """What somebody has written down from this entry on need not stay here too."""
+        self.entries[start:] = [(moment, []) for moment, _ in self.entries[start:]]

@@ -26,7 +26,7 @@ from canton.emulator.faces.cfs.runs.ansible.combining import (
     only_numbers,
     strict,
 )
-from canton.emulator.faces.cfs.runs.ansible.filters import apply_filter, apply_test
+from canton.emulator.faces.cfs.runs.ansible.filters import apply_filter, apply_test, labour
 from canton.emulator.faces.cfs.runs.ansible.tokens import BadExpression, Token, cut
 from canton.emulator.faces.cfs.runs.ansible.unknown import UNKNOWN
 
@@ -185,7 +185,14 @@ class _Parser:
     def _filter(self, value: Expression) -> Expression:
         name = self._name()
         args = self._arguments(")") if self._take("(") else []
-        return lambda variables: apply_filter(name, value(variables), [argument(variables) for argument in args])
+
+        def filtered(variables: Variables) -> Any:
+            found, given = value(variables), [argument(variables) for argument in args]
+            if effort := labour(name, (found, *given)):
+                variables.work(effort)
+            return apply_filter(name, found, given)
+
+        return filtered
 
     def _arguments(self, closing: str) -> list[Expression]:
         arguments: list[Expression] = []

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence, Sized
 from typing import Any
 
+from canton.emulator.faces.cfs.runs.ansible.loading import is_too_heavy
 from canton.emulator.faces.cfs.runs.ansible.unknown import UNKNOWN, Unknown, known
 
 LONGEST = 1 << 16
 """No text of a playbook grows beyond this; a variable that doubles itself ends as unknown."""
 _LONGEST_PATTERN, _LONGEST_MATCHED = 100, 20
+_REPEATS, _MOST_REPEATS = re.compile(r"[*+?{]"), 3
+_REPEATED_GROUP = re.compile(r"\)[*+?{]")
+_WALKING: Mapping[str, int] = {
+    **dict.fromkeys(("list", "join", "string", "split", "combine", "dict2items", "min", "max", "replace"), 100),
+    **dict.fromkeys(("unique", "sort", "union", "difference", "intersect"), 25),
+    "select": 1,
+}
+"""Filters that look at every item, and how many items they look at with one unit of work."""
 _TRUE = ("yes", "on", "1", "true", "y", "t")
 
 
@@ -39,22 +48,54 @@ def _number(kind: Callable[[Any], Any]) -> Callable[..., Any]:
 
 
 def _join(value: Any, between: str = "") -> Any:
-    joined = str(between).join(str(item) for item in value)
-    return joined if len(joined) <= LONGEST else UNKNOWN
+    parts: list[str] = []
+    left = LONGEST
+    for item in value:
+        parts.append(str(item))
+        left -= len(parts[-1]) + len(str(between))
+        if left < -len(str(between)):
+            return UNKNOWN
+    return str(between).join(parts)
 
 
 def _replace(value: Any, old: str, new: str) -> Any:
-    replaced = str(value).replace(str(old), str(new))
-    return replaced if len(replaced) <= LONGEST else UNKNOWN
+    text, found = str(value), str(value).count(str(old))
+    if len(text) + found * (len(str(new)) - len(str(old))) > LONGEST:
+        return UNKNOWN
+    return text.replace(str(old), str(new))
 
 
 def _unique(value: Any) -> list[Any]:
-    return [item for place, item in enumerate(value) if item not in value[:place]]
+    found: dict[Hashable, Any] = {}
+    for item in value:
+        found.setdefault(frozen(item), item)
+    return list(found.values())
+
+
+def frozen(value: Any) -> Hashable:
+    """The same for equal values, so that a set finds them."""
+    if isinstance(value, list):
+        return ("list", *map(frozen, value))
+    if isinstance(value, dict):
+        return ("dict", frozenset((key, frozen(held)) for key, held in value.items()))
+    return value if isinstance(value, Hashable) else id(value)
+
+
+def _difference(value: Any, other: Any) -> list[Any]:
+    gone = set(map(frozen, other))
+    return [item for item in value if frozen(item) not in gone]
+
+
+def _intersection(value: Any, other: Any) -> list[Any]:
+    there = set(map(frozen, other))
+    return [item for item in value if frozen(item) in there]
 
 
 def _select(value: Any, test: str, text: str = "") -> Any:
-    """By a pattern. Long names are left out: a pattern may take for ever on them."""
+    """By a pattern. Long names are left out, and patterns that repeat much: they may take for ever."""
     if test not in ("match", "search") or len(text) > _LONGEST_PATTERN:
+        return UNKNOWN
+    if len(_REPEATS.findall(text)) > _MOST_REPEATS or _REPEATED_GROUP.search(text):
         return UNKNOWN
     fits = re.compile(text).match if test == "match" else re.compile(text).search
     return [item for item in value if len(str(item)) <= _LONGEST_MATCHED and fits(str(item))]
@@ -87,8 +128,8 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "unique": _unique,
     "sort": sorted,
     "union": lambda value, other: _unique([*value, *other]),
-    "difference": lambda value, other: [item for item in value if item not in other],
-    "intersect": lambda value, other: [item for item in value if item in other],
+    "difference": _difference,
+    "intersect": _intersection,
     "select": _select,
     "combine": _combine,
     "dict2items": _items,
@@ -101,10 +142,19 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
 }
 
 
+def labour(name: str, values: Sequence[Any]) -> int:
+    """What the filter costs, in units of the meter."""
+    if name not in _WALKING:
+        return 0
+    return sum(len(value) for value in values if isinstance(value, Sized)) // _WALKING[name]
+
+
 def apply_filter(name: str, value: Any, args: list[Any]) -> Any:
     if name in ("default", "d"):
         return _default(value, *args[:2])
     if name not in FILTERS or not known(value, *args):
+        return UNKNOWN
+    if name in _WALKING and any(is_too_heavy(held) for held in (value, *args)):
         return UNKNOWN
     try:
         return FILTERS[name](value, *args)

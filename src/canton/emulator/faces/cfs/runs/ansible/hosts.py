@@ -9,7 +9,11 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
 
-_BETWEEN = re.compile(r"[,:](?![^\[]*\])")
+_TERM = re.compile(r"(?:\[[^\[\]]*\]|[^,:])+")
+"""What stands in brackets belongs to one term, signs and all."""
+_WILD = re.compile(r"[*?\[]")
+MOST_WILD = 50
+"""Terms that are held against every host."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,12 @@ class Inventory:
 
 
 def terms(pattern: str) -> list[str]:
-    return [term for term in (term.strip() for term in _BETWEEN.split(pattern)) if term]
+    """Each once, in order."""
+    return [term for term in dict.fromkeys(term.strip() for term in _TERM.findall(pattern)) if term]
+
+
+def is_too_wild(pattern: str) -> bool:
+    return sum(_WILD.search(term) is not None for term in terms(pattern)) > MOST_WILD
 
 
 def choose(inventory: Inventory, pattern: str) -> tuple[list[str], list[str]]:
@@ -63,7 +72,7 @@ def _members(inventory: Inventory, term: str) -> set[str]:
         return set(inventory.groups[term])
     if term in inventory.groups_of:
         return {term}
-    if not any(sign in term for sign in "*?["):
+    if not _WILD.search(term):
         return set()
     of_groups = {host for group in inventory.groups if fnmatchcase(group, term) for host in inventory.groups[group]}
     return of_groups | {host for host in inventory.hosts if fnmatchcase(host, term)}

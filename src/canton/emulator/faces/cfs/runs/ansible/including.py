@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Hashable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from canton.emulator.faces.cfs.runs.ansible.attempts import Attempts
 from canton.emulator.faces.cfs.runs.ansible.course import Stand
 from canton.emulator.faces.cfs.runs.ansible.display import dump
+from canton.emulator.faces.cfs.runs.ansible.filters import frozen
 from canton.emulator.faces.cfs.runs.ansible.loading import AnsibleError
+from canton.emulator.faces.cfs.runs.ansible.meter import TURN
 from canton.emulator.faces.cfs.runs.ansible.plays import NO_LOOP, Entry, Manner, Play, Task
+from canton.emulator.faces.cfs.runs.ansible.reading import Paused
 from canton.emulator.faces.cfs.runs.ansible.scope import Scope
 from canton.emulator.faces.cfs.runs.ansible.task_running import print_banner
 from canton.emulator.faces.cfs.runs.ansible.task_words import role_name, start_of
@@ -19,36 +22,43 @@ from canton.emulator.faces.cfs.runs.ansible.templating import show
 
 MOST_TASKS, DEEPEST = 2000, 40
 """An include that includes itself comes to an end."""
+_NAMES = 16
+"""Hosts whose names weigh as much as a result."""
 Wanted = tuple[str, str, Any]
 """Name of a file or a role, the loop's variable and the item."""
 
+Included = tuple[tuple[Entry, ...] | None, list[str]]
+NOTHING: Included = ((), [])
+"""For nobody: others get their turn."""
 
-def including(
-    stand: Stand, play: Play, task: Task, hosts: list[str]
-) -> Iterator[tuple[tuple[Entry, ...] | None, list[str]]]:
+
+def including(stand: Stand, play: Play, task: Task, hosts: list[str]) -> Generator[Included, None, None]:
     """What is included and for whom; None for what cannot be read, which fails those hosts."""
     stand.number += 1
     print_banner(stand, play, task, hosts[0], "TASK")
-    wanted = _by_target(stand, play, task, hosts)
+    wanted = yield from _by_target(stand, play, task, hosts)
     skipping = [host for host in hosts if not any(host in taken for _, taken in wanted)]
     for host in skipping:
         stand.tally(host).skipped += 1
     stand.timeline.print(f"skipping: [{host}]" for host in skipping)
     for (name, variable, item), taken in wanted:
-        yield _read(stand, task, name, {variable: item} if variable else {}, taken), taken
+        extra = {variable: item} if variable else {}
+        yield (yield from _read(stand, task, name, extra, taken)), taken
 
 
-def _by_target(stand: Stand, play: Play, task: Task, hosts: list[str]) -> list[tuple[Wanted, list[str]]]:
-    found: list[tuple[Wanted, list[str]]] = []
+def _by_target(
+    stand: Stand, play: Play, task: Task, hosts: list[str]
+) -> Generator[Included, None, list[tuple[Wanted, list[str]]]]:
+    found: dict[Hashable, tuple[Wanted, list[str]]] = {}
     attempts = Attempts(stand, play, task, 0.0)
     for host in hosts:
-        for target in _targets(task, attempts, stand.scope(play, task, host)):
-            known = next((taken for other, taken in found if other == target), None)
-            if known is None:
-                found.append((target, [host]))
-            else:
-                known.append(host)
-    return found
+        if stand.meter.is_tired:
+            yield NOTHING
+        targets = _targets(task, attempts, stand.scope(play, task, host))
+        stand.meter.hold(len(targets))
+        for target in targets:
+            found.setdefault(frozen(list(target)), (target, []))[1].append(host)
+    return list(found.values())
 
 
 def _targets(task: Task, attempts: Attempts, scope: Scope) -> list[Wanted]:
@@ -68,19 +78,28 @@ def _name(task: Task, scope: Scope) -> str:
     return show(str(task.args), scope).split(" ")[0]
 
 
-def _read(stand: Stand, task: Task, name: str, extra: dict[str, Any], hosts: Sequence[str]) -> tuple[Entry, ...] | None:
+def _read(
+    stand: Stand, task: Task, name: str, extra: dict[str, Any], hosts: Sequence[str]
+) -> Generator[Included, None, tuple[Entry, ...] | None]:
     manner = replace(task.manner, when=(), vars={**task.manner.vars, **extra})
     if stand.number > MOST_TASKS or stand.depth > DEEPEST:
         _fail(stand, AnsibleError(f"recursive loop detected in {name}"), hosts)
         return None
-    try:
-        return _role(stand, task, name, manner) if "role" in task.module else _file(stand, task, name, manner, hosts)
-    except AnsibleError as error:
-        _fail(stand, error, hosts)
-        return None
+    while True:
+        try:
+            if "role" in task.module:
+                return _role(stand, task, name, manner)
+            return _file(stand, task, name, manner, hosts)
+        except AnsibleError as error:
+            _fail(stand, error, hosts)
+            return None
+        except Paused:
+            stand.meter.work(TURN)
+            yield NOTHING
 
 
 def _role(stand: Stand, task: Task, name: str, manner: Manner) -> tuple[Entry, ...]:
+    stand.reader.forget_roles()
     role = stand.reader.role(name, manner.vars, task.place)
     return stand.reader.role_tasks(role, manner, task.place, start_of(task.args))
 
@@ -88,6 +107,7 @@ def _role(stand: Stand, task: Task, name: str, manner: Manner) -> tuple[Entry, .
 def _file(stand: Stand, task: Task, name: str, manner: Manner, hosts: Sequence[str]) -> tuple[Entry, ...]:
     path = stand.reader.find(name, task.directory, task.manner.role)
     entries = stand.reader.task_file(path, manner)
+    stand.meter.hold(len(hosts) // _NAMES)
     stand.timeline.print([f"included: {posixpath.join(stand.setting.files.root, path)} for {', '.join(hosts)}"])
     for host in hosts:
         stand.tally(host).ok += 1

@@ -9,7 +9,12 @@ from typing import Any
 import yaml
 
 PARSER_ERROR = 4
-_DEEPEST, _HEAVIEST = 100, 200_000
+_DEEPEST = 100
+HEAVIEST = 1 << 16
+"""Values in one, once it is unfolded, where a long text counts for several."""
+_TEXT = 64
+MOST_PIECES = 30_000
+"""Of one file: the parser takes about ten microseconds for each."""
 _BRACKETS = re.compile(r"[\[\]{}]")
 _STAIRS = re.compile(r"(?:[-?:][ \t]+){100}|^[ \t]{1000}", re.MULTILINE)
 """Lists in lists on one line, or very far to the right."""
@@ -95,6 +100,8 @@ def load(text: str, path: str) -> Any:
     """Raises ``AnsibleError`` for what is no YAML, and for what is too deep or too large once it is unfolded."""
     if is_too_deep(text):
         raise AnsibleError(_unreadable("maximum recursion depth exceeded"))
+    if count_pieces(text) > MOST_PIECES:
+        raise AnsibleError(_unreadable(f"document has more than {MOST_PIECES} values; split {path} into several files"))
     try:
         found = _read(text, path)
         if is_too_heavy(found):
@@ -120,17 +127,28 @@ def is_too_deep(text: str) -> bool:
     return _STAIRS.search(text) is not None
 
 
+def count_pieces(text: str) -> int:
+    """No fewer than there are values in it, without reading it."""
+    return 1 + sum(map(text.count, "\n,:[{"))
+
+
 def is_too_heavy(value: Any) -> bool:
     """More than anybody writes, once it is unfolded."""
-    return _weight(value, {}) > _HEAVIEST
+    return weigh(value) > HEAVIEST
+
+
+def weigh(value: Any) -> int:
+    """How many values it is when whatever is named twice is there twice."""
+    if isinstance(value, dict | list):
+        return _weight(value, {})
+    return 1 + len(value) // _TEXT if isinstance(value, str) else 1
 
 
 def _weight(value: Any, known: dict[int, int]) -> int:
-    """How many values it is when whatever is named twice is there twice."""
     if not isinstance(value, dict | list):
-        return 1
+        return 1 + len(value) // _TEXT if isinstance(value, str) else 1
     if id(value) not in known:
-        known[id(value)] = _HEAVIEST
+        known[id(value)] = HEAVIEST
         inner = value.values() if isinstance(value, dict) else value
         known[id(value)] = 1 + sum(_weight(item, known) for item in inner)
     return known[id(value)]

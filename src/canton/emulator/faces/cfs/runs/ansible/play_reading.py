@@ -7,41 +7,46 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from canton.emulator.faces.cfs.runs.ansible.loading import OTHER_ERROR, AnsibleError, Place, load
+from canton.emulator.faces.cfs.runs.ansible.hosts import MOST_WILD, is_too_wild
+from canton.emulator.faces.cfs.runs.ansible.loading import OTHER_ERROR, AnsibleError, Place
 from canton.emulator.faces.cfs.runs.ansible.loading import Mapping as Placed
 from canton.emulator.faces.cfs.runs.ansible.plays import Entry, Files, Manner, Play, Role, Task, as_tuple, tasks_in
+from canton.emulator.faces.cfs.runs.ansible.reading import Reading
 from canton.emulator.faces.cfs.runs.ansible.task_reading import TaskReader
 from canton.emulator.faces.cfs.runs.ansible.task_words import role_name, role_params
 
 _DEEPEST = 10
 
 
-def read_playbook(files: Files, path: str, depth: int = 0) -> tuple[Play, ...]:
-    """Raises ``AnsibleError`` as Ansible does before its first play."""
+def read_playbook(files: Files, path: str, reading: Reading | None = None, depth: int = 0) -> tuple[Play, ...]:
+    """Raises ``AnsibleError`` as Ansible does before its first play, and ``Paused`` with a reading that pauses."""
+    reading = reading or Reading(pausing=False)
     absolute = posixpath.join(files.root, path)
     text = files.read(path)
     if text is None:
         raise AnsibleError(f"the playbook: {absolute} could not be found", code=OTHER_ERROR)
     top = Place(absolute, 1, 1, text)
-    listed = load(text, absolute)
+    listed = reading.load(text, absolute)
     if listed is None:
         raise AnsibleError(f"Empty playbook, nothing to do: {absolute}", top)
     if not isinstance(listed, list):
         raise AnsibleError(f"A playbook must be a list of plays, got a {type(listed)} instead", top)
     if depth > _DEEPEST:
         raise AnsibleError(f"recursive loop detected in {absolute}", top)
-    return tuple(play for entry in listed for play in _plays(files, path, entry, top, depth))
+    reader = TaskReader(files, path, reading)
+    return tuple(play for entry in listed for play in _plays(reader, path, entry, top, depth))
 
 
-def _plays(files: Files, path: str, entry: Any, top: Place, depth: int) -> Sequence[Play]:
+def _plays(reader: TaskReader, path: str, entry: Any, top: Place, depth: int) -> Sequence[Play]:
     if not isinstance(entry, Placed):
         raise AnsibleError("playbook entries must be either a valid play or an include statement", top)
     imported = entry.get("import_playbook", entry.get("ansible.builtin.import_playbook"))
     if imported is None:
-        return [_play(TaskReader(files, path), entry)]
+        return [_play(reader, entry)]
     target = posixpath.normpath(posixpath.join(posixpath.dirname(path), str(imported)))
     condition, given = as_tuple(entry.get("when")), entry.get("vars")
-    plays = read_playbook(files, target, depth + 1)
+    reader.reading.count_task(Manner(when=condition))
+    plays = read_playbook(reader.files, target, reader.reading, depth + 1)
     return [_imported(play, condition, given if isinstance(given, dict) else {}) for play in plays]
 
 
@@ -64,7 +69,10 @@ def _play(reader: TaskReader, entry: Placed) -> Play:
     if not hosts:
         raise AnsibleError("the field 'hosts' is required but was not set", entry.place)
     pattern = ",".join(str(host) for host in hosts) if isinstance(hosts, list) else str(hosts)
+    if is_too_wild(pattern):
+        raise AnsibleError(f"the field 'hosts' has more than {MOST_WILD} patterns; name groups instead", entry.place)
     manner = replace(Manner().under(entry), vars={})
+    reader.begin_play(manner)
     roles, role_tasks, role_handlers = _roles(reader, entry, manner)
     here = reader.base
     pre, tasks, post = (reader.tasks(entry.get(part), manner, here) for part in ("pre_tasks", "tasks", "post_tasks"))
@@ -90,7 +98,7 @@ def _roles(reader: TaskReader, entry: Placed, manner: Manner) -> tuple[tuple[Rol
         role = reader.role(role_name(said), role_params(said), place)
         inside = manner.under(said) if isinstance(said, Placed) else manner
         roles.append(role)
-        tasks += reader.role_tasks(role, inside, place)
+        tasks += reader.role_tasks_once(role, inside, place)
         handlers += reader.role_handlers(role, manner, place)
     return tuple(roles), tasks, handlers
 

@@ -6,11 +6,12 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from canton.emulator.faces.cfs.runs.ansible.attempts import Attempts
-from canton.emulator.faces.cfs.runs.ansible.course import Course, Following, OutOfMemory, Setting, Stand, Steps
+from canton.emulator.faces.cfs.runs.ansible.course import Course, Following, Setting, Stand, Steps
 from canton.emulator.faces.cfs.runs.ansible.display import Timeline, banner, recap
 from canton.emulator.faces.cfs.runs.ansible.hosts import choose
 from canton.emulator.faces.cfs.runs.ansible.including import including
 from canton.emulator.faces.cfs.runs.ansible.loading import Place
+from canton.emulator.faces.cfs.runs.ansible.meter import Meter, TooMuch
 from canton.emulator.faces.cfs.runs.ansible.modules import INCLUDES
 from canton.emulator.faces.cfs.runs.ansible.plays import Block, Entry, Manner, Play, Task, as_tuple
 from canton.emulator.faces.cfs.runs.ansible.task_running import TaskRunning
@@ -18,19 +19,22 @@ from canton.emulator.faces.cfs.runs.ansible.task_running import TaskRunning
 INCLUDING = 0.05
 STARTUP = (3.0, 8.0)
 """Seconds before the first play: Python starts, plugins load, the inventory is read."""
+_CHEAP, _CHEAP_HANDLERS = 100, 4
+"""How many hosts, and handlers, are looked at with one unit of work."""
 FAILED_HOSTS, UNREACHABLE_HOSTS, BROKEN_PLAY, NO_HOSTS, KILLED = 2, 4, 8, 1, 137
 _FACTS = Task("Gathering Facts", "setup", {}, Manner(), Place("", 0, 0, ""), "")
 
 
 def begin(setting: Setting) -> Following:
     run = _Run(setting)
-    return Following(run.timeline, run.course(), setting.fell)
+    return Following(run.timeline, run.course(), setting.fell, run.meter)
 
 
 def follow(setting: Setting) -> Course:
     """The whole run, told in advance."""
     following = begin(setting)
-    following.go_until(float("inf"))
+    while not following.go_until(float("inf")):
+        pass
     assert following.course is not None  # noqa: S101 (time has no end)
     return following.course
 
@@ -45,6 +49,10 @@ class _Run:
     def timeline(self) -> Timeline:
         return self._stand.timeline
 
+    @property
+    def meter(self) -> Meter:
+        return self._stand.meter
+
     def course(self) -> Generator[None, None, Course]:
         stand = self._stand
         stand.timeline.now = STARTUP[0] + (STARTUP[1] - STARTUP[0]) * self._setting.roll(0)
@@ -54,13 +62,16 @@ class _Run:
             return Course(stand.timeline, {}, NO_HOSTS)
         try:
             yield from self._run_plays(limited)
-        except OutOfMemory:
+        except TooMuch as error:
+            stand.timeline.print([f"ERROR! {error}"])
             return Course(stand.timeline, {}, KILLED)
         stand.timeline.print(recap(stand.tallies))
         return Course(stand.timeline, stand.tallies, self._code(), stand.broke, list(stand.commands))
 
     def _run_plays(self, limited: set[str]) -> Generator[None, None, None]:
         for play in self._setting.plays:
+            self.meter.work(1 + len(self._setting.inventory.hosts) // _CHEAP)
+            yield
             if not (yield from self._run_play(play, limited)):
                 break
 
@@ -126,6 +137,9 @@ class _Run:
     def _run_all(self, entries: Sequence[Entry], hosts: list[str]) -> Steps:
         going, ended = hosts, self._stand.ended
         for entry in entries:
+            self.meter.work(len(going) // _CHEAP)
+            if self.meter.is_tired:
+                yield
             going = [host for host in going if host not in ended]
             if not going:
                 break
@@ -166,12 +180,19 @@ class _Run:
             through = (yield from self._run_all(entries, meant)) if entries is not None else []
             self._stand.depth -= 1
             going = _without(going, taken, through)
+            yield
         return going
 
     def _meta(self, task: Task, hosts: list[str]) -> Steps:
         said = task.args if isinstance(task.args, str) else ""
         attempts = Attempts(self._stand, self._play, task, 0.0)
-        meant = [host for host in hosts if attempts.wanted(self._stand.scope(self._play, task, host))]
+        meant: list[str] = []
+        for host in hosts:
+            self.meter.work(1)
+            if self.meter.is_tired:
+                yield
+            if attempts.wanted(self._stand.scope(self._play, task, host)):
+                meant.append(host)
         if said == "flush_handlers":
             return (yield from self._flush(hosts))
         if said == "end_play" and meant:
@@ -186,6 +207,7 @@ class _Run:
     def _flush(self, hosts: list[str]) -> Steps:
         """In the order of the handlers, each once; a handler may notify a later one."""
         going, stand = hosts, self._stand
+        self.meter.work(len(self._play.handlers) // _CHEAP_HANDLERS)
         for handler in self._play.handlers:
             names = {handler.name, handler.title, *map(str, as_tuple(handler.words.get("listen")))}
             notified = {host for name in names for host in stand.notified.get(name, ())}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from canton.emulator.faces.cfs.runs.ansible.plays import Play, Task
@@ -13,16 +13,23 @@ _DEEPEST = 12
 """A variable that names itself ends as unknown."""
 _MOST_FILLED = 500
 """So do variables that name many others, and those many again."""
+_FILLED_AT_ONCE = 400
+"""As many values inside of one count as another variable."""
 Maps = Sequence[Mapping[str, Any]]
+
+
+def _uncounted(_: int) -> None:
+    """For whoever has no meter."""
 
 
 class Scope:
     """The first mapping that has the name gives the value; templates in it are filled."""
 
-    __slots__ = ("_depth", "_filled_so_far", "_maps")
+    __slots__ = ("_depth", "_filled_so_far", "_maps", "work")
 
-    def __init__(self, maps: Maps) -> None:
+    def __init__(self, maps: Maps, work: Callable[[int], None] = _uncounted) -> None:
         self._maps = maps
+        self.work = work
         self._depth = 0
         self._filled_so_far = 0
 
@@ -40,12 +47,14 @@ class Scope:
             return UNKNOWN
         self._depth += 1
         try:
-            return render(value, self)
+            filled = render(value, self)
+            self._filled_so_far += len(filled) // _FILLED_AT_ONCE if isinstance(filled, list | dict) else 0
+            return filled
         finally:
             self._depth -= 1
 
     def with_first(self, held: Mapping[str, Any]) -> Scope:
-        return Scope((held, *self._maps))
+        return Scope((held, *self._maps), self.work)
 
 
 class HostVars(Mapping[str, Any]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 
 from canton.emulator.faces.cfs.runs.ansible import modules
 from canton.emulator.faces.cfs.runs.ansible.attempts import LONGEST_DELAY, Attempts, Report
@@ -17,6 +17,19 @@ SHOW_OK = SHOW_SKIPPED = True
 REMOTE, LOCAL = (4.0, 24.0), (0.05, 0.4)
 """Seconds that a task takes on hosts and on the controller."""
 _NO_HOST = "localhost"
+LONG_TEXT = 256
+"""Signs of the log that weigh as much as a result."""
+_FEW_ROLES = 20
+
+
+class _Blank:
+    """No variable has a value."""
+
+    def __call__(self, _: str, /) -> str:
+        return ""
+
+    def work(self, _: int) -> None:
+        """Nobody counts it."""
 
 
 class TaskRunning:
@@ -35,18 +48,22 @@ class TaskRunning:
         stand.number += 1
         print_banner(stand, self._play, task, hosts[0], kind)
         chosen = list(hosts[:1]) if task.manner.run_once else list(hosts)
-        stand.spend(len(chosen))
-        seconds = self._seconds(chosen)
+        stand.meter.hold(len(chosen))
+        seconds = yield from self._seconds(chosen)
         stand.timeline.now += seconds
         yield
         attempts = Attempts(stand, self._play, task, seconds)
-        waited = 0.0
+        waited, effort = 0.0, len(self._play.roles) // _FEW_ROLES
         lost: set[str] = set()
         for host in chosen:
+            if effort:
+                stand.meter.work(effort)
+            if stand.meter.is_tired:
+                yield
             if self._out_of_reach(host):
                 self._unreachable(host)
                 continue
-            report = attempts.report(host)
+            report = yield from attempts.report(host)
             waited = max(waited, self._wait(report))
             if not self._tell(host, report):
                 lost.add(host)
@@ -56,16 +73,25 @@ class TaskRunning:
         stand.timeline.print(self._lines)
         return self._going_on(hosts, lost)
 
-    def _seconds(self, chosen: Sequence[str]) -> float:
-        span = REMOTE if self._connects() and self._anybody(chosen) else LOCAL
+    def _seconds(self, chosen: Sequence[str]) -> Generator[None, None, float]:
+        remote = self._connects() and (yield from self._anybody(chosen))
+        span = REMOTE if remote else LOCAL
         return span[0] + (span[1] - span[0]) * self._stand.setting.roll(self._stand.number)
 
-    def _anybody(self, chosen: Sequence[str]) -> bool:
+    def _anybody(self, chosen: Sequence[str]) -> Generator[None, None, bool]:
         """Whether the task runs anywhere, as far as can be said before its items are known."""
+        for host in chosen:
+            if self._stand.meter.is_tired:
+                yield
+            if self._may_run(host):
+                return True
+        return False
+
+    def _may_run(self, host: str) -> bool:
         if self._task.loop is not NO_LOOP or not self._task.manner.when:
             return True
         attempts = Attempts(self._stand, self._play, self._task, 0.0)
-        return any(attempts.wanted(self._stand.scope(self._play, self._task, host)) for host in chosen)
+        return attempts.wanted(self._stand.scope(self._play, self._task, host))
 
     def _connects(self) -> bool:
         return self._task.module not in modules.ON_CONTROLLER and self._delegate != _NO_HOST
@@ -74,7 +100,7 @@ class TaskRunning:
         fell = self._stand.setting.fell.get(host)
         if fell is None or not self._connects() or fell >= self._stand.timeline.now:
             return False
-        return self._anybody([host])
+        return self._may_run(host)
 
     def _unreachable(self, host: str) -> None:
         self._stand.tally(host).unreachable += 1
@@ -84,7 +110,7 @@ class TaskRunning:
     def _wait(self, report: Report) -> float:
         if not report.retries:
             return 0.0
-        title = show(self._task.name or self._task.module, lambda _: "")
+        title = show(self._task.name or self._task.module, _Blank())
         left = range(report.retries, 0, -1)
         self._lines += [f"FAILED - RETRYING: {title} ({count} retries left)." for count in left]
         delay = self._task.words.get("delay", 5)
@@ -154,7 +180,9 @@ class TaskRunning:
     def _dump(self, fields: Fields) -> str:
         if self._task.words.get("no_log") is True:
             return dump({"censored": CENSORED, "changed": fields["changed"]})
-        return dump(fields, tall=self._task.module == "debug")
+        text = dump(fields, tall=self._task.module == "debug")
+        self._stand.meter.hold(len(text) // LONG_TEXT)
+        return text
 
     def _label(self, host: str) -> str:
         return f"{host} -> {self._delegate}" if self._delegate else host
@@ -183,4 +211,5 @@ def print_banner(stand: Stand, play: Play, task: Task, host: str, kind: str) -> 
     lines = banner(f"{kind} [{show(task.title, stand.scope(play, task, host))}]")
     if stand.setting.options.verbosity > 1:
         lines.append(f"task path: {task.place.path}:{task.place.line}")
+    stand.meter.hold(sum(map(len, lines)) // LONG_TEXT)
     stand.timeline.print(lines)

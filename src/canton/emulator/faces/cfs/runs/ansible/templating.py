@@ -8,11 +8,16 @@ from typing import Any
 from canton.emulator.faces.cfs.runs.ansible.combining import Variables
 from canton.emulator.faces.cfs.runs.ansible.expressions import evaluate
 from canton.emulator.faces.cfs.runs.ansible.filters import LONGEST, as_bool
-from canton.emulator.faces.cfs.runs.ansible.loading import is_too_heavy
+from canton.emulator.faces.cfs.runs.ansible.loading import HEAVIEST, is_too_heavy, weigh
 from canton.emulator.faces.cfs.runs.ansible.unknown import UNKNOWN, Unknown, plain
 
 _BRACES = re.compile(r"\{\{-?(.*?)-?\}\}", re.DOTALL)
 _WHOLE = re.compile(r"\A\s*\{\{-?((?:(?!\}\}).)*?)-?\}\}\s*\Z", re.DOTALL)
+
+_RENDERED_AT_ONCE = 10
+"""Values that are filled with one unit of work."""
+_MOST_TEMPLATES = 200
+"""In one text."""
 
 
 def render(value: Any, variables: Variables) -> Any:
@@ -24,7 +29,10 @@ def render(value: Any, variables: Variables) -> Any:
         return _render_text(value, variables) if "{{" in value else value
     if isinstance(value, list | dict):
         made = _render_inside(value, variables)
-        return UNKNOWN if is_too_heavy(made) else made
+        weight = weigh(made)
+        if weight > _RENDERED_AT_ONCE:
+            variables.work(weight // _RENDERED_AT_ONCE)
+        return UNKNOWN if weight > HEAVIEST else made
     return value
 
 
@@ -41,11 +49,19 @@ def _render_text(text: str, variables: Variables) -> Any:
     if alone:
         return evaluate(alone[1], variables)
 
-    def fill(found: re.Match[str]) -> str:
-        value = evaluate(found[1], variables)
-        return found[0] if isinstance(value, Unknown) else _written(value)
+    return _fill(text, variables)
 
-    filled = _BRACES.sub(fill, text)
+
+def _fill(text: str, variables: Variables) -> Any:
+    parts: list[str] = []
+    place, left = 0, LONGEST
+    for number, found in enumerate(_BRACES.finditer(text)):
+        value = evaluate(found[1], variables)
+        if number == _MOST_TEMPLATES or left < 0 or is_too_heavy(value):
+            return UNKNOWN
+        parts += (text[place : found.start()], found[0] if isinstance(value, Unknown) else _written(value))
+        place, left = found.end(), left - len(parts[-2]) - len(parts[-1])
+    filled = "".join((*parts, text[place:]))
     return filled if len(filled) <= LONGEST else UNKNOWN
 
 

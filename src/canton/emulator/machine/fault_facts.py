@@ -1,0 +1,74 @@
+"""What a fault is told beside whom it strikes: ``NAME=VALUE``, as a command line gives it or as JSON does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Fact(Protocol):
+    @property
+    def takes(self) -> str:
+        """What it takes, in words."""
+
+    def read(self, value: object) -> object:
+        """The value as it is kept; raises ``ValueError`` when it is none of those."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """Also as a text; a whole one is kept as a whole one."""
+
+    least: int
+    most: int
+    whole: bool = False
+
+    @property
+    def takes(self) -> str:
+        return f"from {self.least} to {self.most}"
+
+    def read(self, value: object) -> object:
+        number = float(value) if isinstance(value, str) else value
+        if isinstance(number, bool) or not isinstance(number, int | float) or not self.least <= number <= self.most:
+            raise ValueError(value)
+        if number == int(number):
+            return int(number)
+        if self.whole:
+            raise ValueError(value)
+        return number
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    choices: tuple[str, ...]
+
+    @property
+    def takes(self) -> str:
+        return " or ".join(self.choices)
+
+    def read(self, value: object) -> object:
+        if value not in self.choices:
+            raise ValueError(value)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Whatever looks like a number is a name all the same: that of a layer may be 0 or 2026.10."""
+
+    takes: str
+
+    def read(self, value: object) -> object:
+        if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
+            raise ValueError(value)
+        return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Anything:
+    """Looked at by who answers the fault."""
+
+    takes: str = "anything"
+
+    def read(self, value: object) -> object:
+        return value
