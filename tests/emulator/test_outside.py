@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from canton.emulator import outbox
 from canton.emulator.beginning import Wanted
 from canton.emulator.consulting import Consulting
 from canton.emulator.machine.state_file import StateFile
@@ -256,7 +257,8 @@ def test_a_server_that_never_comes_to_an_end_is_given_up(tmp_path: Path, tls: bo
             thread.join()
 
 
-def test_notices_to_a_silent_server_keep_nobody_from_ending() -> None:
+def test_notices_to_a_silent_server_keep_nobody_from_ending(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outbox, "TIMEOUT", 60.0)
     asked, never = threading.Event(), threading.Event()
 
     def wait(_: dict[str, Any]) -> int:
@@ -265,9 +267,9 @@ def test_notices_to_a_silent_server_keep_nobody_from_ending() -> None:
         return 200
 
     async def scenario(hook: Hook) -> None:
-        outbox = Outbox()
-        sending = asyncio.create_task(outbox.send_forever())
-        outbox.post(hook.url, {})
+        box = Outbox()
+        sending = asyncio.create_task(box.send_forever())
+        box.post(hook.url, {})
         assert await asyncio.to_thread(asked.wait, 30)
         sending.cancel()
 
@@ -275,7 +277,7 @@ def test_notices_to_a_silent_server_keep_nobody_from_ending() -> None:
         began = time.monotonic()
         asyncio.run(scenario(hook))
         never.set()
-        assert time.monotonic() - began < 4, "it waited for the time limit"
+        assert time.monotonic() - began < 30, "it waited for the time limit"
 
 
 class Moving(BaseHTTPRequestHandler):
@@ -365,11 +367,11 @@ def test_what_is_no_url_reaches_nobody(url: str) -> None:
 
 def test_notices_go_out_in_order_and_a_lost_one_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
     async def scenario(hook: Hook) -> None:
-        outbox = Outbox()
-        sending = asyncio.create_task(outbox.send_forever())
-        outbox.post("http://192.0.2.1/", {})
-        outbox.post("http://[", {})
-        outbox.post(hook.url, {"n": 1})
+        box = Outbox()
+        sending = asyncio.create_task(box.send_forever())
+        box.post("http://192.0.2.1/", {})
+        box.post("http://[", {})
+        box.post(hook.url, {"n": 1})
         assert await asyncio.to_thread(arrived.wait, 20)
         sending.cancel()
 

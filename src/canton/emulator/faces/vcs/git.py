@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import resource
 import select
 import shutil
 import signal
@@ -18,6 +20,8 @@ from pathlib import Path
 from canton.emulator.faces.vcs.hook import HOOK
 
 PIECE = 1 << 16
+PATIENCE = 4
+"""How many times as long as its work a command may take."""
 PACK_LIMIT = 64 << 20
 _SETTINGS = {
     # One user owns the folder, and nobody else writes there.
@@ -45,6 +49,7 @@ class Bounds:
     """Of a command: nothing else happens until it ends."""
 
     seconds: float
+    """Of work. A machine that is busy with other things is waited for a while longer."""
     said: int
     """Bytes."""
 
@@ -52,6 +57,9 @@ class Bounds:
 READ = Bounds(2.0, 16 << 20)
 WRITE = Bounds(20.0, 64 << 20)
 """For what a client was told is done, and for what nothing can be read without."""
+
+
+_WORKED_TOO_LONG = (-signal.SIGXCPU, -signal.SIGKILL)
 
 
 class GitFailed(Exception):
@@ -138,6 +146,7 @@ class Git:
                     env=self.environment(more),
                     start_new_session=True,
                 ) as process:
+                    _limit_work(process, bounds)
                     said, whole = _heard_out(process, bounds)
                 if whole and process.returncode:
                     complaints.seek(0)
@@ -156,14 +165,24 @@ class Git:
         self.run(path, "init", "--bare", "--quiet", "--template=", "--initial-branch=main", bounds=WRITE)
 
 
+def _limit_work(process: subprocess.Popen[bytes], bounds: Bounds) -> None:
+    """Linux has it; elsewhere time on the clock is all there is."""
+    if hasattr(resource, "prlimit"):
+        most = math.ceil(bounds.seconds)
+        with contextlib.suppress(OSError):
+            resource.prlimit(process.pid, resource.RLIMIT_CPU, (most, most))
+
+
 def _heard_out(process: subprocess.Popen[bytes], bounds: Bounds) -> tuple[bytes, bool]:
     """What it says, and whether that is all. It has ended then; raises ``TimeoutError`` or ``TimeoutExpired``."""
-    until = time.monotonic() + bounds.seconds
+    until = time.monotonic() + bounds.seconds * PATIENCE
     try:
         said = _read(process, until, bounds.said)
         whole = len(said) <= bounds.said
         if whole:
             process.wait(max(until - time.monotonic(), 0))
+            if process.returncode in _WORKED_TOO_LONG:
+                raise TimeoutError
         return said, whole
     finally:
         if process.poll() is None:
