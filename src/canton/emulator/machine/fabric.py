@@ -167,9 +167,18 @@ class Fabric:
                 continue
         return got
 
-    def packet(self, source: str, address: str, vlan: int | None = None, number: int = 0) -> Packet:
-        """An echo request from a node to an address, and the answer; ``number`` counts them."""
-        return self._packets.send(source, address, vlan or None, number)
+    def packet(
+        self, source: str, address: str, vlan: int | None = None, number: int = 0, via: str | None = None
+    ) -> Packet:
+        """An echo request from a node to an address, and the answer; ``number`` counts them.
+
+        ``via`` is the NIC of the high-speed network that it goes out at, when it is not the one of the kernel's route.
+        """
+        return self._packets.send(source, address, vlan or None, number, via)
+
+    def is_linked(self, nic: str) -> bool:
+        """Whether a NIC of the high-speed network has a link."""
+        return self._packets.is_linked(nic)
 
     def linked_nic(self, node: str) -> str | None:
         """The NIC that the node's packets go out at; None when no link is up."""

@@ -44,7 +44,7 @@ class Packets:
     def _by_address(self) -> dict[str, Nic]:
         return {nic.address: nic for nic in self._machine.topology.nics if nic.address}
 
-    def send(self, source: str, address: str, vlan: int | None, number: int) -> Packet:
+    def send(self, source: str, address: str, vlan: int | None, number: int, via: str | None = None) -> Packet:
         nic = self._by_address.get(address)
         if not self._up(source):
             return Packet(False, f"{source} is not up")
@@ -54,23 +54,23 @@ class Packets:
             return Packet(True, "", self._chance(LOCAL, source, address, number))
         if nic.network == "HMN":
             return Packet(False, f"{address} is on the hardware management network, where no node is")
-        return self._to_node(source, nic, vlan, number)
+        return self._to_node(source, nic, vlan, number, via)
 
-    def _to_node(self, source: str, nic: Nic, vlan: int | None, number: int) -> Packet:
+    def _to_node(self, source: str, nic: Nic, vlan: int | None, number: int, via: str | None) -> Packet:
         if not self._up(nic.owner):
             return Packet(False, f"{nic.owner} is not up")
         if nic.network == "NMN":
             return Packet(True, "", self._chance(MANAGEMENT, source, nic.address, number))
-        return self._over_fabric(source, nic, vlan, number)
+        return self._over_fabric(source, nic, vlan, number, via)
 
-    def _over_fabric(self, source: str, target: Nic, vlan: int | None, number: int) -> Packet:
+    def _over_fabric(self, source: str, target: Nic, vlan: int | None, number: int, via: str | None) -> Packet:
         """ARP asks everybody, the answer comes back, and then the packet goes the same two ways.
 
         Whoever hears a frame answers as it was heard, with its tag or without.
         """
-        own = self.linked_nic(source)
-        if own is None:
-            return Packet(False, f"{source} has no link on the high-speed network")
+        own = via or self.linked_nic(source)
+        if own is None or not self.is_linked(own):
+            return Packet(False, f"{via or source} has no link on the high-speed network")
         there = self._fabric.frame(own, target.xname, vlan)
         heard = there.vlan if there.leaves == TAGGED else None
         if not there.reached or (vlan is None and heard is not None):
@@ -86,11 +86,11 @@ class Packets:
     def linked_nic(self, node: str) -> str | None:
         """The first of hsn0, hsn1, … whose link is up: the kernel's route goes over it."""
         for nic in self._machine.nics(node):
-            if nic.network == "HSN" and self._linked(nic.xname):
+            if nic.network == "HSN" and self.is_linked(nic.xname):
                 return nic.xname
         return None
 
-    def _linked(self, nic: str) -> bool:
+    def is_linked(self, nic: str) -> bool:
         try:
             port = self._fabric.plug(nic)
         except Dropped:

@@ -7,7 +7,6 @@ from getopt import GetoptError, gnu_getopt
 
 from canton.emulator.machine.boot import KERNEL, SYSTEMD
 from canton.emulator.nodes.boot_output import stage_output
-from canton.emulator.nodes.links import linked
 from canton.emulator.nodes.shell import Outcome, Terminal, refuse
 
 _UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
@@ -95,6 +94,6 @@ def dmesg(terminal: Terminal, _: Sequence[str]) -> Outcome:
     lines += [f"[{60 + number:12.6f}] systemd[1]: {text[9:]}" for number, text in enumerate(later)]
     for link in terminal.node.interfaces:
         if link.name.startswith("hsn"):
-            state = "up" if linked(terminal.machine, link.nic) else "down"
+            state = "up" if terminal.machine.fabric.is_linked(link.nic) else "down"
             lines.append(f"[   75.000000] cxi_core: {link.name} link is {state}")
     return Outcome("\n".join(lines) + "\n")

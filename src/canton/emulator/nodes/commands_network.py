@@ -8,7 +8,6 @@ from ipaddress import ip_address, ip_interface
 
 from canton.emulator.nodes.description import Interface
 from canton.emulator.nodes.echoes import is_own, route
-from canton.emulator.nodes.links import linked
 from canton.emulator.nodes.shell import Outcome, Terminal, refuse
 
 _OBJECTS = ("address", "route", "link")
@@ -98,7 +97,7 @@ def _state(terminal: Terminal, link: Interface) -> str:
     """Of the high-speed network the link is down where the port at the other end of the cable is."""
     if not link.name.startswith("hsn"):
         return "UP"
-    return "UP" if linked(terminal.machine, link.nic) else "DOWN"
+    return "UP" if terminal.machine.fabric.is_linked(link.nic) else "DOWN"
 
 
 def _links(shown: Sequence[_Shown], brief: bool, _: bool) -> Iterator[str]:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 
-from canton.emulator.nodes.links import linked
 from canton.emulator.nodes.shell import Outcome, Terminal, refuse
 
 UNITS = {
@@ -67,7 +66,7 @@ def _units(terminal: Terminal) -> dict[str, str]:
     if not terminal.node.accelerators[1]:
         del states["nvidia-persistenced.service"]
     fast = [link for link in terminal.node.interfaces if link.name.startswith("hsn")]
-    if fast and not any(linked(terminal.machine, link.nic) for link in fast):
+    if fast and not any(terminal.machine.fabric.is_linked(link.nic) for link in fast):
         states["slingshot-hsn.service"] = "failed"
     return states
 
