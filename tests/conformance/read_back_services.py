@@ -270,7 +270,7 @@ PCS_TRANSITION = Row(
     changed="operations are spelled with capitals; the deadline is told to nobody (internal/model/transitions.go)",
     wait=2.0,
 )
-_CONTROL = "Node Power Control"
+_CONTROL = "Node Power Limit"
 PCS_CAP = Row(
     "power cap",
     "pcs",

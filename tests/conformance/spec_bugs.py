@@ -167,7 +167,7 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
             "for what cannot have power the fields are empty and only `error` is said (internal/domain/power-status.go)"
         ),
         rf"GET /power-cap/\{{taskID\}} → 200: {_SCHEMA}/components/\*/powerCapLimits/\*/name: .* is not in the enum": (
-            "the name is the controller's own, `Node Power Control` on HPE's (internal/domain/power-cap.go)"
+            "the name is the controller's own, `Node Power Limit` on HPE's (internal/domain/power-cap.go)"
         ),
     },
     "capmc": {

@@ -203,7 +203,7 @@ class Services(RuleBasedStateMachine):
 
     @rule(ids=parts, watts=st.sampled_from([0, 1, 350, 100_000]))
     def cap(self, ids: list[str], watts: int) -> None:
-        controls = [{"name": "Node Power Control", "value": watts}]
+        controls = [{"name": "Node Power Limit", "value": watts}]
         body = {"components": [{"xname": xname, "controls": controls} for xname in ids]}
         self.ask("pcs", "PATCH", "/v1/power-cap", body)
         self.ask("pcs", "POST", "/v1/power-cap/snapshot", {"xnames": ids})

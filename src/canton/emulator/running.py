@@ -109,11 +109,23 @@ class Running:
 
     async def _told(self, answered: Answered) -> Reply:
         self.stir()
+        reply = await self._awaited(answered.reply)
         if answered.delay:
             await asyncio.sleep(answered.delay)
         if answered.lost:
             raise Cut
-        return answered.reply
+        return reply
+
+    async def _awaited(self, reply: Reply) -> Reply:
+        """A service that answers late holds up nobody but its client."""
+        pulse = self.site.world.pulse
+        while reply.later is not None:
+            ready = reply.later()
+            if ready is not None:
+                return ready
+            if not await pulse.wait(LONGEST_SLEEP):
+                raise Cut
+        return reply
 
     async def step(self, seconds: float) -> None:
         """Move time on, with turns for requests on the way; one step after another. A load on the way ends it."""

@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 
 from canton.domain.errors import Unavailable
 from canton.emulator import faces
-from canton.emulator.cluster.cluster import Cluster
+from canton.emulator.cluster.cluster import APP, Cluster
+from canton.emulator.cluster.pods import PodEvent
+from canton.emulator.cluster.service_workloads import WORKLOADS
 from canton.emulator.furniture.keys import node_password
 from canton.emulator.machine.agenda import Agenda
 from canton.emulator.machine.blobs import Blobs
@@ -38,6 +40,7 @@ from canton.emulator.world import Doors, World
 AT_ONCE = 500
 """So many things that are due are done before requests get a turn."""
 REAL_TIME = 1.0
+_SERVICES = {workload: [name for name, own in WORKLOADS.items() if own == workload] for workload in WORKLOADS.values()}
 RESTART = 30.0
 """Virtual seconds that a service is away when it restarts."""
 
@@ -101,6 +104,9 @@ class Site:
         self.machine.boot.boot_script = self._boot_script
         self._agents = NodeAgents(self.world)
         self.agenda.answer("service.back", self._service_back)
+        self.faults.absent = self._absent
+        self._without_pods = set(filter(self._absent, self.faces))
+        self.world.cluster.watch(self._hear_of_pod)
 
     def _open_clock(self, start: Start) -> Clock:
         known = self._clock_shelf.get("now", {"moment": start.moment, "speed": REAL_TIME})
@@ -193,6 +199,22 @@ class Site:
     def _service_back(self, fault_id: str) -> None:
         if any(fault.id == fault_id for fault in self.faults):
             self.clear_fault(fault_id)
+
+    def _absent(self, service: str) -> bool:
+        workload = WORKLOADS.get(service)
+        return workload is not None and not self.world.cluster.runs(workload)
+
+    def _hear_of_pod(self, event: PodEvent) -> None:
+        """A service whose first pod runs again knows nothing of what the last one had in mind."""
+        workload = (event.pod.namespace, event.pod.labels.get(APP, ""))
+        for service in _SERVICES.get(workload, ()):
+            if self._absent(service):
+                self._without_pods.add(service)
+            elif service in self._without_pods:
+                self._without_pods.discard(service)
+                restarted = self.faces[service].restarted
+                if restarted:
+                    restarted()
 
     def _boot_script(self, node: str) -> str | None:
         nic = next((nic for nic in self.machine.nics(node) if nic.network == "NMN"), None)

@@ -18,6 +18,9 @@ AWAY = text_reply(
     "upstream connect error or disconnect/reset before headers. reset reason: connection failure", 503, "text/plain"
 )
 
+NO_UPSTREAM = text_reply("no healthy upstream", 503, "text/plain")
+"""And when it has no pod at all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answered:
@@ -47,7 +50,7 @@ class Trouble:
 
     def lay_over(self, service: str, call: Call, handle: Callable[[Call], Reply]) -> Answered:
         if self._faults.present("service-restart", service):
-            return Answered(AWAY)
+            return Answered(NO_UPSTREAM if self._faults.absent(service) else AWAY)
         slow = self._strikes("latency", service, call)
         delay = float(slow.facts.get("seconds", 1.0)) if slow else 0.0
         broken = self._strikes("server-error", service, call)

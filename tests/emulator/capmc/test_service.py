@@ -13,7 +13,7 @@ from emulator.power_client import BMC, DOWN, UP
 from emulator.service_client import Service
 
 GET, SET, CAPABILITIES = "/get_power_cap", "/set_power_cap", "/get_power_cap_capabilities"
-CONTROL = "Node Power Control"
+CONTROL = "Node Power Limit"
 POSTS = (GET, SET, CAPABILITIES, "/xname_on", "/xname_off", "/xname_reinit", "/get_xname_status")
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from([UP, DOWN, 1000]),

@@ -328,3 +328,14 @@ def test_a_gigabyte_is_restarted_by_fas(tmp_path: Path) -> None:
     assert done["stateHelper"].startswith("Firmware Update Information Returned Completed 100%")
     assert version(fas, "BMC", bmc) != before
     fas.site.kept.close()
+
+
+def test_an_end_is_at_any_moment_not_on_a_beat_of_five_seconds(fas: Service) -> None:
+    ends = []
+    for _ in range(3):
+        action = act(fas, "BMC", overrideDryrun=False)
+        operation_end = until_over(fas, action)["endTime"]
+        ends += [operation_end, fas.get(f"/actions/{action}")["endTime"]]
+    seconds = [float(end.split()[1].split(":")[2]) for end in ends]
+    assert all(second % 1 for second in seconds)
+    assert len({round(second % 5, 3) for second in seconds}) == len(ends)

@@ -162,7 +162,7 @@ def test_a_name_that_is_none_does_not_keep_hsm_from_hearing_of_others(hbtd: Serv
 
 
 def test_other_methods_are_not_allowed(hbtd: Service) -> None:
-    assert hbtd.ask("GET", "/heartbeat").status == 405
+    assert hbtd.ask("PUT", "/heartbeat").status == 405
     assert hbtd.ask("DELETE", "/params").status == 405
     assert hbtd.ask("GET", "/nowhere").status == 404
     assert hbtd.ask("GET", "/liveness").status == 204

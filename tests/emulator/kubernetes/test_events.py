@@ -100,18 +100,23 @@ def test_a_pod_that_is_deleted_and_the_one_after_it(api: Api) -> None:
     assert reasons == ["Scheduled", "Pulled", "Created", "Started"]
 
 
+def written(api: Api) -> list[str]:
+    """Without those that CronJobs leave by the hour."""
+    return [name for name in api.names(EVENTS) if "." not in name]
+
+
 def test_an_hour_later_they_are_forgotten(api: Api) -> None:
     write(api, "early")
     api.step(1800)
     write(api, "late")
     api.step(1700)
-    assert api.names(EVENTS) == ["early", "late"]
+    assert written(api) == ["early", "late"]
     api.site = reopen(api.site)
     api.step(200)
-    assert api.names(EVENTS) == ["late"]
+    assert written(api) == ["late"]
     assert api.ask("GET", f"{EVENTS}/early").status == 404
     api.step(1800)
-    assert api.names(EVENTS) == []
+    assert written(api) == []
 
 
 def test_there_are_not_too_many(api: Api) -> None:

@@ -131,6 +131,31 @@ def test_a_command_over_spdy(api: Api) -> None:
     assert status["details"]["causes"] == [{"reason": "ExitCode", "message": "127"}]
 
 
+def test_pipes_and_files_in_a_container(api: Api) -> None:
+    script = "echo a | grep a && echo $HOSTNAME > /tmp/x; cat /tmp/x | head -c 8; ls / | wc -l"
+    found = over_spdy(api, path(api, "sh", "-c", script, stdin=True, stdout=True, stderr=True))
+    assert found["stdout"] == b"a\ncray-ims15\n"
+    again = over_spdy(api, path(api, "sh", "-c", "cat /tmp/x", stdin=True, stdout=True, stderr=True))
+    assert again["stdout"].startswith(b"cray-ims-"), "what one shell wrote, another reads"
+
+
+def test_a_script_and_what_it_reads_come_over_the_same_stream(api: Api) -> None:
+    typed = b"for n in 1 2\ndo echo $n\ndone\ncat\n<rest>\n"
+    found = over_spdy(api, path(api, "sh", stdin=True, stdout=True, stderr=True), typed)
+    assert (found["stdout"], found["stderr"]) == (b"1\n2\n<rest>\n", b"")
+
+
+def test_a_line_that_never_ends_is_ended(api: Api) -> None:
+    found = over_spdy(api, path(api, "sh", "-c", "while true; do :; done", stdin=True, stdout=True, stderr=True))
+    assert found["stderr"] == b"sh: killed: the line does more work than this shell allows\n"
+    assert json.loads(found["error"])["details"]["causes"][0]["message"] == "137"
+
+
+def test_bytes_that_are_no_text_pass(api: Api) -> None:
+    found = over_spdy(api, path(api, "cat", stdin=True, stdout=True, stderr=True), bytes(range(256)))
+    assert found["stdout"] == bytes(range(256))
+
+
 def test_what_is_typed_over_spdy(api: Api) -> None:
     found = over_spdy(api, path(api, "cat", stdin=True, stdout=True, stderr=True), b"x" * 70_000)
     assert found["stdout"] == b"x" * 70_000
@@ -196,6 +221,13 @@ def test_the_small_shell_on_a_terminal(api: Api) -> None:
     keys = [b"\x00echo hx\x7fi\r", b"\x00nonsense\r", b"\x00exit 4\r"]
     said = b"".join(each[1:] for each in over_websocket(api, where, "v4.channel.k8s.io", *keys)[:-1])
     assert said == (b"/ # echo hx\b \bi\r\nhi\r\n/ # nonsense\r\nsh: nonsense: command not found\r\n/ # exit 4\r\n")
+
+
+def test_a_command_on_a_terminal_reads_until_control_d(api: Api) -> None:
+    where = path(api, "sh", stdin=True, stdout=True, tty=True)
+    keys = [b"\x00cat\r", b"\x00one\r", b"\x00\x04", b"\x00echo 'a\r", b"\x00b'\r", b"\x00exit\r"]
+    said = b"".join(each[1:] for each in over_websocket(api, where, "v4.channel.k8s.io", *keys)[:-1])
+    assert said == b"/ # cat\r\none\r\none\r\n/ # echo 'a\r\n> b'\r\na\r\nb\r\n/ # exit\r\n"
 
 
 def test_a_program_is_stopped_when_its_client_goes(api: Api) -> None:

@@ -62,6 +62,24 @@ def test_a_line_that_is_not_said_yet_is_not_there(pod: Api) -> None:
     assert text(pod) == "now\nlater\n"
 
 
+@pytest.mark.parametrize("code", [None, 0, 1])
+def test_the_refusal_of_a_log_names_the_reason_that_the_status_has(api: Api, code: int | None) -> None:
+    cluster = api.site.world.cluster
+    cluster.start_pod("services", NAME, [Container("first", init=True), Container("second", init=True), Container("a")])
+    cluster.start_pod("services", "plain", [Container("a")])
+    if code is not None:
+        cluster.begin(*AT, "first")
+        cluster.end(*AT, "first", code)
+    waiting = [(NAME, "second"), (NAME, "a"), ("plain", "a")]
+    for name, container in waiting:
+        status = api.get(f"{PODS}/{name}")["status"]
+        listed = [*status.get("initContainerStatuses", ()), *status["containerStatuses"]]
+        reason = next(one["state"]["waiting"]["reason"] for one in listed if one["name"] == container)
+        assert reason == ("ContainerCreating" if name == "plain" else "PodInitializing")
+        refusal = api.message("GET", f"{PODS}/{name}/log?container={container}")
+        assert refusal.endswith(f'container "{container}" in pod "{name}" is waiting to start: {reason}')
+
+
 def test_refusals(pod: Api) -> None:
     assert pod.message("GET", f"{PODS}/nope/log") == '404 NotFound: pods "nope" not found'
     assert pod.message("GET", LOG) == (

@@ -45,7 +45,7 @@ def test_a_pod_from_waiting_to_its_end(api: Api) -> None:
     cluster.begin(*at, "git-clone")
     api.step(5)
     cluster.end(*at, "git-clone", 0)
-    assert word(api, at[1]) == ("0/2", "ContainerCreating")
+    assert word(api, at[1]) == ("0/2", "PodInitializing")
     cluster.begin(*at, "inventory")
     cluster.begin(*at, "ansible")
     assert word(api, at[1]) == ("2/2", "Running")
@@ -133,9 +133,10 @@ def test_a_job_that_lost_its_pod_has_failed_and_stays(api: Api) -> None:
     assert api.ask("DELETE", f"{JOBS}/cfs-1").status == 404
 
 
-def test_jobs_are_made_by_services_alone(api: Api) -> None:
-    body = {"metadata": {"name": "j"}, "spec": {"template": {}}}
-    assert api.ask("POST", JOBS, body).status == 405
+def test_a_job_of_a_service_is_changed_by_the_service_alone(api: Api) -> None:
+    assert api.ask("POST", JOBS, {"metadata": {"name": "j"}, "spec": {"template": {}}}).status == 422
+    start_job(api, "ansible")
+    assert api.patch(f"{JOBS}/cfs-1", {"metadata": {"labels": {"a": "b"}}}).status == 405
 
 
 def test_a_deleted_pod_takes_a_while_and_is_replaced(api: Api) -> None:

@@ -1,82 +1,65 @@
-"""Lines of several commands, and what stands behind a pipe."""
+"""Lines of several commands at a console: the shell is the one that containers have."""
 
 from __future__ import annotations
 
 import pytest
 
-from canton.emulator.nodes.filters import NotUnderstood, read_filter
-from canton.emulator.nodes.lines import read_line
-
-TEXT = "".join(f"line {number}\n" for number in range(1, 13)) + "Last\n"
+from canton.emulator.nodes.terminals import MOST_KEPT
+from canton.emulator.site import Site
+from emulator.nodes.seats import OTHER, Seat
+from emulator.service_client import reopen
 
 
 @pytest.mark.parametrize(
-    ("words", "wanted", "code"),
+    ("line", "shown"),
     [
-        ("head -n 2", "line 1\nline 2\n", 0),
-        ("head -1", "line 1\n", 0),
-        ("head -n1", "line 1\n", 0),
-        ("tail -2", "line 12\nLast\n", 0),
-        ("tail --lines=1", "Last\n", 0),
-        ("tail -n +13", "Last\n", 0),
-        ("tail -n 0", "", 0),
-        ("grep 1", "line 1\nline 10\nline 11\nline 12\n", 0),
-        ("grep last", "", 1),
-        ("grep -i last", "Last\n", 0),
-        ("grep -iv LINE", "Last\n", 0),
-        ("grep -c line", "12\n", 0),
-        ("grep -c .", "0\n", 1),
-        ("wc -l", "13\n", 0),
+        ("hostname | awk '{print $1}'", "nid001000"),
+        ("uname -m; hostname | wc -c", "x86_64\n10"),
+        ("dmesg | grep ^x; echo $?", "1"),
+        ("echo $(hostname) `whoami`", "nid001000 root"),
+        ("cat < /etc/hostname", "nid001000"),
+        ("hostname 2>&1 > /dev/null && echo quiet", "quiet"),
+        (
+            "ls /; cd /etc && ls",
+            "bin\nboot\ndev\netc\nhome\nlib\nmnt\nopt\nproc\nroot\nrun\nsbin\nsrv\nsys\ntmp\nusr\nvar\n"
+            "cray\nhostname\nos-release",
+        ),
+        ("for n in 1 2; do echo $n; done", "1\n2"),
+        ("(exit 4); echo $?", "4"),
+        ("dmesg > /tmp/x", "-bash: /tmp/x: Read-only file system"),
+        ("hostname &", "-bash: `&' is more than this shell can do: one command runs after the other"),
+        ("a && && b", "-bash: syntax error near unexpected token `&&'"),
+        ("echo 'a", "-bash: unexpected EOF while looking for matching `''"),
+        ("while true; do :; done", "-bash: killed: the line does more work than this shell allows"),
+        ("nonsense", "-bash: nonsense: command not found"),
     ],
 )
-def test_filters_do_as_they_do_elsewhere(words: str, wanted: str, code: int) -> None:
-    assert read_filter(words.split())(TEXT) == (wanted, code)
+def test_lines(psi: Site, line: str, shown: str) -> None:
+    assert Seat(psi, OTHER).log_in().run(line) == shown
 
 
-def test_without_a_number_there_are_ten() -> None:
-    assert read_filter(["head"])(TEXT)[0].count("\n") == 10
-    assert read_filter(["tail"])(TEXT)[0].count("\n") == 10
+@pytest.mark.parametrize("line", ["ping -c 1 localhost | tail -1", "while reboot; do :; done", "(poweroff)"])
+def test_what_takes_time_stands_alone(psi: Site, line: str) -> None:
+    seat = Seat(psi, OTHER).log_in()
+    assert "stands alone on its line at this console" in seat.run(line)
+    psi.step(60)
+    assert psi.machine.boot.stage(OTHER) == "up"
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "hostname | awk 1",
-        "hostname; uptime | sort",
-        "dmesg | grep -r x",
-        "dmesg | grep ^x",
-        "dmesg | grep a file",
-        "dmesg | head file",
-        "dmesg | head -n x",
-        "dmesg | tail -n -x",
-        "dmesg | wc -c",
-        "dmesg | head -z",
-        "dmesg > /tmp/x",
-        "hostname && dmesg 2>&1",
-        "cat < /etc/hostname",
-        "hostname &",
-        "echo $(hostname)",
-        "ping -c 1 localhost | tail -1",
-    ],
-)
-def test_what_is_too_much_is_refused_before_anything_runs(line: str) -> None:
-    with pytest.raises(NotUnderstood, match="is more than this console's shell can do"):
-        read_line(line)
+def test_what_follows_a_ping_is_done_by_its_result(psi: Site) -> None:
+    seat = Seat(psi, OTHER).log_in()
+    shown = seat.run("x=seen; ping -c 1 10.253.0.10 && echo $x || echo not; echo end", seconds=5)
+    assert shown.endswith("seen\nend")
 
 
-@pytest.mark.parametrize(
-    ("line", "near"),
-    [(";;", ";;"), ("&& a", "&&"), ("a ; ; b", ";"), ("a &&", "newline"), ("| a", r"\|"), ("a |", r"\|")],
-)
-def test_what_is_no_line_is_refused(line: str, near: str) -> None:
-    with pytest.raises(NotUnderstood, match=f"syntax error near unexpected token `{near}'"):
-        read_line(line)
-
-
-def test_quotes_keep_words_and_marks_together() -> None:
-    assert read_line("echo 'a; b' \"|\" c\\>d ''; hostname;") == [
-        ("", [["echo", "a; b", "|", "c>d", ""]]),
-        (";", [["hostname"]]),
-    ]
-    assert read_line("a|head -1&&b||c") == [("", [["a"], ["head", "-1"]]), ("&&", [["b"]]), ("||", [["c"]])]
-    assert read_line("  ") == []
+def test_variables_and_the_folder_stay_from_line_to_line(psi: Site) -> None:
+    seat = Seat(psi, OTHER).log_in()
+    assert seat.type("cd /etc; x=kept\r").endswith("nid001000:/etc # ")
+    again = reopen(psi)
+    seat = Seat(again, OTHER)
+    assert seat.run("echo $x; pwd; exit | cat; echo $HOME") == "kept\n/etc\n/root"
+    seat.run(f"y=$(seq 1 {MOST_KEPT} | head -c {MOST_KEPT})")
+    assert seat.run("echo $x ${#y}") == "kept 0", "a console keeps so much"
+    assert seat.type("exit\r").endswith("login: ")
+    assert seat.log_in().run("echo $x; pwd") == "\n/root"
+    again.kept.close()

@@ -8,7 +8,7 @@ import pytest
 
 from emulator.power_client import BMC, DOWN, UP, Pcs
 
-CONTROL = "Node Power Control"
+CONTROL = "Node Power Limit"
 MANAGEMENT = "x3000c0s1b0n0"
 UNKNOWN = "3fa85f64-5717-4562-b3fc-2c963f66afa6"
 
@@ -38,18 +38,18 @@ def test_a_snapshot(pcs: Pcs) -> None:
     assert told["components"] == [
         {
             "xname": UP,
-            "limits": {"hostLimitMax": 925, "hostLimitMin": 350, "powerupPower": 925},
+            "limits": {"hostLimitMax": 925, "hostLimitMin": 350},
             "powerCapLimits": [{"name": CONTROL, "currentValue": 0, "maximumValue": 925, "minimumValue": 350}],
         }
     ]
 
 
 def test_a_cap_is_read_back(pcs: Pcs) -> None:
-    told = patch(pcs, UP, Node_Power_Control=600)
+    told = patch(pcs, UP, Node_Power_Limit=600)
     assert (told["type"], told["taskStatus"]) == ("patch", "completed")
     limits = snapshot(pcs, UP)["components"][0]["powerCapLimits"]
     assert limits[0]["currentValue"] == 600
-    patch(pcs, UP, Node_Power_Control=0)
+    patch(pcs, UP, Node_Power_Limit=0)
     assert snapshot(pcs, UP)["components"][0]["powerCapLimits"][0]["currentValue"] == 0
 
 
@@ -61,14 +61,14 @@ def test_a_cap_is_read_back(pcs: Pcs) -> None:
     ],
 )
 def test_a_cap_out_of_range(pcs: Pcs, watts: int, error: str) -> None:
-    told = patch(pcs, UP, Node_Power_Control=watts)
+    told = patch(pcs, UP, Node_Power_Limit=watts)
     assert told["components"] == [{"xname": UP, "error": error}]
     assert told["taskCounts"]["failed"] == 1
     assert pcs.site.machine.caps.read(UP) == 0
 
 
 def test_controls_that_are_not_there(pcs: Pcs) -> None:
-    told = patch(pcs, UP, Warp=600, Node_Power_Control=500)
+    told = patch(pcs, UP, Warp=600, Node_Power_Limit=500)
     assert told["taskCounts"] == {
         "total": 2,
         "new": 0,

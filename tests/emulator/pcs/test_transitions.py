@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from canton.emulator.machine.power import Power, Refused
 from canton.emulator.wire.call import Call, Reply
 from emulator.power_client import BLADE, BMC, DOWN, DOWN_TOO, UP, UP_TOO, Pcs
 
@@ -340,6 +341,20 @@ def test_a_controller_that_does_not_answer(pcs: Pcs) -> None:
     )
     assert task["error"].endswith("context deadline exceeded")
     pcs.finish(transition)
+
+
+def test_a_controller_that_refuses_counts_as_one_that_took_the_order(pcs: Pcs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PCS's check of the answer's status can never be true; only the deadline shows that nothing happened."""
+
+    def refuse(_self: Power, xname: str, action: str, _cause: str) -> None:
+        raise Refused(f"{xname} knows no reset {action}")
+
+    monkeypatch.setattr(Power, "reset", refuse)
+    transition = pcs.start("on", DOWN)
+    pcs.site.step(1.0)
+    assert pcs.task(transition, DOWN)["taskStatusDescription"] == "Confirming successful transition, on"
+    assert pcs.finish(transition) >= 60.0
+    assert pcs.task(transition, DOWN)["error"] == "Timeout waiting for transition, on."
 
 
 def test_a_failure_of_pcs_alone(pcs: Pcs) -> None:

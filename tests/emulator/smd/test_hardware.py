@@ -180,3 +180,49 @@ def test_partitions_take_in_what_is_in_their_nodes(tiny_hsm: Hsm) -> None:
     assert found
     assert all(each["ID"].startswith(NODE) for each in found)
     assert any(each["Type"] == "Processor" for each in found)
+
+
+@pytest.mark.parametrize(
+    ("machine", "processor", "place"),
+    [
+        ("tiny", f"{NODE}p1", {"Id": "CPU1", "Name": "Processor", "Description": "", "Socket": "CPU1"}),
+        ("tiny", "x3000c0s1b0n0p0", {"Id": "1", "Name": "Processors", "Description": "", "Socket": "Proc 1"}),
+    ],
+)
+def test_processors_are_called_so_by_their_controllers(
+    open_machine: Callable[[str], Site], machine: str, processor: str, place: Any
+) -> None:
+    assert Hsm(open_machine(machine)).read(f"{HARDWARE}/{processor}")["ProcessorLocationInfo"] == place
+
+
+def test_what_lies_in_a_liquid_cooled_node_has_the_names_of_its_controller(tiny_hsm: Hsm) -> None:
+    nic = tiny_hsm.read(f"{HARDWARE}/{NODE}h0")["NodeHsnNicLocationInfo"]
+    assert (nic["Id"], nic["Name"]) == ("HPCNet0", "")
+    assert tiny_hsm.read(f"{HARDWARE}/{NODE}d2")["MemoryLocationInfo"]["Name"] == "DIMM2"
+    bmc = tiny_hsm.read(f"{HARDWARE}/{NODE.removesuffix('n0')}")["NodeBMCLocationInfo"]
+    assert (bmc["Id"], bmc["Name"]) == ("BMC", "BMC")
+
+
+def test_a_switch_blade_is_a_blade_to_redfish(open_machine: Callable[[str], Site]) -> None:
+    endpoints = Hsm(open_machine("alps-mini")).read("/Inventory/ComponentEndpoints?type=RouterModule")
+    liquid = [each for each in endpoints["ComponentEndpoints"] if "/Perif" in each["OdataID"]]
+    assert {each["RedfishSubtype"] for each in liquid} == {"Blade"}
+
+
+def test_a_query_shows_what_came_and_not_what_went(tiny_hsm: Hsm) -> None:
+    def inside(query: str = "") -> set[str]:
+        told = tiny_hsm.read(f"{HARDWARE}/Query/{NODE}?format=FullyFlat{query}")
+        return {each["ID"] for name, value in told.items() if isinstance(value, list) for each in value}
+
+    before = inside()
+    processor, new = f"{NODE}p0", f"{NODE}p3"
+    fru = tiny_hsm.read(f"{HARDWARE}/{processor}")["PopulatedFRU"]
+    tiny_hsm.done("DELETE", f"{HARDWARE}/{processor}")
+    record = {"ID": new, "ProcessorLocationInfo": {"Id": "CPU3"}, "PopulatedFRU": fru}
+    add(tiny_hsm, record)
+    assert inside() == before - {processor} | {new}
+    assert inside("&type=Processor") == {f"{NODE}p1", new}
+    assert [each["ID"] for each in tiny_hsm.read(f"{HARDWARE}?fruid={fru['FRUID']}")] == [new]
+    history = tiny_hsm.read(f"{FRUS}/History/{fru['FRUID']}")["History"]
+    assert [each["ID"] for each in history] == [processor, new]
+    assert tiny_hsm.refused("DELETE", f"{FRUS}/{fru['FRUID']}") == (500, "failed to query DB.")

@@ -35,6 +35,17 @@ def test_without_a_token_only_its_health_is_told(vault: Vault) -> None:
         assert Vault(vault.site, "\ud800").told("GET", path) == INVALID
 
 
+def test_a_site_of_manta_may_have_any_name(vault: Vault) -> None:
+    auth = vault.login(jwt_of(vault.site), "jwt-manta-cscs_prod")
+    manta = Vault(vault.site, auth["client_token"])
+    for name in ("k8s", "vcs"):
+        assert manta.data("GET", f"/manta/data/cscs_prod/{name}") == manta.data("GET", f"/manta/data/alps/{name}")
+    vault.data("POST", "/manta/data/cscs_prod/vcs", {"data": {"token": "own"}})
+    assert manta.data("GET", "/manta/data/cscs_prod/vcs")["data"] == {"token": "own"}
+    assert manta.data("GET", "/manta/data/other/vcs")["data"] != {"token": "own"}
+    assert manta.ask("GET", "/manta/data/other/nothing").status == 404
+
+
 def test_manta_reads_what_it_needs_and_nothing_else(vault: Vault) -> None:
     site = vault.site
     site.world.doors.kubernetes_ca = "CA"

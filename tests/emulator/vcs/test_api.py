@@ -239,3 +239,50 @@ def test_garbage_is_answered(gitea: Gitea, body: bytes) -> None:
         ("POST", "/users/crayvcs/tokens"),
     ]:
         assert gitea.ask(method, path, body).status in (200, 201, 400, 422)
+
+
+def test_an_organization_comes_and_goes_as_hpes_health_check_has_it(gitea: Gitea) -> None:
+    """In the order of cmsdev: make, look, fill, try to delete, empty, delete, look."""
+    body = {"username": "test-cmsdev-1", "visibility": "public", "description": "Test"}
+    made = gitea.ask("POST", "/orgs", body)
+    assert made.status == 201
+    assert gitea.get("/orgs/test-cmsdev-1") == made.json()
+    options = {"name": "harf", "auto_init": None, "gitignores": None, "license": None, "private": False, "readme": None}
+    assert gitea.ask("POST", "/org/test-cmsdev-1/repos", options).status == 201
+    assert gitea.ask("DELETE", "/orgs/test-cmsdev-1", headers={}).status == 401
+    owning = f"user still has ownership of repositories [uid: {made.json()['id']}]"
+    assert gitea.told("DELETE", "/orgs/Test-CmsDev-1") == (500, owning)
+    assert gitea.ask("DELETE", "/repos/test-cmsdev-1/harf").status == 204
+    assert gitea.ask("DELETE", "/orgs/test-cmsdev-1").status == 204
+    gone = gitea.ask("GET", "/orgs/test-cmsdev-1")
+    assert (gone.status, gone.json()["message"]) == (404, "GetOrgByName")
+    assert gone.json()["errors"] == ["user redirect does not exist [name: test-cmsdev-1]"]
+    for method, path in (("DELETE", ""), ("PATCH", ""), ("GET", "/repos"), ("POST", "/repos"), ("GET", "/members")):
+        assert gitea.told(method, f"/orgs/test-cmsdev-1{path}", {"name": "x"}) == (404, "GetOrgByName")
+    assert gitea.ask("POST", "/orgs", body).json()["id"] > made.json()["id"]
+
+
+def test_the_user_and_the_furnished_organization_are_not_deleted_so(gitea: Gitea) -> None:
+    assert gitea.told("DELETE", "/orgs/cray") == (500, "user still has ownership of repositories [uid: 2]")
+    assert gitea.told("DELETE", "/orgs/crayvcs") == (404, "GetOrgByName")
+
+
+def test_an_organization_is_edited_and_hidden(gitea: Gitea) -> None:
+    assert gitea.ask("POST", "/orgs", {"username": "Lab", "full_name": "The Lab", "website": "https://l"}).status == 201
+    edited = gitea.ask("PATCH", "/orgs/lab", {"description": "beams", "visibility": "private"}).json()
+    assert (edited["full_name"], edited["website"], edited["description"]) == ("", "", "beams")
+    assert gitea.ask("PATCH", "/orgs/lab", {}).json()["visibility"] == "private"
+    assert gitea.told("PATCH", "/orgs/lab", {"visibility": "secret"}) == (422, "[Visibility]: In")
+    assert gitea.told("POST", "/orgs", {"username": "x", "visibility": "secret"}) == (422, "[Visibility]: In")
+    assert gitea.ask("PATCH", "/orgs/lab", {}, {}).status == 401
+    assert gitea.ask("GET", "/orgs/lab", headers={}).json()["message"] == "HasOrgOrUserVisible"
+    assert [one["username"] for one in gitea.ask("GET", "/orgs", headers={}).json()] == ["cray"]
+    assert [one["username"] for one in gitea.get("/users/crayvcs/orgs")] == ["cray", "Lab"]
+    assert gitea.get("/users/cray/orgs") == []
+
+
+def test_members_of_an_organization(gitea: Gitea) -> None:
+    assert [one["login"] for one in gitea.get("/orgs/cray/members")] == ["crayvcs"]
+    assert gitea.ask("GET", "/orgs/cray/members", headers={}).json() == []
+    assert gitea.ask("GET", "/orgs/cray/members/CrayVCS").status == 204
+    assert gitea.told("GET", "/orgs/cray/members/other") == (404, NO_TARGET)

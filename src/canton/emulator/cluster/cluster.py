@@ -7,12 +7,13 @@ from dataclasses import replace
 
 from canton.domain.errors import NotFound
 from canton.emulator.cluster.logs import Line, Logs
-from canton.emulator.cluster.pods import ENDED, RUNNING, Container, Pod, PodEvent, Program, as_data, from_data
+from canton.emulator.cluster.pods import ENDED, RUNNING, Container, Pod, PodEvent, Program, Volume, as_data, from_data
 from canton.emulator.machine.clock import Clock
 from canton.emulator.machine.dice import Dice
 from canton.emulator.machine.shelves import Shelves
 
 Watcher = Callable[[PodEvent], None]
+APP = "app.kubernetes.io/name"
 BATCH = "batch.kubernetes.io"
 KILLED = 137
 
@@ -28,9 +29,13 @@ class Cluster:
         self._bereft = shelves.open("cluster.bereft-jobs")
         self._numbers = shelves.open("cluster.numbers")
         self._pods = {key: from_data(value) for key, value in self._shelf.items()}
+        self._running: dict[tuple[str, str], set[str]] = {}
+        for pod in self._pods.values():
+            self._count(pod)
         self._logs = Logs(shelves, clock)
         self._watchers: list[Watcher] = []
         self.programs: dict[str, Program] = {}
+        self.volumes: list[Volume] = []
 
     @property
     def version(self) -> int:
@@ -49,6 +54,14 @@ class Cluster:
             if namespace in (None, pod.namespace):
                 yield pod
 
+    def runs(self, workload: tuple[str, str]) -> bool:
+        """Whether a pod of this Deployment or StatefulSet, by namespace and name, runs."""
+        return bool(self._running.get(workload))
+
+    def _count(self, pod: Pod, *, gone: bool = False) -> None:
+        running = self._running.setdefault((pod.namespace, pod.labels.get(APP, "")), set())
+        (running.add if pod.phase == "Running" and not gone else running.discard)(pod.name)
+
     def start_pod(  # noqa: PLR0913 (a pod has so many sides, and each caller names the ones it knows)
         self,
         namespace: str,
@@ -60,8 +73,9 @@ class Cluster:
         owner: tuple[str, str] | None = None,
         program: str = "",
         node: str = "",
+        made: float | None = None,
     ) -> Pod:
-        """Its containers wait until ``begin``. The name must be free."""
+        """Its containers wait until ``begin``. The name must be free. ``made`` is now, unless it was before."""
         if f"{namespace}/{name}" in self._pods:
             raise ValueError(f"pod {namespace}/{name} is there already")
         uid = self._dice.uuid("pod", namespace, name, self.version)
@@ -69,7 +83,7 @@ class Cluster:
             namespace,
             name,
             uid,
-            self._clock.now(),
+            self._clock.now() if made is None else made,
             tuple(containers),
             {**(labels or {}), **self._labels_of_job(namespace, owner)},
             dict(annotations or {}),
@@ -89,13 +103,15 @@ class Cluster:
         labels = {"job-name": owner[1], "controller-uid": self.job_uid(namespace, owner[1])}
         return {**labels, **{f"{BATCH}/{key}": value for key, value in labels.items()}}
 
-    def begin(self, namespace: str, name: str, container: str) -> None:
-        self._change(namespace, name, container, state=RUNNING, began=self._clock.now(), ended=None, code=None)
+    def begin(self, namespace: str, name: str, container: str, at: float | None = None) -> None:
+        """Now, unless it was before."""
+        began = self._clock.now() if at is None else at
+        self._change(namespace, name, container, state=RUNNING, began=began, ended=None, code=None)
 
-    def end(self, namespace: str, name: str, container: str, code: int) -> None:
-        """What it was going to say after now is not said."""
+    def end(self, namespace: str, name: str, container: str, code: int, at: float | None = None) -> None:
+        """Now, unless it was before. What it was going to say after now is not said."""
         self._logs.cut(_log(namespace, name, container))
-        self._change(namespace, name, container, state=ENDED, ended=self._clock.now(), code=code)
+        self._change(namespace, name, container, state=ENDED, ended=self._clock.now() if at is None else at, code=code)
 
     def restart(self, namespace: str, name: str, container: str) -> None:
         """It begins anew, and counts."""
@@ -131,6 +147,7 @@ class Cluster:
     def _delete(self, pod: Pod, what: str = "") -> None:
         key = f"{pod.namespace}/{pod.name}"
         del self._pods[key], self._shelf[key]
+        self._count(pod, gone=True)
         self._files.pop(key, None)
         for container in pod.containers:
             self._logs.forget(_log(pod.namespace, pod.name, container.name))
@@ -176,6 +193,17 @@ class Cluster:
         found: str | None = self._files.get(f"{namespace}/{name}", {}).get(f"{container}:{path}")
         return found
 
+    def paths(self, namespace: str, name: str, container: str) -> list[str]:
+        """Of the files that were written in a container."""
+        start = f"{container}:"
+        return [path[len(start) :] for path in self._files.get(f"{namespace}/{name}", {}) if path.startswith(start)]
+
+    def remove_file(self, namespace: str, name: str, container: str, path: str) -> None:
+        key = f"{namespace}/{name}"
+        self._files[key] = {
+            place: text for place, text in self._files.get(key, {}).items() if place != f"{container}:{path}"
+        }
+
     def _found(self, namespace: str, name: str) -> Pod:
         pod = self.pod(namespace, name)
         if pod is None:
@@ -187,6 +215,7 @@ class Cluster:
         key = f"{pod.namespace}/{pod.name}"
         self._pods[key] = pod
         self._shelf[key] = as_data(pod)
+        self._count(pod)
         self._tell(kind, pod)
         return pod
 

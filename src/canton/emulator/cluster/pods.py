@@ -86,6 +86,8 @@ class Exec:
 
 Program = Callable[[Exec], Awaitable[int]]
 """Comes back with its exit code."""
+Volume = Callable[[Pod, str], Mapping[str, str | Callable[[], str]]]
+"""The files that a container of a pod has from its owner, by path; a text may be made when it is read."""
 
 
 def as_data(pod: Pod) -> dict[str, Any]:

@@ -36,7 +36,7 @@ _NAMES = {
     "Storage": "secure-storage-ceph-6.1.112-{arch}",
 }
 _BAREBONES = "cray-shasta-csm-sles15sp5-barebones-{csm}-{arch}"
-_RELEASE = {"x86_64": "5.14.21-150500.55.97-default", "aarch64": "5.14.21-150500.55.97-64kb"}
+RELEASES = {"x86_64": "5.14.21-150500.55.97-default", "aarch64": "5.14.21-150500.55.97-64kb"}
 _CONSOLE = {"x86_64": "console=ttyS0,115200", "aarch64": "console=ttyAMA0,115200"}
 _BOOT_PARAMETERS = (
     "{console} bad_page=panic crashkernel=512M hugepagelist=2m-2g iommu.passthrough=on oops=panic "
@@ -77,7 +77,7 @@ class Image:
     @cached_property
     def artefacts(self) -> tuple[Artefact, ...]:
         about, init = f"{self.name} {self.id}", b"#!/bin/sh\nexec /usr/lib/systemd/systemd\n"
-        release = _RELEASE[self.arch]
+        release = RELEASES[self.arch]
         return (
             Artefact(ROOTFS, f"{self.id}/rootfs", image_files.squashfs(about, self.created)),
             Artefact(KERNEL, f"{self.id}/kernel", image_files.kernel(self.arch, release, about)),

@@ -48,12 +48,13 @@ class Clock:
         return max(0.0, (moment - self.reach()) / self._speed) if self._speed else float("inf")
 
 
-def next_beat(moment: float, interval: float) -> float:
+def next_beat(moment: float, interval: float, phase: float = 0.0) -> float:
     """The first multiple of the interval after a moment: when a loop that looks so often looks next.
 
-    A loop is on the agenda only while it has work; on this grid it finds the same as one that never stops.
+    A loop is on the agenda only while it has work; on this grid it finds the same as one that never stops. ``phase``
+    is how much later than the multiples its beats are: a loop begins when its process does.
     """
-    return (moment // interval + 1) * interval
+    return ((moment - phase) // interval + 1) * interval + phase
 
 
 @lru_cache(maxsize=4096)

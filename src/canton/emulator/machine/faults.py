@@ -15,6 +15,7 @@ from canton.emulator.machine.shelves import Shelves
 from canton.emulator.machine.truth_log import TruthLog
 
 EVERYTHING = "*"
+RESTART = "service-restart"
 _PLUGS = frozenset({XnameType.HSN_CONNECTOR_PORT, XnameType.NODE_HSN_NIC})
 
 
@@ -41,6 +42,8 @@ class Faults:
         self._numbers = shelves.open("faults.numbers")
         self._dice = dice
         self._log = log
+        self.absent: Callable[[str], bool] = lambda _: False
+        """Whether a service has nothing that it runs in, which is as if it restarted without end."""
         self._actions: dict[str, Callable[[Fault], None]] = {}
         self._faults: dict[str, Fault] = {key: Fault(**value) for key, value in self._shelf.items()}
         self._targets: dict[str, frozenset[str]] = {key: names_in(fault) for key, fault in self._faults.items()}
@@ -109,7 +112,8 @@ class Faults:
             lasting = fault.probability >= 1 and fault.remaining is None
             if fault.kind == kind and lasting and self._aims(fault, targets):
                 return fault
-        return None
+        absent = next((target for target in targets if kind == RESTART and self.absent(target)), None)
+        return Fault("", kind, absent) if absent else None
 
     def _aims(self, fault: Fault, targets: tuple[str, ...]) -> bool:
         aimed = self._targets[fault.id]

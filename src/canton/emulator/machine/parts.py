@@ -44,6 +44,8 @@ class NodeModel:
     watts_idle: int
     power_limits: tuple[int, int]
     """The least and the most that a power cap may be, in watts."""
+    accelerator_limits: tuple[int, int] | None = None
+    """The same of each of its accelerators; None where they cannot be capped by themselves."""
 
 
 @dataclass(frozen=True, slots=True)

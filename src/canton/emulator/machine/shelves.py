@@ -25,7 +25,13 @@ class Shelf(MutableMapping[str, Any]):
         self._own: dict[str, Any] = dict(changed)
         self._dirty: dict[str, bool] = {}
         """What changed since the last time, in order; whether it went in between, and so has another place."""
-        self._length = len(seed) + sum((key not in seed) - (value is _GONE) for key, value in changed.items())
+        self._added = {key: None for key, value in changed.items() if value is not _GONE and key not in seed}
+        gone = sum(value is _GONE and key in seed for key, value in changed.items())
+        self._length = len(seed) + len(self._added) - gone
+
+    @property
+    def seed(self) -> Mapping[str, Any]:
+        return self._seed
 
     def __getitem__(self, key: str) -> Any:
         value = self._own.get(key, self)
@@ -39,6 +45,8 @@ class Shelf(MutableMapping[str, Any]):
         went = False
         if key not in self:
             self._length += 1
+            if key not in self._seed:
+                self._added[key] = None
             # A key that went and comes again goes to the end, as a new one does.
             self._own.pop(key, None)
             went = self._dirty.pop(key, None) is not None
@@ -51,7 +59,7 @@ class Shelf(MutableMapping[str, Any]):
         if key in self._seed:
             self._own[key] = _GONE
         else:
-            del self._own[key]
+            del self._own[key], self._added[key]
         self._length -= 1
         self._dirty[key] = False
 
@@ -60,13 +68,19 @@ class Shelf(MutableMapping[str, Any]):
         return key in self._seed if value is self else value is not _GONE
 
     def __iter__(self) -> Iterator[str]:
-        own, seed = self._own, self._seed
-        for key in seed:
+        return self.in_order(self._seed)
+
+    def in_order(self, of_seed: Iterable[str]) -> Iterator[str]:
+        """Of these keys of the seed those that are there, then all that were added."""
+        own = self._own
+        for key in of_seed:
             if own.get(key) is not _GONE:
                 yield key
-        for key in own:
-            if key not in seed and own[key] is not _GONE:
-                yield key
+        yield from self._added
+
+    def touched(self) -> Iterator[str]:
+        """The keys of all that was put, in place of what the seed has or beside it."""
+        return (key for key, value in self._own.items() if value is not _GONE)
 
     def __len__(self) -> int:
         return self._length

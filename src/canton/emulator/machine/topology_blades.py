@@ -59,6 +59,7 @@ def _blade(name: str, data: dict[str, Any], frus: Mapping[str, Fru]) -> Blade:
         data["firmware"],
         data["watts_idle"],
         tuple(data["power_limits"]),
+        tuple(data["accelerator_limits"]) if "accelerator_limits" in data else None,
     )
     pairs = [_ORDINALS.fullmatch(node) for node in data["nodes"]]
     places = tuple((int(pair[1]), int(pair[2])) for pair in pairs if pair)

@@ -1,11 +1,12 @@
-"""hostname, uname, uptime, cat and the like."""
+"""hostname, uname, uptime and the like, and the files of a node."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from canton.emulator.nodes.shell import Outcome, Terminal, refuse
+from canton.emulator.shell.files import Files
 
 _RELEASE = """NAME="SLES"
 VERSION="15-SP5"
@@ -13,6 +14,10 @@ VERSION_ID="15.5"
 PRETTY_NAME="SUSE Linux Enterprise Server 15 SP5"
 ID="sles"
 """
+
+
+_NAMES = ("bin", "boot", "dev", "etc", "home", "lib", "mnt", "opt", "proc", "root", "run", "sbin", "srv", "sys", "tmp")
+_FOLDERS = (*(f"/{name}" for name in _NAMES), "/usr/bin", "/var/log")
 
 
 def hostname(terminal: Terminal, _: Sequence[str]) -> Outcome:
@@ -39,10 +44,6 @@ def identity(terminal: Terminal, _: Sequence[str]) -> Outcome:
     return Outcome("uid=0(root) gid=0(root) groups=0(root)\n" if terminal.user == "root" else f"{terminal.user}\n")
 
 
-def echo(_: Terminal, argv: Sequence[str]) -> Outcome:
-    return Outcome(" ".join(argv) + "\n")
-
-
 def date(terminal: Terminal, _: Sequence[str]) -> Outcome:
     return Outcome(datetime.fromtimestamp(terminal.now, UTC).strftime("%a %b %e %H:%M:%S UTC %Y\n"))
 
@@ -67,20 +68,17 @@ def _counted(number: int, name: str) -> str:
     return f"{number} {name}" if number == 1 else f"{number} {name}s"
 
 
-def cat(terminal: Terminal, argv: Sequence[str]) -> Outcome:
-    node = terminal.node
-    files: dict[str, Callable[[], str]] = {
-        "/proc/cmdline": lambda: f"{node.parameters}\n",
-        "/etc/hostname": lambda: f"{node.hostname}\n",
-        "/etc/os-release": lambda: _RELEASE,
-        "/etc/cray/xname": lambda: f"{node.xname}\n",
-        "/proc/uptime": lambda: (
-            f"{terminal.now - terminal.booted:.2f} {(terminal.now - terminal.booted) * node.cores:.2f}\n"
-        ),
+def files(terminal: Terminal) -> Files:
+    """What can be read on a node; nothing can be written there."""
+    node, up = terminal.node, terminal.now - terminal.booted
+    fixed = {
+        "/proc/cmdline": f"{node.parameters}\n",
+        "/etc/hostname": f"{node.hostname}\n",
+        "/etc/os-release": _RELEASE,
+        "/etc/cray/xname": f"{node.xname}\n",
+        "/proc/uptime": f"{up:.2f} {up * node.cores:.2f}\n",
     }
-    text = "".join(files[path]() for path in argv if path in files)
-    errors = "".join(f"cat: {path}: No such file or directory\n" for path in argv if path not in files)
-    return Outcome(text, 1 if errors else 0, errors)
+    return Files(fixed, _FOLDERS)
 
 
 def mount(terminal: Terminal, _: Sequence[str]) -> Outcome:

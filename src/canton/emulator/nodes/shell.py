@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from canton.emulator.machine.machine import Machine
 from canton.emulator.nodes.description import Description
-from canton.emulator.nodes.filters import read_filter
-from canton.emulator.nodes.lines import Step
 from canton.emulator.nodes.pings import Ping
+from canton.emulator.shell.budget import KILLED, Budget
+from canton.emulator.shell.expansion import Variables
+from canton.emulator.shell.files import Files
+from canton.emulator.shell.interpreter import Exit, Shell, Streams
+from canton.emulator.shell.process import MISUSED, Process, Program
+from canton.emulator.shell.standard_commands import STANDARD
+from canton.emulator.shell.streams import CallerOutput, Input
+from canton.emulator.shell.syntax import parse
+
+NAME = "-bash"
+Step = tuple[str, str]
+"""What joins a pipeline to the one before it (``;``, ``&&``, ``||``), and its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +34,11 @@ class Outcome:
     logs_out: bool = False
     power: str = ""
     """A reset of the node, in Redfish's words."""
-    rest: Sequence[Step] = ()
-    """Of the line: what is to be done after the ping."""
+
+    @property
+    def takes_over(self) -> bool:
+        """Whether it is more than a text: the console goes on with it when the line is done so far."""
+        return bool(self.ping or self.logs_out or self.power)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +51,6 @@ class Terminal:
     now: float
     booted: float
     """When the kernel started."""
-    last_code: int
 
 
 Command = Callable[[Terminal, Sequence[str]], Outcome]
@@ -47,29 +60,76 @@ def refuse(text: str, code: int) -> Outcome:
     return Outcome(code=code, errors=f"{text}\n")
 
 
-def run(terminal: Terminal, steps: Sequence[Step], commands: dict[str, Command]) -> Outcome:
-    """Until the end, or until something that takes time; the text has the errors in it."""
-    text, code = "", terminal.last_code
-    for number, (joint, pipeline) in enumerate(steps):
-        if (joint == "&&" and code) or (joint == "||" and not code):
+class _TakenOver(Exception):
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+def read_line(line: str) -> list[Step]:
+    """Raises ``SyntaxProblem``."""
+    return [(step.joint, step.source) for step in parse(line)]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What became of a line: its text has the errors in it."""
+
+    text: str
+    outcome: Outcome
+    rest: Sequence[Step] = ()
+    """What is to be done after the outcome."""
+
+
+def run(
+    terminal: Terminal, steps: Sequence[Step], variables: Variables, files: Files, commands: Mapping[str, Command]
+) -> Line:
+    """Until the end, or until something that takes time. ``variables`` are changed."""
+    texts: list[str] = []
+
+    async def show(text: str) -> None:
+        texts.append(text)
+
+    budget = Budget()
+    output = CallerOutput(show, budget)
+    programs = {name: _program(command, terminal) for name, command in commands.items()}
+    shell = Shell(variables, files, {**STANDARD, **programs}, NAME)
+    for number, (joint, source) in enumerate(steps):
+        if (joint == "&&" and variables.code) or (joint == "||" and not variables.code):
             continue
-        outcome = _piped(replace(terminal, last_code=code), pipeline, commands)
-        text, code = text + outcome.text + outcome.errors, outcome.code
-        if outcome.ping or outcome.logs_out or outcome.power:
-            return replace(outcome, text=text, errors="", rest=steps[number + 1 :])
-    return Outcome(text, code)
+        try:
+            _at_once(shell.run(parse(source), Streams(Input(), output, output), budget))
+        except _TakenOver as taken:
+            texts.append(taken.outcome.text + taken.outcome.errors)
+            return Line("".join(texts), taken.outcome, steps[number + 1 :])
+        except Exit:
+            return Line("".join(texts), Outcome(logs_out=True))
+        if variables.code == KILLED:
+            break
+    return Line("".join(texts), Outcome(code=variables.code))
 
 
-def _piped(terminal: Terminal, pipeline: Sequence[Sequence[str]], commands: dict[str, Command]) -> Outcome:
-    outcome = _one(terminal, pipeline[0], commands)
-    for words in pipeline[1:]:
-        text, code = read_filter(words)(outcome.text)
-        outcome = replace(outcome, text=text, code=code)
-    return outcome
+def _program(command: Command, terminal: Terminal) -> Program:
+    async def program(process: Process) -> int:
+        outcome = command(terminal, process.argv[1:])
+        if outcome.takes_over and process.foreground:
+            raise _TakenOver(outcome)
+        if outcome.logs_out:
+            return await STANDARD["exit"](process)
+        if outcome.takes_over:
+            told = "stands alone on its line at this console, not in a pipe, a loop or with a redirection"
+            return await process.complain(told, MISUSED)
+        await process.out.write(outcome.text)
+        await process.err.write(outcome.errors)
+        return outcome.code
+
+    return program
 
 
-def _one(terminal: Terminal, argv: Sequence[str], commands: dict[str, Command]) -> Outcome:
-    command = commands.get(argv[0].rpartition("/")[2])
-    if command is None:
-        return refuse(f"-bash: {argv[0]}: command not found", 127)
-    return command(terminal, [str(terminal.last_code) if word == "$?" else word for word in argv[1:]])
+def _at_once(running: Coroutine[Any, Any, int]) -> int:
+    """The result of what waits for nothing: a console gives its commands no input, and takes all that they write."""
+    try:
+        running.send(None)
+    except StopIteration as end:
+        return int(end.value)
+    raise RuntimeError("a command at a console waits")

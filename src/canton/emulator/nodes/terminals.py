@@ -23,18 +23,32 @@ from canton.emulator.nodes.commands_services import systemctl
 from canton.emulator.nodes.consoles import Consoles
 from canton.emulator.nodes.description import describe
 from canton.emulator.nodes.echoes import send
-from canton.emulator.nodes.filters import NotUnderstood
-from canton.emulator.nodes.lines import Step, read_line
 from canton.emulator.nodes.pings import Ping, closing, told
-from canton.emulator.nodes.shell import Command, Outcome, Terminal, run
+from canton.emulator.nodes.shell import NAME, Command, Line, Step, Terminal, read_line, run
 from canton.emulator.nodes.uptimes import Uptimes
+from canton.emulator.shell.expansion import Variables
+from canton.emulator.shell.process import MISUSED
+from canton.emulator.shell.syntax import SyntaxProblem
 
 LONGEST_LINE = 4096
 """As a terminal's canonical mode."""
 MOST_PINGS, UNWATCHED = 100_000, 100
 """Echo requests of one ping, whatever it was asked for: a day of them, and when nobody is at its console."""
 _LOGIN, _PASSWORD, _SHELL, _BUSY = "login", "password", "shell", "busy"
-_FRESH: dict[str, Any] = {"mode": _LOGIN, "user": "", "line": "", "code": 0, "ping": None, "rest": [], "number": 0}
+_HOME = "/root"
+_FRESH: dict[str, Any] = {
+    "mode": _LOGIN,
+    "user": "",
+    "line": "",
+    "code": 0,
+    "ping": None,
+    "rest": [],
+    "number": 0,
+    "variables": {"HOME": _HOME, "USER": "root"},
+    "folder": _HOME,
+}
+MOST_KEPT = 8192
+"""Characters of variables that a console keeps from line to line."""
 _INTERRUPT, _END, _ERASE, _KILL = "\x03", "\x04", ("\x7f", "\b"), "\x15"
 _STROKES = re.compile("[^\x00-\x1f\x7f]+|[\x00-\x1f\x7f]")
 
@@ -43,10 +57,8 @@ COMMANDS: dict[str, Command] = {
     "uname": system.uname,
     "whoami": system.whoami,
     "id": system.identity,
-    "echo": system.echo,
     "date": system.date,
     "uptime": system.uptime,
-    "cat": system.cat,
     "mount": system.mount,
     "systemctl": systemctl,
     "reboot": system.reboot,
@@ -166,25 +178,27 @@ class Terminals:
     def _run(self, node: str, state: dict[str, Any], line: str) -> None:
         try:
             steps = read_line(line)
-        except NotUnderstood as refused:
-            self._echo(node, str(refused).replace("\n", "\r\n"))
-            self._show_prompt(node, {**state, "code": 2})
+        except SyntaxProblem as problem:
+            self._echo(node, f"{NAME}: {problem}\r\n")
+            self._show_prompt(node, {**state, "code": MISUSED})
         else:
             self._do(node, state, steps)
 
     def _do(self, node: str, state: dict[str, Any], steps: Sequence[Step]) -> None:
         now, booted = self._means.clock.now(), self._uptimes.booted(node)
-        terminal = Terminal(self._machine, describe(self._machine, node), state["user"], now, booted, state["code"])
-        outcome = run(terminal, steps, COMMANDS)
-        if outcome.text:
-            self._echo(node, outcome.text.replace("\n", "\r\n"))
-        self._after(node, {**state, "mode": _SHELL, "code": outcome.code, "rest": []}, outcome)
+        terminal = Terminal(self._machine, describe(self._machine, node), state["user"], now, booted)
+        variables = Variables(dict(state["variables"]), [], NAME, state["code"], state["folder"])
+        line = run(terminal, steps, variables, system.files(terminal), COMMANDS)
+        if line.text:
+            self._echo(node, line.text.replace("\n", "\r\n"))
+        self._after(node, {**state, **_kept(variables), "mode": _SHELL, "code": line.outcome.code, "rest": []}, line)
 
-    def _after(self, node: str, state: dict[str, Any], outcome: Outcome) -> None:
+    def _after(self, node: str, state: dict[str, Any], line: Line) -> None:
+        outcome = line.outcome
         if outcome.logs_out:
             self._log_out(node, state, "")
         elif outcome.ping:
-            state = {**state, "mode": _BUSY, "number": state["number"] + 1, "rest": list(outcome.rest)}
+            state = {**state, "mode": _BUSY, "number": state["number"] + 1, "rest": list(line.rest)}
             self._shelf[node] = {**state, "ping": outcome.ping.as_data()}
             self._next_ping(node, state["number"])
         elif outcome.power:
@@ -234,7 +248,20 @@ class Terminals:
 
     def _prompt(self, node: str, state: dict[str, Any]) -> str:
         hostname = describe(self._machine, node).hostname
-        return {_LOGIN: f"{hostname} login: ", _PASSWORD: "Password: "}.get(state["mode"], f"{hostname}:~ # ")
+        folder = "~" if state["folder"] == _HOME else state["folder"]
+        return {_LOGIN: f"{hostname} login: ", _PASSWORD: "Password: "}.get(state["mode"], f"{hostname}:{folder} # ")
 
     def _echo(self, node: str, text: str) -> None:
         self._consoles.write(node, text)
+
+
+def _kept(variables: Variables) -> dict[str, Any]:
+    """What the next line knows of this one: the variables that there is room for, in the order in which they came."""
+    kept: dict[str, str] = {}
+    room = MOST_KEPT
+    for name, value in variables.values.items():
+        room -= len(name) + len(value)
+        if room < 0:
+            break
+        kept[name] = value
+    return {"variables": kept, "folder": variables.folder}

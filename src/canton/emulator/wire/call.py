@@ -77,6 +77,8 @@ class Reply:
     """Instead of ``body``."""
     talk: Talk | None = None
     """With status 101."""
+    later: Callable[[], Reply | None] | None = None
+    """Gives the reply to be sent instead, once there is one: a service that waits asks it whenever time has moved."""
 
     def json(self) -> Json:
         return json.loads(self.body)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from canton.emulator.faces.bss.bodies import BootData, Image
 from canton.emulator.faces.bss.inventory import Inventory
@@ -31,8 +31,10 @@ class BootStore:
         self._images = world.shelves.open("bss.images", seed.images)
         self._tokens = world.shelves.open("bss.tokens")
 
-    def names(self) -> list[str]:
-        listed = [name for name in self._rows if _LEAST <= name.encode() < _MOST]
+    def names(self, among: Iterable[str] | None = None) -> list[str]:
+        """All that are listed, or those of ``among``."""
+        rows = self._rows if among is None else (name for name in dict.fromkeys(among) if name in self._rows)
+        listed = [name for name in rows if _LEAST <= name.encode() < _MOST]
         return sorted(listed, key=str.encode)
 
     def images(self, kind: str) -> Iterator[Image]:

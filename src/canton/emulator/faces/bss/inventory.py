@@ -30,6 +30,16 @@ class Known:
     by_mac: dict[str, Json] = field(default_factory=dict)
     by_nid: dict[int, Json] = field(default_factory=dict)
     names_by_address: dict[str, str] = field(default_factory=dict)
+    names: dict[tuple[str, Json], list[str]] = field(default_factory=dict)
+    """By ``("FQDN", …)``, ``("MAC", …)`` and ``("NID", …)``: of all that have it, not only of the first."""
+
+    def names_of(self, hosts: Iterable[str], macs: Iterable[str], nids: Iterable[int]) -> list[str] | None:
+        """Components with one of these; None when it may be any."""
+        hosts = list(hosts)
+        if "" in hosts:
+            return None
+        keys = [*(("FQDN", host) for host in hosts), *(("MAC", mac) for mac in macs), *(("NID", nid) for nid in nids)]
+        return [*hosts, *(name for key in keys for name in self.names.get(key, ()))]
 
 
 class Inventory:
@@ -170,6 +180,10 @@ def _legal(mac: str) -> str:
 def _index(known: Known) -> None:
     """The first one wins; an empty slot has no MAC address."""
     for component in known.components:
+        facts = [("FQDN", component["FQDN"]), ("NID", component.get("NID"))]
+        facts += [("MAC", mac.lower()) for mac in component["MAC"] or ()]
+        for fact in facts:
+            known.names.setdefault(fact, []).append(component["ID"])
         if component.get("State", "").lower() != "empty":
             for mac in component["MAC"] or ():
                 known.by_mac.setdefault(mac.lower(), component)

@@ -76,7 +76,7 @@ class Parameters:
             return []
         wanted = {mac.lower() for mac in macs}
         told = []
-        for name in self._store.names():
+        for name in self._store.names(self._inventory.known.names_of(hosts, wanted, nids)):
             node = self._inventory.by_name(name) or {"ID": "", "FQDN": "", "MAC": None}
             if (
                 not {node["ID"], node["FQDN"], name}.isdisjoint(hosts)

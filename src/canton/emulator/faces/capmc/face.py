@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from canton.emulator.faces.capmc.answers import Refusal, error
 from canton.emulator.faces.capmc.hsm import Hsm
 from canton.emulator.faces.capmc.power_cap import PowerCap
+from canton.emulator.faces.capmc.power_orders import PowerOrders
 from canton.emulator.faces.capmc.xname_control import OFF, ON, RESTART, XnameControl
 from canton.emulator.faces.capmc.xname_status import XnameStatus
 from canton.emulator.wire.call import Call, Reply, json_reply
@@ -18,7 +19,8 @@ BASE = "/capmc/v1"
 
 def open_face(world: World) -> Face:
     hsm = Hsm(world.mesh)
-    control = XnameControl(world, hsm)
+    orders = PowerOrders(world, hsm)
+    control = XnameControl(world, hsm, orders)
     caps = PowerCap(world.machine, hsm)
     posts = {
         "xname_on": control.handler(ON),
@@ -29,23 +31,22 @@ def open_face(world: World) -> Face:
         "set_power_cap": caps.set_caps,
         "get_power_cap_capabilities": caps.capabilities,
     }
+    credentials = sum(1 for part in world.machine.parts() if part.controller)
     gets: dict[str, Handler] = {
-        "health": lambda _: _health(world, hsm),
+        "health": lambda _: _health(hsm.ready(), credentials),
         "liveness": lambda _: Reply(204),
         "readiness": lambda _: Reply(204),
     }
     routes = [Route("POST", f"{BASE}/{name}", _answering(handler)) for name, handler in posts.items()]
     routes += [Route("GET", f"{BASE}/{name}", handler) for name, handler in gets.items()]
-    return Face("capmc", [("/apis/capmc", "")], routes, wrong_method=_wrong_method)
+    return Face("capmc", [("/apis/capmc", "")], routes, wrong_method=_wrong_method, restarted=orders.restarted)
 
 
 def _answering(handler: Handler) -> Handler:
     return catching(handler, Refusal, lambda _, refusal: error(refusal.status, str(refusal)))
 
 
-def _health(world: World, hsm: Hsm) -> Reply:
-    connection = hsm.ready()
-    credentials = sum(1 for part in world.machine.parts() if part.controller)
+def _health(connection: str, credentials: int) -> Reply:
     told = {
         "readiness": "Ready" if connection == "HSM Ready" else "Service Degraded",
         "vault": f"Vault connection established with {credentials} credentials loaded",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import urlencode
 
 from canton.emulator.faces.capmc.answers import BadIds, Refusal
@@ -17,6 +17,8 @@ _LEAVES = frozenset({"Node", "CabinetPDUOutlet", "CabinetPDUPowerConnector", "HS
 _DESCENDANTS = ("chassis", "cabinetpdu", "routermodule", "hsnboard", "computemodule", "node")
 
 Query = Sequence[tuple[str, str]]
+Keys = Mapping[str, Sequence[str]]
+"""Reservation key and deputy key, by xname."""
 
 
 class Hsm:
@@ -67,19 +69,30 @@ class Hsm:
             raise BadIds("invalid xnames", bad)
         return list(found)
 
-    def reservable(self, names: Sequence[str]) -> bool:
-        """Whether nobody else holds any of them: taken, all or none, and let go for PCS to take."""
+    def reserve(self, names: Sequence[str]) -> Keys | None:
+        """All or none; None when another holds one of them, or it is locked."""
         body = {"ComponentIDs": list(names), "ProcessingModel": "rigid", "ReservationDuration": MINUTES}
         reply = self._mesh.ask("smd", "POST", RESERVATIONS, body)
-        if not reply.ok:
-            return False
-        got = reply.json().get("Success") or []
-        keys = [{"ID": each["ID"], "Key": each["ReservationKey"]} for each in got]
+        got = (reply.json().get("Success") or []) if reply.ok else []
+        keys = {each["ID"]: [each["ReservationKey"], each["DeputyKey"]] for each in got}
+        if len(keys) == len(set(names)):
+            return keys
+        self.release(keys)
+        return None
+
+    def renew(self, keys: Keys) -> None:
+        body = {"ReservationKeys": _reservation_keys(keys), "ProcessingModel": "flexible"}
+        self._mesh.ask("smd", "POST", f"{RESERVATIONS}/renew", {**body, "ReservationDuration": MINUTES})
+
+    def release(self, keys: Keys) -> None:
+        """What cannot be released falls off by itself."""
         if keys:
-            self._mesh.ask(
-                "smd", "POST", f"{RESERVATIONS}/release", {"ReservationKeys": keys, "ProcessingModel": "rigid"}
-            )
-        return len(got) == len(names)
+            body = {"ReservationKeys": _reservation_keys(keys), "ProcessingModel": "flexible"}
+            self._mesh.ask("smd", "POST", f"{RESERVATIONS}/release", body)
+
+
+def _reservation_keys(keys: Keys) -> list[Json]:
+    return [{"ID": name, "Key": reservation} for name, (reservation, _) in keys.items()]
 
 
 def _reason(reply: Reply) -> str:

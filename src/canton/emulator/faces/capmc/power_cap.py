@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from canton.emulator.faces.capmc.answers import INVALID, Refusal, go_list
 from canton.emulator.faces.capmc.hsm import Hsm
-from canton.emulator.machine.caps import CONTROL
+from canton.emulator.machine.caps import NODE_LIMIT, Control, controls_of
 from canton.emulator.machine.machine import Machine
-from canton.emulator.machine.parts import NodeModel
+from canton.emulator.machine.parts import Fru, NodeModel, Part
 from canton.emulator.machine.power import Unreachable
 from canton.emulator.wire.call import Call, Json, Reply, json_reply
 from canton.emulator.wire.go_json import NothingSaid, Undecodable, decode_first
@@ -20,6 +21,7 @@ _CONTROL = struct("capmc.PowerCapControl", {"name": STRING, "val": maybe(INT)})
 _NID = struct("capmc.PowerCapNid", {"nid": INT, "controls": slice_of(_CONTROL), "e": INT, "err_msg": STRING})
 _SET = struct("capmc.SetPowerCapRequest", {"nids": slice_of(_NID)})
 BAD_EXCHANGE = 52
+HPE_CONTROL = "Node Power Control"
 
 
 class PowerCap:
@@ -38,16 +40,20 @@ class PowerCap:
             ]
         if errors:
             return json_reply({"e": INVALID, "err_msg": "Invalid argument", "nids": errors})
-        told = [self._cap(nid, node["ID"]) for nid, node in found.items()]
+        told = [each for nid, node in found.items() for each in self._caps(nid, node["ID"])]
         return json_reply(_exchanged(told, any("e" in each for each in told)))
 
-    def _cap(self, nid: int, node: str) -> Json:
-        if self._machine.caps.range(node) is None:
-            return {"nid": nid, "e": 66, "err_msg": "No Redfish Power data for NID"}
+    def _caps(self, nid: int, node: str) -> list[Json]:
+        """Those of one node; a request that fails is told for each control that has an address of its own."""
+        part = self._machine.part(node)
+        controls = controls_of(part) if part else []
+        if not controls:
+            return [{"nid": nid, "e": 66, "err_msg": "No Redfish Power data for NID"}]
         try:
-            return {"nid": nid, "controls": [{"name": CONTROL, "val": self._machine.caps.read(node)}]}
+            values = [{"name": each.name, "val": self._machine.caps.read(node, each.name)} for each in controls]
         except Unreachable:
-            return {"nid": nid, "e": -1, "err_msg": "Error getting power cap from NID"}
+            return [{"nid": nid, "e": -1, "err_msg": "Error getting power cap from NID"} for _ in controls]
+        return [{"nid": nid, "controls": values}]
 
     def set_caps(self, call: Call) -> Reply:
         asked = _read(call.body, _SET)["nids"]
@@ -61,13 +67,15 @@ class PowerCap:
             wanted.setdefault(each["nid"], each["controls"] or [])
         found = self._nodes(list(wanted), [])
         errors += _undefined(wanted, found)
-        orders: dict[int, tuple[str, int]] = {}
+        orders: dict[int, tuple[str, dict[str, int]]] = {}
         for nid, node in found.items():
             trouble = self._trouble(node, wanted[nid])
             if trouble:
                 errors.append(_wrong(nid, trouble))
             else:
-                orders[nid] = (node["ID"], next(each["val"] or 0 for each in wanted[nid] if each["name"] == CONTROL))
+                settable = self._settable(node["ID"])
+                watts = {settable[c["name"]].name: c["val"] or 0 for c in wanted[nid] if c["name"] in settable}
+                orders[nid] = (node["ID"], watts)
         if not orders:
             return json_reply({"e": INVALID, "err_msg": "No supported power capping controls", "nids": errors or None})
         if errors:
@@ -75,7 +83,7 @@ class PowerCap:
         failed = [each for nid, order in orders.items() for each in self._order(nid, *order)]
         return json_reply(_exchanged(failed, bool(failed)))
 
-    def _order(self, nid: int, node: str, watts: int) -> Iterable[Json]:
+    def _order(self, nid: int, node: str, watts: dict[str, int]) -> Iterable[Json]:
         try:
             self._machine.caps.write(node, watts, "capmc set_power_cap")
         except Unreachable:
@@ -88,11 +96,27 @@ class PowerCap:
             return "Invalid type, not a compute node"
         if not controls:
             return "Invalid command, 'control' is not an object"
-        limits = self._machine.caps.range(node["ID"])
-        known = [each["val"] or 0 for each in controls if each["name"] == CONTROL and limits]
-        if len(known) > 1:
-            return f"Duplicate control specified: {CONTROL}"
-        return _range_trouble(known[0], limits) if known and limits else "No NID supported controls specified"
+        settable, seen = self._settable(node["ID"]), set()
+        for control in controls:
+            name, watts = control["name"], control["val"] or 0
+            if name in seen:
+                return f"Duplicate control specified: {name}"
+            if name in settable:
+                seen.add(name)
+                if wrong := _range_trouble(name, watts, settable[name].limits):
+                    return wrong
+        return "" if seen else "No NID supported controls specified"
+
+    def _settable(self, node: str) -> dict[str, Control]:
+        """By the name that CAPMC takes. It shows that of HPE's servers under another (hsmapi.go, nodecap.go), and
+        knows limits of theirs only for those with accelerators.
+        """
+        part = self._machine.part(node)
+        if part is None or part.hardware_class != "River":
+            return {each.name: each for each in (controls_of(part) if part else ())}
+        limited = part.model is not None and _accelerator(part.model) is not None
+        controls = [each if limited else replace(each, limits=(0, 0)) for each in controls_of(part)]
+        return {HPE_CONTROL if each.name == NODE_LIMIT else each.name: each for each in controls}
 
     def capabilities(self, call: Call) -> Reply:
         try:
@@ -112,12 +136,12 @@ class PowerCap:
 
     def _groups(self, found: dict[int, Json]) -> list[Json]:
         """One for each kind of node; those that HSM knows and the machine has not are in none."""
-        by_model: dict[str, tuple[NodeModel, list[int]]] = {}
+        by_model: dict[str, tuple[Part, list[int]]] = {}
         for nid, node in found.items():
             part = self._machine.part(node["ID"])
             if part is not None and part.model is not None:
-                by_model.setdefault(part.model.name, (part.model, []))[1].append(nid)
-        return [_group(model, nids) for model, nids in by_model.values()]
+                by_model.setdefault(part.model.name, (part, []))[1].append(nid)
+        return [_group(part, nids) for part, nids in by_model.values()]
 
     def _nodes(self, nids: Sequence[int], otherwise: Sequence[tuple[str, str]]) -> dict[int, Json]:
         query = [("nid", str(nid)) for nid in nids] or list(otherwise)
@@ -145,12 +169,12 @@ def _undefined(nids: Iterable[int], found: dict[int, Json]) -> list[Json]:
     return [_wrong(nid, "Undefined NID") for nid in nids if nid not in found]
 
 
-def _range_trouble(watts: int, limits: tuple[int, int]) -> str:
-    """0 takes the cap away."""
+def _range_trouble(name: str, watts: int, limits: tuple[int, int]) -> str:
+    """0 takes the cap away, and is no limit."""
     low, high = limits
-    if watts and watts < low:
-        return f"Control ({CONTROL}) value ({watts}) is less than minimum ({low})"
-    return f"Control ({CONTROL}) value ({watts}) is greater than maximum ({high})" if watts > high else ""
+    if watts and low and watts < low:
+        return f"Control ({name}) value ({watts}) is less than minimum ({low})"
+    return f"Control ({name}) value ({watts}) is greater than maximum ({high})" if high and watts > high else ""
 
 
 def _exchanged(nids: list[Json], failed: bool) -> Json:
@@ -159,21 +183,35 @@ def _exchanged(nids: list[Json], failed: bool) -> Json:
     return said | {"nids": nids or None}
 
 
-def _group(model: NodeModel, nids: list[int]) -> Json:
-    low, high = model.power_limits
-    controls = [{"name": CONTROL, "desc": CONTROL, "max": high, "min": low}]
-    name = _moniker(model)
+def _group(part: Part, nids: list[int]) -> Json:
+    name = _moniker(part.model) if part.model else ""
+    node = controls_of(part)[0]
+    limited = part.hardware_class != "River" or (part.model is not None and _accelerator(part.model) is not None)
+    low, high = node.limits if limited else (0, 0)
     return {
         "name": name,
         "desc": name,
         "host_limit_max": high,
         "host_limit_min": low,
         "static": 0,
-        "supply": high,
-        "powerup": high,
+        "supply": node.limits[1],
+        "powerup": 0,
         "nids": nids,
-        "controls": controls,
+        "controls": [_capability(part, control, limited) for control in controls_of(part)],
     }
+
+
+def _capability(part: Part, control: Control, limited: bool) -> Json:
+    """HPE's servers in racks give their control no name, or that of a service."""
+    name = control.name
+    if part.hardware_class == "River" and name == NODE_LIMIT:
+        name = "PowerLimit Resource for AccPowerService" if limited else ""
+    low, high = control.limits if limited else (0, 0)
+    return {"name": name, "desc": name, "max": high, "min": low}
+
+
+def _accelerator(model: NodeModel) -> Fru | None:
+    return next((fitting.fru for fitting in model.fittings if fitting.fru.kind == "NodeAccel"), None)
 
 
 def _moniker(model: NodeModel) -> str:
@@ -186,5 +224,5 @@ def _moniker(model: NodeModel) -> str:
     if memory:
         size = int(str(memory.fru.facts.get("CapacityMiB", 0))) * memory.count // 1024
         name += f"{size}GiB_{memory.fru.facts.get('OperatingSpeedMhz', 0)}MHz_"
-    accelerator = by_kind.get("NodeAccel")
-    return name + (accelerator.fru.model.replace(" ", "") if accelerator else "NoAccel")
+    accelerator = _accelerator(model)
+    return name + (accelerator.model.replace(" ", "") if accelerator else "NoAccel")

@@ -8,7 +8,8 @@ from typing import Any
 from canton.domain.xname import parse
 from canton.emulator.faces.capmc.answers import INVALID, BadIds, Refusal, go_list
 from canton.emulator.faces.capmc.hsm import Hsm
-from canton.emulator.wire.call import Call, Json, Reply, json_reply
+from canton.emulator.faces.capmc.power_orders import Outcome, PowerOrders
+from canton.emulator.wire.call import Call, Cut, Json, Reply, json_reply
 from canton.emulator.wire.go_json import Undecodable, decode_first
 from canton.emulator.wire.go_kinds import BOOL, STRING, STRINGS, struct
 from canton.emulator.wire.hms_names import hms_type
@@ -31,8 +32,6 @@ _REQUEST = struct(
     "capmc.XnameControl",
     {"xnames": STRINGS, "force": BOOL, "reason": STRING, "recursive": BOOL, "prereq": BOOL, "continue": BOOL},
 )
-_LOOK_AGAIN = 2.0
-_ENDED = frozenset({"completed", "aborted"})
 NO_LOCK = 37
 
 
@@ -53,10 +52,10 @@ def split(names: Sequence[str], *, twice: bool) -> tuple[list[str], list[str]]:
 
 
 class XnameControl:
-    def __init__(self, world: World, hsm: Hsm) -> None:
+    def __init__(self, world: World, hsm: Hsm, orders: PowerOrders) -> None:
         self._world = world
         self._hsm = hsm
-        world.agenda.answer("capmc.reinit", self._reinit_goes_on)
+        self._orders = orders
 
     def handler(self, command: str) -> Handler:
         return lambda call: self._control(call, command)
@@ -74,7 +73,15 @@ class XnameControl:
         disabled = [each["ID"] for each in found if not each.get("Enabled", True)]
         if disabled:
             raise Refusal(400, f"components disabled: {go_list(disabled)}")
-        return json_reply(_with_ignored(self._switch(found, command, force=asked["force"]), ignored, asked, command))
+        outcome = self._switch(found, command, force=asked["force"])
+
+        def answer() -> Reply | None:
+            if outcome.lost:
+                raise Cut
+            told = outcome.known(standing=self._world.clock.speed == 0)
+            return None if told is None else json_reply(_with_ignored(told, ignored, asked, command))
+
+        return answer() or Reply(later=answer)
 
     def _targets(self, asked: Json, command: str, ignored: list[Json]) -> list[Json]:
         go_on = asked["continue"]
@@ -119,55 +126,26 @@ class XnameControl:
             raise BadIds("Invalid Component IDs", bad)
         return list(found)
 
-    def _switch(self, found: list[Json], command: str, *, force: bool) -> dict[str, Any]:
+    def _switch(self, found: list[Json], command: str, *, force: bool) -> Outcome:
         word = f"Force{command}" if force else command
         wrong = [each for each in found if each["Type"] not in _SEQUENCE[command]]
         if wrong:
-            return _said(-1, f"Errors encountered with {len(wrong)} components for {word}") | {
-                "xnames": [_unsupported(each, word) for each in wrong]
-            }
+            refused = [_unsupported(each, word) for each in wrong]
+            return Outcome(
+                _said(-1, f"Errors encountered with {len(wrong)} components for {word}") | {"xnames": refused}
+            )
         names = [each["ID"] for each in found]
         try:
             if command != ON:
                 below = self._hsm.descendants(names, [each["Type"] for each in found])
                 names = list(dict.fromkeys([*names, *below]))
-            reserved = self._hsm.reservable(names)
+            keys = self._hsm.reserve(names)
         except (BadIds, Refusal):
-            reserved = False
-        if not reserved:
-            return _said(NO_LOCK, f"Error: Failed to reserve components while performing a {word}.")
-        return self._hand_over(names, command, word, force=force)
-
-    def _hand_over(self, names: list[str], command: str, word: str, *, force: bool) -> dict[str, Any]:
-        operation = "on" if command == ON else "force-off" if force else "off"
-        transition = self._transition(operation, names)
-        if transition is None:
-            return _said(500, "Error: Failed to send power request to PCS.")
-        if command == RESTART:
-            self._world.agenda.after(_LOOK_AGAIN, "capmc.reinit", transition, names)
-        reply = self._world.mesh.ask("pcs", "GET", f"/transitions/{transition}")
-        if not reply.ok:
-            return _said(500, "Error: Failed to get transition from PCS.")
-        counts = reply.json()["taskCounts"]
-        failures = counts["failed"] + counts["un-supported"]
-        if failures:
-            return _said(-1, f"Errors encountered with {failures}/{len(names)} Xnames issued {word}")
-        return _said(0, "")
-
-    def _transition(self, operation: str, names: list[str]) -> str | None:
-        location = [{"xname": name, "deputyKey": ""} for name in names]
-        reply = self._world.mesh.ask("pcs", "POST", "/transitions", {"operation": operation, "location": location})
-        return str(reply.json()["transitionID"]) if reply.ok else None
-
-    def _reinit_goes_on(self, transition: str, names: list[str]) -> None:
-        """The second half of a reinit: on, when the first half is over."""
-        reply = self._world.mesh.ask("pcs", "GET", f"/transitions/{transition}")
-        if reply.status == 404 or self._world.faults.present("service-restart", "capmc"):
-            return
-        if reply.ok and reply.json()["transitionStatus"] in _ENDED:
-            self._transition("on", names)
-        else:
-            self._world.agenda.after(_LOOK_AGAIN, "capmc.reinit", transition, names)
+            keys = None
+        if keys is None:
+            return Outcome(_said(NO_LOCK, f"Error: Failed to reserve components while performing a {word}."))
+        off = "force-off" if force else "off"
+        return self._orders.begin(names, word, {ON: ["on"], OFF: [off], RESTART: [off, "on"]}[command], keys)
 
 
 def _asked(body: bytes) -> Json:

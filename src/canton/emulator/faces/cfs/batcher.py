@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from canton.emulator.cluster.service_workloads import CFS_BATCHER
 from canton.emulator.faces.cfs.backoff import Backoff
 from canton.emulator.faces.cfs.batch_results import BatchResults
 from canton.emulator.faces.cfs.batches import Batch, BatchBook, as_member, pending_layers
@@ -65,7 +66,7 @@ class Batcher:
         if self._shelf.get("next") != self._world.clock.now():
             return
         del self._shelf["next"]
-        if self._world.faults.present("service-restart", "cfs") is None:
+        if self._world.faults.present("service-restart", "cfs") is None and self._world.cluster.runs(CFS_BATCHER):
             self._check()
             # It cannot read the list while there is a component that the service cannot show.
             if not self._options.flag("batcher_disable") and not self._components.with_status(BROKEN):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from canton.emulator.faces.fabric_manager.blocks import Blocks
@@ -18,8 +20,10 @@ from canton.emulator.faces.fabric_manager.switches import Switches
 from canton.emulator.faces.fabric_manager.vlans import Vlans
 from canton.emulator.machine.fabric_ports import PortState
 from canton.emulator.wire.call import Call, Reply
-from canton.emulator.wire.routes import Face, Handler, catching
+from canton.emulator.wire.routes import Face, Handler, Router, catching
 from canton.emulator.world import World
+
+_SLASHES = re.compile("/{2,}")
 
 
 def open_face(world: World) -> Face:
@@ -48,13 +52,27 @@ def open_face(world: World) -> Face:
 
     fabric.intention = intention
     routes = [route.through(_answering) for room in rooms for route in room.routes()]
-    return Face(
-        SERVICE,
-        [("/apis/fabric-manager", "")],
-        routes,
-        not_found=lambda call: error_reply(not_found(call.path)),
-        wrong_method=_wrong_method,
-    )
+    face = Face(SERVICE, [("/apis/fabric-manager", "")], routes, _not_found, _wrong_method)
+    return replace(face, not_found=_merging_slashes(face))
+
+
+def _merging_slashes(face: Face) -> Handler:
+    """A path with doubled slashes is answered as the one without them; any other is not found.
+
+    SAT joins ``/apis/fabric-manager/`` and the link of a document, which begins with a slash of its own. The gateway
+    leaves both (Istio normalizes paths as BASE, which CSM does not change): the Fabric Manager takes them as one.
+    """
+    router = Router(face.routes)
+
+    def answer(call: Call) -> Reply:
+        path = _SLASHES.sub("/", call.path)
+        return face.not_found(call) if path == call.path else router.answer(replace(call, path=path), face)
+
+    return answer
+
+
+def _not_found(call: Call) -> Reply:
+    return error_reply(not_found(call.path))
 
 
 def _answering(handler: Handler) -> Handler:

@@ -33,10 +33,10 @@ class Actions:
             Route("GET", one, answering(self.get)),
             Route("DELETE", one, answering(self.delete)),
             Route("DELETE", one + "/instance", answering(self.abort)),
-            Route("GET", one + "/status", answering(self.status)),
-            Route("GET", one + "/operations", answering(self.get_operations)),
             Route("GET", one + "/operations/{operationID}", answering(self.get_operation)),
             Route("GET", "/operations/{operationID}", answering(self.get_operation)),
+            Route("GET", one + "/operations", answering(self.get_operations)),
+            Route("GET", one + "/status", answering(self.status)),
         ]
 
     def create(self, call: Call) -> Reply:

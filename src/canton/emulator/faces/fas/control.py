@@ -10,6 +10,8 @@ from canton.emulator.wire.call import Json
 from canton.emulator.world import World
 
 EVERY = 5.0
+ROUND = 0.2
+"""Seconds that a round takes at most."""
 _DONE = ("completed", "aborted")
 
 
@@ -26,7 +28,10 @@ class Control:
 
     def wake(self) -> None:
         if "next" not in self._timer:
-            self._timer["next"] = next_beat(self._world.clock.now(), EVERY)
+            now, dice = self._world.clock.now(), self._world.dice
+            beat = next_beat(now, EVERY, dice.between(0.0, EVERY, "fas.loop"))
+            # It sleeps for five seconds after each round, and a round takes its time.
+            self._timer["next"] = beat + dice.between(0.0, ROUND, "fas.round", beat)
             self._world.agenda.at(self._timer["next"], "fas.loop")
 
     def restarted(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from canton.emulator.faces.fas import service
 from canton.emulator.faces.fas.actions import Actions
 from canton.emulator.faces.fas.control import Control
@@ -13,8 +15,12 @@ from canton.emulator.faces.fas.loader import Loader
 from canton.emulator.faces.fas.planning import Planning, Survey
 from canton.emulator.faces.fas.records import Records
 from canton.emulator.faces.fas.snapshots import Snapshots
+from canton.emulator.wire.call import Call
+from canton.emulator.wire.gorilla import Mux, settle
 from canton.emulator.wire.routes import Face, Route
 from canton.emulator.world import World
+
+PREFIX = "/v1"
 
 
 def open_face(world: World) -> Face:
@@ -30,12 +36,27 @@ def open_face(world: World) -> Face:
         loader.restarted()
         control.restarted()
 
-    routes = [
+    # In FAS's own order: whether a wrong method is 404 or 405 depends on it.
+    registered = [
+        Route("GET", "/", service.index),
+        *Actions(records, images, planning, control).routes(),
         *service.routes(hsm),
         *images.routes(),
-        *Actions(records, images, planning, control).routes(),
         *Snapshots(world, images, survey, firmware, planning).routes(),
         *loader.routes(),
     ]
-    below = [Route(route.method, f"/v1{route.path}", route.handler) for route in routes]
-    return Face("fas", [("/apis/fas", "")], routes + below, restarted=restarted)
+    mux = Mux(registered)
+    routes = settle(registered)
+    return Face(
+        "fas",
+        [("/apis/fas", "")],
+        routes + [Route(route.method, PREFIX + route.path, route.handler) for route in routes],
+        lambda call: mux.not_found(_at_service(call)),
+        lambda call, methods: mux.wrong_method(_at_service(call), methods),
+        restarted=restarted,
+    )
+
+
+def _at_service(call: Call) -> Call:
+    """FAS itself knows nothing of the prefix, which HPE's gateway takes away."""
+    return replace(call, path=call.path.removeprefix(PREFIX)) if call.path.startswith(f"{PREFIX}/") else call

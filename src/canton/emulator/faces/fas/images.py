@@ -38,9 +38,9 @@ class Images:
     def routes(self) -> list[Route]:
         return [
             Route("GET", "/images", self.list_all),
+            Route("PUT", "/images/{imageID}", answering(self.put)),
             Route("POST", "/images", answering(self.create)),
             Route("GET", "/images/{imageID}", answering(self.get)),
-            Route("PUT", "/images/{imageID}", answering(self.put)),
             Route("DELETE", "/images/{imageID}", answering(self.delete)),
         ]
 

@@ -20,6 +20,8 @@ from canton.emulator.wire.call import Json
 from canton.emulator.world import World
 
 SECOND, LOCK_AGAIN = 1.0, 5.0
+WORK = 0.1
+"""Seconds that a step takes at most: requests to the device and to HSM."""
 SETTLE = 120.0
 """How long FAS waits before it looks at a device that restarts by itself (``defaultTimeToWait``)."""
 POLL = 30
@@ -87,9 +89,11 @@ class Launching:
 
     def _due(self, operation: Json, seconds: float, step: str) -> None:
         """Nothing is looked at more often than once a second, whatever an image says."""
-        moment, deadline = self._world.clock.now() + max(SECOND, seconds), operation["deadline"]
+        now, deadline = self._world.clock.now(), operation["deadline"]
+        work = self._world.dice.between(0.0, WORK, "fas.step", operation["operationID"], step, now)
+        moment = now + max(SECOND, seconds) + work
         if deadline is not None and deadline < moment:
-            moment = max(deadline, self._world.clock.now())
+            moment = max(deadline, now)
         self._world.agenda.at(moment, "fas.step", operation["operationID"], operation["turn"], step)
 
     def _step(self, operation_id: str, turn: int, step: str) -> None:

@@ -28,10 +28,10 @@ class Loader:
     def routes(self) -> list[Route]:
         return [
             Route("GET", "/loader", self.status),
-            Route("POST", "/loader", answering(self.upload)),
-            Route("POST", "/loader/nexus", answering(self.load_nexus)),
             Route("GET", "/loader/{loaderID}", answering(self.get)),
             Route("DELETE", "/loader/{loaderID}", answering(self.delete)),
+            Route("POST", "/loader", answering(self.upload)),
+            Route("POST", "/loader/nexus", answering(self.load_nexus)),
         ]
 
     def restarted(self) -> None:

@@ -22,8 +22,11 @@ def routes(hsm: Hsm) -> list[Route]:
         return answer(told, 200 if connected else 500)
 
     return [
-        Route("GET", "/", lambda _: text_reply("hms-firmware-action")),
+        Route("GET", "/service/version", lambda _: answer({"serviceVersion": VERSION})),
         Route("GET", "/service/status", lambda _: answer({"serviceStatus": "running"})),
         Route("GET", "/service/status/details", details),
-        Route("GET", "/service/version", lambda _: answer({"serviceVersion": VERSION})),
     ]
+
+
+def index(_: Call) -> Reply:
+    return text_reply("hms-firmware-action")

@@ -40,10 +40,10 @@ class Snapshots:
         one = "/snapshots/{name}"
         return [
             Route("GET", "/snapshots", self.list_all),
-            Route("POST", "/snapshots", answering(self.create)),
             Route("GET", one, answering(self.get)),
-            Route("DELETE", one, answering(self.delete)),
+            Route("POST", "/snapshots", answering(self.create)),
             Route("POST", one + "/restore", answering(self.restore)),
+            Route("DELETE", one, answering(self.delete)),
         ]
 
     def list_all(self, _: Call) -> Reply:

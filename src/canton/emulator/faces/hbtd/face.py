@@ -10,6 +10,7 @@ from canton.emulator.faces.hbtd.params import Params, parse_uint
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_json import Undecodable, decode
 from canton.emulator.wire.go_kinds import STRINGS, Struct, struct
+from canton.emulator.wire.gorilla import Mux, settle
 from canton.emulator.wire.hms_base import SNIFFED, encoded, marshalled, problem
 from canton.emulator.wire.hms_names import hms_type, normal
 from canton.emulator.wire.routes import Face, Route
@@ -25,18 +26,22 @@ def open_face(world: World) -> Face:
     params = Params(world.shelves)
     beats = Beats(world, params)
     hbtd = Hbtd(world, beats)
+    # In HBTD's own order: whether a wrong method is 404 or 405 depends on it.
     routes = [
         Route("POST", "/hmi/v1/heartbeat", hbtd.receive),
         Route("POST", "/hmi/v1/heartbeat/{xname}", hbtd.receive_for),
-        Route("POST", "/hmi/v1/hbstates", hbtd.states),
-        Route("GET", "/hmi/v1/hbstate/{xname}", hbtd.state),
         Route("GET", "/hmi/v1/params", params.get),
         Route("PATCH", "/hmi/v1/params", params.patch),
         Route("GET", "/hmi/v1/health", hbtd.health),
         Route("GET", "/hmi/v1/liveness", _alive),
         Route("GET", "/hmi/v1/readiness", _alive),
+        Route("POST", "/hmi/v1/hbstates", hbtd.states),
+        Route("GET", "/hmi/v1/hbstate/{xname}", hbtd.state),
     ]
-    return Face("hbtd", [("/apis/hbtd", "")], routes, restarted=beats.restarted)
+    mux = Mux(routes)
+    return Face(
+        "hbtd", [("/apis/hbtd", "")], settle(routes), mux.not_found, mux.wrong_method, restarted=beats.restarted
+    )
 
 
 class Hbtd:

@@ -7,8 +7,9 @@ from canton.emulator.faces.hmnfd.hsm import HsmSubscription
 from canton.emulator.faces.hmnfd.params import Params
 from canton.emulator.faces.hmnfd.subscriptions import Subscriptions
 from canton.emulator.wire.call import Call, Reply
+from canton.emulator.wire.gorilla import Mux, settle
 from canton.emulator.wire.hms_base import SNIFFED, encoded
-from canton.emulator.wire.routes import Face, Route
+from canton.emulator.wire.routes import Face, Handler, Route
 from canton.emulator.world import World
 
 VERSIONS = ("/hmi/v1", "/hmi/v2")
@@ -29,17 +30,25 @@ def open_face(world: World) -> Face:
         fanout.restarted()
         hsm.restarted()
 
-    routes = subscriptions.routes()
-    for version in VERSIONS:
-        routes += [
-            Route("POST", version + "/scn", fanout.receive),
-            Route("GET", version + "/params", params.get),
-            Route("PATCH", version + "/params", params.patch),
-            Route("GET", version + "/health", health),
-            Route("GET", version + "/liveness", _alive),
-            Route("GET", version + "/readiness", _alive),
-        ]
-    return Face("hmnfd", [("/apis/hmnfd", "")], routes, restarted=restarted)
+    # In HMNFD's own order: whether a wrong method is 404 or 405 depends on it.
+    one, two = (
+        [*_service(base, params, health), Route("GET", f"{base}/subscriptions", subscriptions.list_all)]
+        for base in VERSIONS
+    )
+    scn_one, scn_two = (Route("POST", f"{base}/scn", fanout.receive) for base in VERSIONS)
+    routes = [*one, scn_one, *subscriptions.routes_v1(), *two, *subscriptions.routes_v2(), scn_two]
+    mux = Mux(routes)
+    return Face("hmnfd", [("/apis/hmnfd", "")], settle(routes), mux.not_found, mux.wrong_method, restarted=restarted)
+
+
+def _service(base: str, params: Params, health: Handler) -> list[Route]:
+    return [
+        Route("GET", f"{base}/params", params.get),
+        Route("PATCH", f"{base}/params", params.patch),
+        Route("GET", f"{base}/liveness", _alive),
+        Route("GET", f"{base}/readiness", _alive),
+        Route("GET", f"{base}/health", health),
+    ]
 
 
 def _health(subscribed: str, pruned: int) -> Reply:

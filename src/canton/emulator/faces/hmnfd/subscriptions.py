@@ -31,19 +31,21 @@ class Subscriptions:
         self._told = told
         self._gone = gone
 
-    def routes(self) -> list[Route]:
-        one = "/hmi/v2/subscriptions/{xname}"
+    def routes_v1(self) -> list[Route]:
         return [
-            Route("GET", "/hmi/v1/subscriptions", self.list_all),
-            Route("GET", "/hmi/v2/subscriptions", self.list_all),
             Route("POST", "/hmi/v1/subscribe", self.subscribe),
             Route("PATCH", "/hmi/v1/subscribe", self.change),
             Route("DELETE", "/hmi/v1/subscribe", self.unsubscribe),
+        ]
+
+    def routes_v2(self) -> list[Route]:
+        one = "/hmi/v2/subscriptions/{xname}"
+        return [
             Route("GET", one, self.list_node),
-            Route("DELETE", one + "/agents", self.unsubscribe_node),
             Route("POST", one + "/agents/{agent}", self.subscribe_agent),
             Route("PATCH", one + "/agents/{agent}", self.change_agent),
             Route("DELETE", one + "/agents/{agent}", self.unsubscribe_agent),
+            Route("DELETE", one + "/agents", self.unsubscribe_node),
         ]
 
     def list_all(self, _: Call) -> Reply:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from canton.domain.errors import InvalidMachine
-from canton.emulator.cluster.pods import Container, PodEvent
+from canton.emulator.cluster.pods import Container, Pod, PodEvent
 from canton.emulator.faces.ims import building, customizing, packaging
 from canton.emulator.faces.ims.artifacts import Bucket
 from canton.emulator.faces.ims.forms import CREATE, CUSTOMIZE, UNDER_WAY
+from canton.emulator.faces.ims.image_root import image_root
 from canton.emulator.faces.ims.job_request import Source
 from canton.emulator.faces.ims.run import NAMESPACE, STEP, Run
 from canton.emulator.faces.ims.tables import Record
@@ -35,6 +38,7 @@ _STEPS = {
 _USUALLY_STUCK = {CUSTOMIZE: "waiting_on_user", CREATE: "building_image"}
 _HEARTBEATS = 60.0
 """Twelve, five seconds apart."""
+_SIGNING_KEYS = ("/signing-keys/hpe-signing-key.asc", "/signing-keys/suse-signing-key.asc")
 _REGISTRY = "artifactory.algol60.net/csm-docker/stable"
 
 
@@ -52,6 +56,7 @@ class Runs:
         world.agenda.answer(STEP, self._step)
         world.faults.answer("image-job-stuck", _check_status)
         world.cluster.watch(self._seen)
+        world.cluster.volumes.append(self._files)
         world.machine.watch(self._heard)
 
     def start(self, job: Record, source: Source) -> None:
@@ -128,7 +133,7 @@ class Runs:
         )
 
     def _seen(self, event: PodEvent) -> None:
-        job_id = _job_of(event)
+        job_id = _job_of(event.pod)
         if job_id not in self._shelf:
             return
         run = self._run(job_id)
@@ -140,6 +145,15 @@ class Runs:
             if path.rpartition("/")[2] in (customizing.COMPLETE, customizing.FAILED):
                 customizing.signalled(run, path)
 
+    def _files(self, pod: Pod, container: str) -> Mapping[str, str]:
+        """A builder has signing keys, the others the image that is laid out; a remote job has it on another node."""
+        facts = self._shelf.get(_job_of(pod))
+        if facts is not None and container == building.BUILD:
+            return dict.fromkeys(_SIGNING_KEYS, "-----BEGIN PGP PUBLIC KEY BLOCK-----\n")
+        if facts is None or facts["remote"] or container not in (customizing.SHELL, packaging.SIDECAR):
+            return {}
+        return image_root(facts["arch"])
+
     def _heard(self, event: Event) -> None:
         """A node that goes takes the container with it in which somebody works on an image."""
         if event.kind != "beat" or event.value != "stopped":
@@ -149,10 +163,10 @@ class Runs:
                 self._run(job_id).go("lost", _HEARTBEATS)
 
 
-def _job_of(event: PodEvent) -> str:
-    if event.pod.namespace != NAMESPACE:
+def _job_of(pod: Pod) -> str:
+    if pod.namespace != NAMESPACE:
         return ""
-    return event.pod.labels.get("job-name", "").removeprefix("cray-ims-").rpartition("-")[0]
+    return pod.labels.get("job-name", "").removeprefix("cray-ims-").rpartition("-")[0]
 
 
 def _containers(kind: str) -> list[Container]:

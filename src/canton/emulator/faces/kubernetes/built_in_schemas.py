@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from canton.emulator.faces.kubernetes.cron_schedule import NoSchedule, read_schedule
 from canton.emulator.faces.kubernetes.kinds import Json, Kind
 from canton.emulator.faces.kubernetes.schema import mistakes
 from canton.emulator.faces.kubernetes.statuses import Mistake, bad_request, required
@@ -41,6 +42,26 @@ _WORKLOAD = _object(
             "selector",
             "template",
         ),
+    },
+    "spec",
+)
+_NUMBER: Json = {"type": "integer", "minimum": 0, "nullable": True}
+_JOB_SPEC = _object({"template": _TEMPLATE, "parallelism": _NUMBER, "completions": _NUMBER}, "template")
+_CRON_JOB = _object(
+    {
+        "spec": _object(
+            {
+                "schedule": _TEXT,
+                "suspend": {"type": "boolean", "nullable": True},
+                "concurrencyPolicy": {**_TEXT, "enum": ["Allow", "Forbid", "Replace"]},
+                "successfulJobsHistoryLimit": _NUMBER,
+                "failedJobsHistoryLimit": _NUMBER,
+                "jobTemplate": _object({"metadata": _LABELLED, "spec": _JOB_SPEC}, "spec"),
+            },
+            "schedule",
+            "jobTemplate",
+        ),
+        "status": _ANY_OBJECT,
     },
     "spec",
 )
@@ -107,6 +128,8 @@ _SHAPES = {
     "apps/statefulsets": _WORKLOAD,
     "apps/replicasets": _WORKLOAD,
     "/pods": _object({"spec": _POD}, "spec"),
+    "batch/jobs": _object({"spec": _JOB_SPEC}, "spec"),
+    "batch/cronjobs": _CRON_JOB,
     "apiextensions.k8s.io/customresourcedefinitions": _DEFINITION,
     "/events": _ABOUT,
     "/services": _SERVICE,
@@ -152,8 +175,18 @@ def shape_mistakes(kind: Kind, value: Json) -> Iterator[Mistake]:
                 f"into Go struct field {kind.kind}.{found.field}"
             )
         yield found
+    if kind.place == "batch/cronjobs":
+        yield from _schedule_mistakes(value)
     if kind.place.endswith("/customresourcedefinitions"):
         yield from _definition_mistakes(value)
+
+
+def _schedule_mistakes(value: Json) -> Iterator[Mistake]:
+    text = (value.get("spec") or {}).get("schedule")
+    try:
+        read_schedule(text or "")
+    except NoSchedule as problem:
+        yield Mistake("spec.schedule", f'Invalid value: "{text or ""}": {problem}')
 
 
 def _definition_mistakes(value: Json) -> Iterator[Mistake]:

@@ -10,6 +10,7 @@ from canton.emulator.faces.kubernetes.kinds import Column, Json
 Cells = Callable[[Json, float], list[Json]]
 NAME, AGE = Column("Name", format="name"), Column("Age")
 NONE = "<none>"
+_MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
 
 
 def wide(name: str) -> Column:
@@ -176,6 +177,39 @@ def _job(value: Json, now: float) -> list[Json]:
     return [value["metadata"]["name"], state, done, took, _created(value, now), *_containers(value)]
 
 
+def _cron_job(value: Json, now: float) -> list[Json]:
+    spec, status = value.get("spec") or {}, value.get("status") or {}
+    last = status.get("lastScheduleTime")
+    job = {"spec": (spec.get("jobTemplate") or {}).get("spec") or {}}
+    return [
+        value["metadata"]["name"],
+        spec.get("schedule", ""),
+        spec.get("timeZone") or NONE,
+        "True" if spec.get("suspend") else "False",
+        len(status.get("active") or ()),
+        age(last, now) if last else NONE,
+        _created(value, now),
+        *_containers(job),
+        _pairs((job["spec"].get("selector") or {}).get("matchLabels")),
+    ]
+
+
+def _claim(value: Json, now: float) -> list[Json]:
+    spec, status = value.get("spec") or {}, value.get("status") or {}
+    modes = ",".join(_MODES.get(mode, mode) for mode in status.get("accessModes") or ())
+    return [
+        value["metadata"]["name"],
+        "Terminating" if value["metadata"].get("deletionTimestamp") else status.get("phase", ""),
+        spec.get("volumeName", ""),
+        (status.get("capacity") or {}).get("storage", ""),
+        modes,
+        spec.get("storageClassName", ""),
+        "<unset>",
+        _created(value, now),
+        spec.get("volumeMode", ""),
+    ]
+
+
 def _event(value: Json, now: float) -> list[Json]:
     about = value.get("involvedObject") or {}
     shown = f"{str(about.get('kind', '')).lower()}/{about.get('name', '')}"
@@ -193,7 +227,7 @@ def _definition(value: Json, _: float) -> list[Json]:
 
 
 def _columns(*names: str, wide_ones: Iterable[str] = ()) -> tuple[Column, ...]:
-    numbers = ("Restarts", "Data", "Up-to-date", "Available", "Desired", "Current", "Secrets")
+    numbers = ("Active", "Restarts", "Data", "Up-to-date", "Available", "Desired", "Current", "Secrets")
     known = {"Name": NAME, "Age": AGE}
     shown = [known.get(name, Column(name, "integer" if name in numbers else "string")) for name in names]
     return (*shown, *(wide(name) for name in wide_ones))
@@ -230,6 +264,20 @@ BUILT_IN: dict[str, tuple[tuple[Column, ...], Cells]] = {
         _columns("Name", "Type", "Cluster-IP", "External-IP", "Port(s)", "Age", wide_ones=("Selector",)),
         _service,
     ),
+    "/persistentvolumeclaims": (
+        _columns(
+            "Name",
+            "Status",
+            "Volume",
+            "Capacity",
+            "Access Modes",
+            "StorageClass",
+            "VolumeAttributesClass",
+            "Age",
+            wide_ones=("VolumeMode",),
+        ),
+        _claim,
+    ),
     "/serviceaccounts": (_columns("Name", "Secrets", "Age"), _account),
     "/events": (_columns("Last Seen", "Type", "Reason", "Object", "Message", wide_ones=("Name",)), _event),
     "apps/deployments": (
@@ -242,5 +290,18 @@ BUILT_IN: dict[str, tuple[tuple[Column, ...], Cells]] = {
         _replica_set,
     ),
     "batch/jobs": (_columns("Name", "Status", "Completions", "Duration", "Age", wide_ones=_MADE_OF), _job),
+    "batch/cronjobs": (
+        _columns(
+            "Name",
+            "Schedule",
+            "Timezone",
+            "Suspend",
+            "Active",
+            "Last Schedule",
+            "Age",
+            wide_ones=(*_MADE_OF, "Selector"),
+        ),
+        _cron_job,
+    ),
     "apiextensions.k8s.io/customresourcedefinitions": (_columns("Name", "Created At"), _definition),
 }

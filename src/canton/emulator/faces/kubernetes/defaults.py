@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from canton.emulator.faces.kubernetes.kinds import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, Json, Kind
+from canton.emulator.faces.kubernetes.kinds import CRON_JOBS, DEPLOYMENTS, JOBS, REPLICA_SETS, STATEFUL_SETS, Json, Kind
 
 ROLLING = "RollingUpdate"
 KEPT_REVISIONS = 10
@@ -16,6 +16,15 @@ _OF_STATEFUL_SETS: Json = {
 }
 
 
+_OF_JOBS: Json = {"parallelism": 1, "completions": 1, "backoffLimit": 6, "completionMode": "NonIndexed"}
+_OF_CRON_JOBS: Json = {
+    "concurrencyPolicy": "Allow",
+    "suspend": False,
+    "successfulJobsHistoryLimit": 3,
+    "failedJobsHistoryLimit": 1,
+}
+
+
 def with_defaults(kind: Kind, value: Json) -> Json:
     """The object, checked already, with what it left open."""
     spec = value.get("spec")
@@ -25,6 +34,10 @@ def with_defaults(kind: Kind, value: Json) -> Json:
     if kind == STATEFUL_SETS:
         strategy = _strategy(spec.get("updateStrategy"), {"partition": 0})
         return {**value, "spec": {**_filled(_OF_STATEFUL_SETS, spec), "updateStrategy": strategy}}
+    if kind == CRON_JOBS:
+        return {**value, "spec": _filled(_OF_CRON_JOBS, spec)}
+    if kind == JOBS:
+        return {**value, "spec": _filled(_OF_JOBS, spec)}
     if kind == REPLICA_SETS:
         return {**value, "spec": _filled({"replicas": 1}, spec)}
     return value

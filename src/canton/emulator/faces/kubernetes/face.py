@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from canton.emulator.faces.kubernetes import scaling
 from canton.emulator.faces.kubernetes.admission import Admission
+from canton.emulator.faces.kubernetes.container_shell import ContainerShell
 from canton.emulator.faces.kubernetes.controllers import Controllers
-from canton.emulator.faces.kubernetes.default_program import Shell
+from canton.emulator.faces.kubernetes.cron_jobs import CronJobs
 from canton.emulator.faces.kubernetes.deleting import Deleting
 from canton.emulator.faces.kubernetes.discovery import Discovery
 from canton.emulator.faces.kubernetes.events import Events
@@ -54,10 +55,10 @@ class ApiServer:
         registry = Registry(store)
         self._registry = registry
         self._objects = Objects(world, store, registry)
-        pods = Pods(world, store)
+        pods, jobs = Pods(world, store), Jobs(world, store)
         self._objects.special |= {
             PODS.place: pods,
-            JOBS.place: Jobs(world, store),
+            JOBS.place: jobs,
             EVENTS.place: Events(world, store),
         }
         admission = Admission(world, store)
@@ -66,12 +67,13 @@ class ApiServer:
         Controllers(self._objects, self._deleting)
         Hierarchy(self._objects, self._deleting)
         NodeWatch(self._objects)
+        self._objects.refresh = CronJobs(self._objects, jobs).catch_up
         workloads = Workloads(self._objects, pods)
         self._identity = Identity(store)
         self._discovery, self._openapi = Discovery(registry), OpenApi(registry)
         self._reading, self._watching = Reading(self._objects), Watching(self._objects)
         self._writing = Writing(self._objects, admission)
-        self._logs, self._executing = Logs(world), Executing(world, Shell(world).run)
+        self._logs, self._executing = Logs(world), Executing(world, ContainerShell(world).run)
         workloads.begin(first_day=store.first_day())
         Happenings(self._objects, pods)
 
@@ -91,6 +93,7 @@ class ApiServer:
         request = parse(call, user, self._registry)
         if request is not None:
             self._identity.check(request)
+            self._objects.refresh()
             return self._carry_out(request)
         self._identity.check_path(user, call)
         reviewed = review(call, may_all=self._identity.may_all(user), user=user)

@@ -93,6 +93,7 @@ REPLICA_SETS = Kind(
     "apps", "v1", "replicasets", "ReplicaSet", ("rs",), subresources=("scale", "status"), categories=("all",)
 )
 JOBS = Kind("batch", "v1", "jobs", "Job", subresources=("status",), categories=("all",))
+CRON_JOBS = Kind("batch", "v1", "cronjobs", "CronJob", ("cj",), subresources=("status",), categories=("all",))
 CRDS = Kind(
     "apiextensions.k8s.io",
     "v1",
@@ -117,5 +118,6 @@ BUILT_IN = (
     STATEFUL_SETS,
     REPLICA_SETS,
     JOBS,
+    CRON_JOBS,
     CRDS,
 )

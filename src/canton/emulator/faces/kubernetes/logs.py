@@ -6,10 +6,11 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 
 from canton.emulator.cluster.logs import Line
-from canton.emulator.cluster.pods import RUNNING, WAITING, Container, Pod
+from canton.emulator.cluster.pods import RUNNING, WAITING, Pod
 from canton.emulator.faces.kubernetes import containers
 from canton.emulator.faces.kubernetes.ages import moment_of
 from canton.emulator.faces.kubernetes.identity import is_true
+from canton.emulator.faces.kubernetes.pod_view import waiting_reason
 from canton.emulator.faces.kubernetes.requests import Request
 from canton.emulator.faces.kubernetes.statuses import Mistake, bad_request, invalid_value
 from canton.emulator.machine.clock import rfc3339
@@ -44,18 +45,12 @@ class Logs:
             raise bad_request(f'previous terminated container "{container.name}" in pod "{pod.name}" not found')
         if container.state == WAITING:
             raise bad_request(
-                f'container "{container.name}" in pod "{pod.name}" is waiting to start: {_why(pod, container)}'
+                f'container "{container.name}" in pod "{pod.name}" is waiting to start: {waiting_reason(pod)}'
             )
         follower = _Follower(self._world, pod, container.name, wanted)
         if wanted.follow:
             return Reply(200, media=TEXT, stream=follower.stream)
         return Reply(200, b"".join(follower.all()), TEXT)
-
-
-def _why(pod: Pod, container: Container) -> str:
-    first = [one for one in pod.containers if one.init]
-    waits = not container.init and any(one.state == RUNNING or one.code is None for one in first)
-    return "PodInitializing" if waits else "ContainerCreating"
 
 
 class _Follower:

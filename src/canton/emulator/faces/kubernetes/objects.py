@@ -55,6 +55,8 @@ class Objects:
         self.special: dict[str, Source] = {}
         """By place, for kinds that are kept elsewhere."""
         self.listeners: list[Listener] = []
+        self.refresh: Callable[[], None] = lambda: None
+        """Called before a client sees anything: what happens by schedule is made up for."""
 
     def source(self, kind: Kind) -> Source:
         return self.special.get(kind.place) or Kept(self.store, kind.place)

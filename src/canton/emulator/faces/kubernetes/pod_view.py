@@ -84,12 +84,19 @@ def status(pod: Pod, host: str, dice: Dice) -> Json:
         address = pod_address(pod, dice)
         told |= {"podIP": address, "podIPs": [{"ip": address}]}
     if first:
-        told["initContainerStatuses"] = [container_status(one, dice, pod, waits_for="PodInitializing") for one in first]
-    waits_for = "ContainerCreating" if begun else "PodInitializing"
+        told["initContainerStatuses"] = [container_status(one, dice, pod) for one in first]
     # The kubelet sorts these by name, and those that come first by the spec.
     by_name = sorted(main, key=lambda one: one.name)
-    told["containerStatuses"] = [container_status(one, dice, pod, waits_for) for one in by_name]
+    told["containerStatuses"] = [container_status(one, dice, pod) for one in by_name]
     return told
+
+
+def waiting_reason(pod: Pod) -> str:
+    """Why a container of this pod waits, in its status and in the refusal of its log.
+
+    The kubelet (convertToAPIContainerStatuses) goes by whether the pod has init containers, not by how far they are.
+    """
+    return "PodInitializing" if any(one.init for one in pod.containers) else "ContainerCreating"
 
 
 def pod_address(pod: Pod, dice: Dice) -> str:
@@ -97,7 +104,7 @@ def pod_address(pod: Pod, dice: Dice) -> str:
     return f"10.{32 + number % 8}.{number >> 8 & 0xFF}.{number & 0xFF}"
 
 
-def container_status(one: Container, dice: Dice, pod: Pod, waits_for: str) -> Json:
+def container_status(one: Container, dice: Dice, pod: Pod) -> Json:
     done = one.init and one.state == ENDED and not one.code
     told = {
         "name": one.name,
@@ -106,7 +113,7 @@ def container_status(one: Container, dice: Dice, pod: Pod, waits_for: str) -> Js
         "ready": done if one.init else one.state == RUNNING,
         "started": one.state == RUNNING,
         "restartCount": one.restarts,
-        "state": _state(one, dice, pod, waits_for),
+        "state": _state(one, dice, pod),
         "lastState": {},
     }
     if one.began is not None:
@@ -119,7 +126,7 @@ def _container_id(one: Container, dice: Dice, pod: Pod) -> str:
     return f"containerd://{dice.hex(64, 'container', pod.uid, one.name, one.restarts)}"
 
 
-def _state(one: Container, dice: Dice, pod: Pod, waits_for: str) -> Json:
+def _state(one: Container, dice: Dice, pod: Pod) -> Json:
     if one.state == RUNNING:
         return {"running": {"startedAt": rfc3339(one.began or pod.made, 0)}}
     if one.state == ENDED:
@@ -130,7 +137,7 @@ def _state(one: Container, dice: Dice, pod: Pod, waits_for: str) -> Json:
             "finishedAt": rfc3339(one.ended or pod.made, 0),
         }
         return {"terminated": {**ended, "containerID": _container_id(one, dice, pod)}}
-    return {"waiting": {"reason": waits_for}}
+    return {"waiting": {"reason": waiting_reason(pod)}}
 
 
 def _conditions(pod: Pod, *, begun: bool, ready: bool) -> list[Json]:

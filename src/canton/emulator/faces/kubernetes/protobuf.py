@@ -1,4 +1,4 @@
-"""Objects in the protobuf of Kubernetes, as ``kubectl create secret``, ``auth can-i``, ``drain`` send them.
+"""Objects in the protobuf of Kubernetes, as kubectl sends secrets, Jobs, reviews and evictions.
 
 Numbers and names are those of the API's ``generated.proto``. What is not here is passed over, as any reader of protobuf
 does with fields that it does not know; of other kinds nothing is read.
@@ -125,6 +125,16 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 _TYPE = _message({1: ("apiVersion", _text), 2: ("kind", _text)})
 _UNKNOWN: dict[int, tuple[str, Take]] = {1: ("typeMeta", _TYPE), 2: ("raw", _raw)}
+_OWNER = _message(
+    {
+        1: ("kind", _text),
+        3: ("name", _text),
+        4: ("uid", _text),
+        5: ("apiVersion", _text),
+        6: ("controller", _bool),
+        7: ("blockOwnerDeletion", _bool),
+    }
+)
 _META = _message(
     {
         1: ("name", _text),
@@ -134,6 +144,7 @@ _META = _message(
         6: ("resourceVersion", _text),
         11: ("labels", _map(_text)),
         12: ("annotations", _map(_text)),
+        13: ("ownerReferences", _each(_OWNER)),
         14: ("finalizers", _each(_text)),
     }
 )
@@ -158,6 +169,48 @@ _RESOURCE = _message(
 )
 _PATH = _message({1: ("path", _text), 2: ("verb", _text)})
 _ACCESS = _message({1: ("resourceAttributes", _RESOURCE), 2: ("nonResourceAttributes", _PATH)})
+_CONTAINER = _message(
+    {
+        1: ("name", _text),
+        2: ("image", _text),
+        3: ("command", _each(_text)),
+        4: ("args", _each(_text)),
+        5: ("workingDir", _text),
+        7: ("env", _each(_message({1: ("name", _text), 2: ("value", _text)}))),
+        14: ("imagePullPolicy", _text),
+    }
+)
+_POD_SPEC = _message(
+    {
+        2: ("containers", _each(_CONTAINER)),
+        3: ("restartPolicy", _text),
+        6: ("dnsPolicy", _text),
+        8: ("serviceAccountName", _text),
+        20: ("initContainers", _each(_CONTAINER)),
+    }
+)
+_JOB_SPEC = _message(
+    {
+        1: ("parallelism", _int),
+        2: ("completions", _int),
+        3: ("activeDeadlineSeconds", _int),
+        6: ("template", _message({1: ("metadata", _META), 2: ("spec", _POD_SPEC)})),
+        7: ("backoffLimit", _int),
+        8: ("ttlSecondsAfterFinished", _int),
+    }
+)
+_CRON_JOB_SPEC = _message(
+    {
+        1: ("schedule", _text),
+        2: ("startingDeadlineSeconds", _int),
+        3: ("concurrencyPolicy", _text),
+        4: ("suspend", _bool),
+        5: ("jobTemplate", _message({1: ("metadata", _META), 2: ("spec", _JOB_SPEC)})),
+        6: ("successfulJobsHistoryLimit", _int),
+        7: ("failedJobsHistoryLimit", _int),
+        8: ("timeZone", _text),
+    }
+)
 _OF_EVERY_GROUP = {"DeleteOptions": _DELETION}
 """By kind: these have the version of the group that they are sent to."""
 _KINDS: dict[tuple[str, str], dict[int, tuple[str, Take]]] = {
@@ -180,6 +233,8 @@ _KINDS: dict[tuple[str, str], dict[int, tuple[str, Take]]] = {
         3: ("imagePullSecrets", _each(_REFERENCE)),
         4: ("automountServiceAccountToken", _bool),
     },
+    ("batch/v1", "Job"): {1: ("metadata", _META), 2: ("spec", _JOB_SPEC)},
+    ("batch/v1", "CronJob"): {1: ("metadata", _META), 2: ("spec", _CRON_JOB_SPEC)},
     ("policy/v1", "Eviction"): _EVICTION,
     ("policy/v1beta1", "Eviction"): _EVICTION,
     ("authorization.k8s.io/v1", "SelfSubjectAccessReview"): {1: ("metadata", _META), 2: ("spec", _ACCESS)},

@@ -25,6 +25,7 @@ _TAGS = {
     "cray-hbtd": "1.22.0",
     "cray-hmnfd": "1.20.0",
     "cray-ims": "3.30.0",
+    "cray-tftp": "1.9.1",
     "cray-power-control": "2.12.0",
     "cray-scsd": "1.21.0",
     "cray-sls": "2.9.0",
@@ -46,6 +47,15 @@ _BOS_OPERATORS = (
     "session-setup",
     "status",
 )
+DATABASES = (
+    ("services", "cray-console-data"),
+    ("services", "cray-sls"),
+    ("services", "cray-smd"),
+    ("services", "gitea-vcs"),
+    ("services", "keycloak"),
+    ("spire", "spire"),
+)
+"""Postgres clusters, of three pods each."""
 _ELSEWHERE = (
     ("hnc-system", "hnc-controller-manager", "manager", "1.1.0"),
     ("kube-system", "coredns", "coredns", "1.11.3"),
@@ -61,6 +71,9 @@ def workloads(world: World) -> Iterator[tuple[Kind, Json]]:
     for name in _BOS_OPERATORS:
         whole = f"cray-bos-operator-{name}"
         yield DEPLOYMENTS, _deployment("services", whole, whole, _TAGS["cray-bos"], 1)
+    for arch in ("aarch64", "x86-64"):
+        yield DEPLOYMENTS, _deployment("services", f"cray-ipxe-{arch}", "cray-ipxe", "1.14.1", 1)
+    yield SERVICES, _service(world, "services", "cray-tftp-hmn")
     yield DEPLOYMENTS, _tapms()
     for namespace, name, container, tag in _ELSEWHERE:
         yield DEPLOYMENTS, _deployment(namespace, name, container, tag, 1)
@@ -69,6 +82,7 @@ def workloads(world: World) -> Iterator[tuple[Kind, Json]]:
         ("services", "cray-keycloak", "keycloak", "21.1.2", 1),
         ("services", "slingshot-fabric-manager", "slingshot-fabric-manager", "2.3.0", 1),
         ("vault", "cray-vault", "vault", "1.15.6", 3),
+        *((namespace, f"{name}-postgres", "postgres", "spilo-14", 3) for namespace, name in DATABASES),
     )
     for namespace, name, container, tag, replicas in sets:
         whole = _workload(namespace, name, container, tag, replicas)

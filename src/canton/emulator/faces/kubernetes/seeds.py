@@ -21,6 +21,8 @@ from canton.emulator.faces.kubernetes.kinds import (
     Kind,
 )
 from canton.emulator.faces.kubernetes.nodes import node_seed
+from canton.emulator.faces.kubernetes.seed_cron_jobs import cron_jobs
+from canton.emulator.faces.kubernetes.seed_volumes import volumes
 from canton.emulator.faces.kubernetes.seed_workloads import workloads
 from canton.emulator.faces.kubernetes.store import FIRST_VERSION
 from canton.emulator.furniture import keys
@@ -40,6 +42,7 @@ SPACES = (
     "kube-public",
     "kube-system",
     "nexus",
+    "operators",
     "services",
     "slurm-operator",
     "sma",
@@ -84,6 +87,8 @@ def _all(world: World) -> Iterator[tuple[Kind, Json]]:
     yield CONFIG_MAPS, _config("services", "cray-product-catalog", catalog(world))
     yield CONFIG_MAPS, _config("services", "cfs-default-ansible-cfg", {"ansible.cfg": _ANSIBLE})
     yield from workloads(world)
+    yield from cron_jobs()
+    yield from volumes(world)
 
 
 def _namespace(name: str) -> Json:

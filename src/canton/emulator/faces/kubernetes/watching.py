@@ -59,6 +59,7 @@ class _Watcher:
             if self._read < history.oldest:
                 yield self._error()
                 return
+            self._objects.refresh()
             # What changes while a slow reader takes these lines is for the next turn.
             changes = list(history.after(self._read, self._request.kind.place))
             self._read = max(self._read, self._objects.store.version)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from canton.emulator.cluster.pods import RUNNING, Container, Pod, PodEvent
+from canton.emulator.cluster.pods import RUNNING, Pod, PodEvent
 from canton.emulator.faces.kubernetes.kinds import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, Json, Kind
 from canton.emulator.faces.kubernetes.objects import Objects
 from canton.emulator.faces.kubernetes.pods import Pods
 from canton.emulator.faces.kubernetes.replica_sets import ReplicaSets, revised
+from canton.emulator.faces.kubernetes.templates import containers_of
 from canton.emulator.faces.kubernetes.workload_status import deployment_status, stateful_status
 
 NOTICED_AFTER = 1.0
@@ -146,7 +147,7 @@ class Workloads:
         return self._world.cluster.start_pod(
             meta["namespace"],
             name,
-            list(_containers(template)),
+            list(containers_of(template)),
             labels,
             annotations=(template.get("metadata") or {}).get("annotations"),
             owner=owner,
@@ -209,10 +210,3 @@ def _runs(pod: Pod) -> bool:
 def _number(name: str) -> int:
     tail = name.rpartition("-")[2]
     return int(tail) if tail.isdecimal() else 0
-
-
-def _containers(template: Json) -> Iterator[Container]:
-    spec = template.get("spec") or {}
-    for field, init in (("initContainers", True), ("containers", False)):
-        for one in spec.get(field) or ():
-            yield Container(str(one.get("name")), str(one.get("image", "")), init)

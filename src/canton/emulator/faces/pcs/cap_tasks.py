@@ -6,25 +6,30 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, TypedDict
 
+from canton.emulator.faces.pcs.cap_operations import (
+    FAILED,
+    IN_PROGRESS,
+    SUCCEEDED,
+    UNSUPPORTED,
+    Capping,
+    Operation,
+    capping,
+    failed,
+    merged,
+    patch,
+    snapshot,
+)
 from canton.emulator.faces.pcs.hsm import WAITS, Hsm, Silent, Wrong
 from canton.emulator.faces.pcs.kinds import INVALID, type_of
 from canton.emulator.faces.pcs.problems import Refusal
 from canton.emulator.faces.pcs.records import EXPIRES, MOST, Records
 from canton.emulator.faces.pcs.waves import TIMEOUT
-from canton.emulator.machine.caps import CONTROL
 from canton.emulator.machine.clock import rfc3339
-from canton.emulator.machine.power import Unreachable
 from canton.emulator.wire.call import Json
 from canton.emulator.world import World
 
 SNAPSHOT, PATCH = "snapshot", "patch"
-NEW, IN_PROGRESS, COMPLETED = "new", "in-progress", "completed"
-FAILED, SUCCEEDED, UNSUPPORTED = "failed", "succeeded", "un-supported"
-
-
-class Operation(TypedDict):
-    status: str
-    component: dict[str, Any]
+NEW, COMPLETED = "new", "completed"
 
 
 class CapTask(TypedDict):
@@ -74,22 +79,31 @@ class CapTasks:
             return
         wanted = _merged(task["wanted"])
         names = [x for x in wanted if type_of(self._world.machine, x) != INVALID]
-        operations = [_failed(x, "Invalid xname") for x in wanted if x not in set(names)]
+        operations = [failed(x, "Invalid xname") for x in wanted if x not in set(names)]
         try:
             found = self._hsm.components(names) if names else {}
+            endpoints = self._hsm.component_endpoints(list(found)) if found else {}
         except Silent:
             if tries < len(WAITS):
                 self._world.agenda.after(WAITS[tries], "pcs.caps", identity, tries + 1)
                 return
-            operations += [_failed(x, "Error retrieving HSM data") for x in names]
+            operations += [failed(x, "Error retrieving HSM data") for x in names]
         except Wrong:
-            operations += [_failed(x, "Error retrieving HSM data") for x in names]
+            operations += [failed(x, "Error retrieving HSM data") for x in names]
         else:
-            operations += [_failed(x, "Xname not found in HSM") for x in names if x not in found]
+            operations += [failed(x, "Xname not found in HSM") for x in names if x not in found]
             for xname in names:
                 if xname in found:
-                    operations += self._one(task, found[xname], wanted[xname])
+                    known = capping(endpoints.get(xname))
+                    operations += self._one(task, found[xname], known, wanted[xname])
         self._finish(task, operations)
+
+    def _one(self, task: CapTask, component: Json, known: Capping, wanted: dict[str, int]) -> list[Operation]:
+        caps, dice = self._world.machine.caps, self._world.dice
+        made = patch(component, known, caps, wanted) if task["type"] == PATCH else snapshot(component, known, caps)
+        # etcd gives them back in the order of their ids, which are random.
+        order = sorted(range(len(made)), key=lambda place: dice.uuid("pcs.cap-operation", task["id"], place))
+        return [made[place] for place in order]
 
     def _finish(self, task: CapTask, operations: list[Operation]) -> None:
         """Controllers that do not answer hold the whole task up."""
@@ -109,7 +123,7 @@ class CapTasks:
         if task is None:
             return
         operations = [
-            _failed(each["component"]["xname"], "context deadline exceeded") if each["status"] == IN_PROGRESS else each
+            failed(each["component"]["xname"], "context deadline exceeded") if each["status"] == IN_PROGRESS else each
             for each in task["operations"]
         ]
         self._shelf[identity] = {**task, "status": COMPLETED, "operations": operations}
@@ -124,46 +138,6 @@ class CapTasks:
         for task in sorted(ended, key=lambda task: float(task["created"]))[: max(0, len(ended) - MOST)]:
             del self._shelf[task["id"]]
 
-    def _one(self, task: CapTask, component: Json, wanted: dict[str, int]) -> list[Operation]:
-        xname = component["ID"]
-        limits = self._world.machine.caps.range(xname)
-        undefined = [_failed(xname, f"Skipping undefined control '{x}'") for x in wanted if not limits or x != CONTROL]
-        if task["type"] == PATCH and (CONTROL not in wanted or limits is None):
-            return undefined
-        trouble = self._trouble(component)
-        if trouble:
-            return [*undefined, trouble]
-        if limits is None:
-            return [*undefined, _failed(xname, "Missing Power Cap URI")]
-        watts = wanted.get(CONTROL)
-        wrong = _out_of_range(watts, limits) if watts is not None else ""
-        return [*undefined, _failed(xname, wrong) if wrong else self._ask(xname, watts, limits)]
-
-    def _trouble(self, component: Json) -> Operation | None:
-        xname, kind = component["ID"], component.get("Type", "")
-        if not self._world.machine.controller(xname):
-            return _failed(xname, "Missing RfFQDN")
-        if kind != "Node":
-            return _failed(xname, f"Type, {kind} unsupported for power capping", UNSUPPORTED)
-        if component.get("Role") == "Management":
-            return _failed(xname, "Power capping Management nodes is not supported", UNSUPPORTED)
-        return None
-
-    def _ask(self, xname: str, watts: int | None, limits: tuple[int, int]) -> Operation:
-        caps = self._world.machine.caps
-        try:
-            if watts is not None:
-                caps.write(xname, watts, "pcs power-cap")
-            value = caps.read(xname)
-        except Unreachable:
-            return Operation(status=IN_PROGRESS, component={"xname": xname})
-        low, high = limits
-        control = {"name": CONTROL, "currentValue": value, "maximumValue": high, "minimumValue": low}
-        # Redfish has a blade draw as much when it starts as it ever may (PowerResetWatts).
-        limits_told = {"hostLimitMax": high, "hostLimitMin": low, "powerupPower": high}
-        told = {"limits": limits_told} if watts is None else {}
-        return Operation(status=SUCCEEDED, component={"xname": xname, **told, "powerCapLimits": [control]})
-
 
 def _merged(wanted: Iterable[list[Any]]) -> dict[str, dict[str, int]]:
     """An xname that comes again adds to what it said before."""
@@ -171,18 +145,6 @@ def _merged(wanted: Iterable[list[Any]]) -> dict[str, dict[str, int]]:
     for xname, controls in wanted:
         merged.setdefault(xname, {}).update(controls)
     return merged
-
-
-def _failed(xname: str, error: str, status: str = FAILED) -> Operation:
-    return Operation(status=status, component={"xname": xname, "error": error})
-
-
-def _out_of_range(watts: int, limits: tuple[int, int]) -> str:
-    """0 takes the cap away."""
-    low, high = limits
-    if 0 < watts < low:
-        return f"Control ({CONTROL}) value ({watts}) is less than minimum ({low})"
-    return f"Control ({CONTROL}) value ({watts}) is more than maximum ({high})" if watts > high else ""
 
 
 def _view(task: CapTask, *, full: bool) -> Json:
@@ -196,16 +158,5 @@ def _view(task: CapTask, *, full: bool) -> Json:
         "taskCounts": {"total": found.total()}
         | {status: found[status] for status in (NEW, IN_PROGRESS, FAILED, SUCCEEDED, UNSUPPORTED)},
     }
-    components = _components(task["operations"]) if full else []
+    components = merged(task["operations"]) if full else []
     return told | ({"components": components} if components else {})
-
-
-def _components(operations: Iterable[Operation]) -> list[Json]:
-    """One for each xname, with all that its operations said."""
-    merged: dict[str, dict[str, Any]] = {}
-    for operation in operations:
-        said = operation["component"]
-        known = merged.setdefault(said["xname"], {})
-        errors = [each["error"] for each in (known, said) if "error" in each]
-        known |= said | ({"error": "; ".join(errors)} if errors else {})
-    return list(merged.values())

@@ -9,11 +9,11 @@ from canton.emulator.faces.pcs.power_cap import PowerCap
 from canton.emulator.faces.pcs.power_status import PowerStatus
 from canton.emulator.faces.pcs.problems import Refusal, problem
 from canton.emulator.faces.pcs.records import Records
-from canton.emulator.faces.pcs.service import Service
+from canton.emulator.faces.pcs.service import Service, index
 from canton.emulator.faces.pcs.transitions import Transitions
 from canton.emulator.faces.pcs.worker import Worker
-from canton.emulator.wire.call import Call, Reply
-from canton.emulator.wire.routes import Face, Handler, Route, catching, go_not_found
+from canton.emulator.wire.gorilla import Mux, settle
+from canton.emulator.wire.routes import Face, Handler, Route, catching
 from canton.emulator.world import World
 
 
@@ -23,19 +23,20 @@ def open_face(world: World) -> Face:
     polling = Polling(world)
     worker = Worker(world, store, polling)
     caps = CapTasks(world, store, hsm)
-    rooms = (
-        Service(hsm),
-        Transitions(store, worker),
-        PowerStatus(world.machine, polling),
-        PowerCap(caps),
+    # In PCS's own order: whether a wrong method is 404 or 405 depends on it.
+    registered = (
+        Route("GET", "/", index),
+        *Transitions(store, worker).routes(),
+        *PowerStatus(world.machine, polling).routes(),
+        *PowerCap(caps).routes(),
+        *Service(hsm).routes(),
     )
     routes = [
         Route(route.method, prefix + route.path, _answering(route.handler))
-        for room in rooms
-        for route in room.routes()
+        for route in registered
         for prefix in ("", "/v1")
     ]
-    known = {route.path for route in routes if "{" not in route.path}
+    mux = Mux(routes)
 
     def restarted() -> None:
         polling.restart()
@@ -44,20 +45,12 @@ def open_face(world: World) -> Face:
     return Face(
         "pcs",
         [("/apis/power-control", "")],
-        routes,
-        not_found=lambda call: _not_found(call, known),
+        settle(routes),
+        mux.not_found,
+        mux.wrong_method,
         restarted=restarted,
     )
 
 
 def _answering(handler: Handler) -> Handler:
     return catching(handler, Refusal, lambda _, refusal: problem(refusal))
-
-
-def _not_found(call: Call, known: set[str]) -> Reply:
-    """gorilla's StrictSlash: a slash too many, or one too few, is put right by a redirect."""
-    other = call.path[:-1] if call.path.endswith("/") else f"{call.path}/"
-    if other not in known:
-        return go_not_found(call)
-    body = f'<a href="{other}">Moved Permanently</a>.\n\n' if call.method == "GET" else ""
-    return Reply(301, body.encode(), "text/html; charset=utf-8" if body else "", (("Location", other),))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from urllib.parse import urlencode
 
 from canton.emulator.faces.pcs.tasks import Task
 from canton.emulator.wire.call import Json, Reply
@@ -46,6 +47,13 @@ class Hsm:
         found = _json(reply)
         listed = found.get("Components") if isinstance(found, dict) else None
         return {component["ID"]: component for component in listed or ()}
+
+    def component_endpoints(self, xnames: Sequence[str]) -> dict[str, Json]:
+        """What Redfish has of those of them that were discovered."""
+        query = urlencode([("id", xname) for xname in xnames])
+        told = _json(self._ask("GET", f"/hsm/v2/Inventory/ComponentEndpoints?{query}"))
+        listed = told.get("ComponentEndpoints") if isinstance(told, dict) else None
+        return {endpoint["ID"]: endpoint for endpoint in listed or ()}
 
     def power_maps(self) -> dict[str, list[str]]:
         """What feeds what, as far as somebody told HSM."""

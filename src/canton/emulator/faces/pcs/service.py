@@ -18,7 +18,6 @@ class Service:
 
     def routes(self) -> Sequence[Route]:
         return (
-            Route("GET", "/", _index),
             Route("GET", "/liveness", _live),
             Route("GET", "/readiness", self._ready),
             Route("GET", "/health", self._health),
@@ -39,7 +38,7 @@ class Service:
         )
 
 
-def _index(_: Call) -> Reply:
+def index(_: Call) -> Reply:
     return text_reply("hms-power-control")
 
 

@@ -31,8 +31,8 @@ class Transitions:
 
     def routes(self) -> Sequence[Route]:
         return (
-            Route("POST", "/transitions", self._create),
             Route("GET", "/transitions", self._list),
+            Route("POST", "/transitions", self._create),
             Route("GET", "/transitions/{transitionID}", self._show),
             Route("DELETE", "/transitions/{transitionID}", self._abort),
         )

@@ -59,8 +59,8 @@ class Credentials:
     def routes(self) -> list[Route]:
         return [
             Route("POST", "/v1/bmc/discreetcreds", answering(self.set_each)),
-            Route("POST", "/v1/bmc/globalcreds", answering(self.set_same)),
             Route("POST", "/v1/bmc/creds/{xname}", answering(self.set_one)),
+            Route("POST", "/v1/bmc/globalcreds", answering(self.set_same)),
             Route("GET", "/v1/bmc/creds", answering(self.get)),
         ]
 

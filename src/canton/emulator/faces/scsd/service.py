@@ -37,6 +37,10 @@ class Service:
         return [
             Route("GET", "/v1/params", self.params),
             Route("PATCH", "/v1/params", answering(self.set_params)),
+        ]
+
+    def health_routes(self) -> list[Route]:
+        return [
             Route("GET", "/v1/health", self.health),
             Route("GET", "/v1/liveness", _alive),
             Route("GET", "/v1/readiness", _alive),

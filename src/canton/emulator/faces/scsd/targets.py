@@ -13,6 +13,7 @@ from canton.emulator.world import World
 
 COMPONENTS = "/hsm/v2/State/Components?type=NodeBMC&type=ChassisBMC&type=RouterBMC&type=CabinetBMC&stateonly=true"
 GOOD = ("On", "Ready")
+FEW = 100
 NO_VALID = "ERROR: No valid targets."
 
 
@@ -61,7 +62,10 @@ def verify(world: World, names: Sequence[str], *, force: bool, groups: bool) -> 
         targets += _members(world, targets)
     # Of two with the same name the later one is looked up, and the other stays unknown.
     wanted = {target.name: target for target in targets if not target.group_matched}
-    for component in ask_hsm(world, COMPONENTS)["Components"]:
+    # SCSD asks for all controllers; with few targets HSM's answer about those is the same.
+    named = [name for name in wanted if name and verified(name) == name]
+    path = COMPONENTS + "".join(f"&id={name}" for name in named) if 0 < len(named) <= FEW else COMPONENTS
+    for component in ask_hsm(world, path)["Components"]:
         target = wanted.get(component["ID"])
         if target is not None and component["State"] in GOOD:
             target.state = component["State"]

@@ -108,8 +108,11 @@ class Hardware:
     def _found(self, asked: dict[str, str], properties: Wanted) -> list[str]:
         if asked["xname"]:
             near = [asked["xname"]] if asked["xname"] in self._table else []
+        elif asked["parent"]:
+            near = self._table.children(asked["parent"])
         else:
-            near = self._table.children(asked["parent"]) if asked["parent"] else list(self._table)
+            candidates = self._table.candidates(properties)
+            near = list(self._table) if candidates is None else candidates
         return [xname for xname in near if self._fits(xname, asked, properties)]
 
     def _fits(self, xname: str, asked: dict[str, str], properties: Wanted) -> bool:

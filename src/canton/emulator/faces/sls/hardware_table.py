@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import cast
 
 from canton.emulator.faces.sls.answers import times
-from canton.emulator.faces.sls.jsonb import has_nul
+from canton.emulator.faces.sls.jsonb import has_nul, text_of
 from canton.emulator.faces.sls.names import CLASSES, COMPTYPES, parent
 from canton.emulator.faces.sls.versions import Versions
+from canton.emulator.machine.lookup import Lookup
 from canton.emulator.wire.call import Json
 from canton.emulator.wire.hms_names import hms_type
 from canton.emulator.world import World
@@ -27,6 +29,7 @@ class HardwareTable:
             "sls.hardware", cast("Mapping[str, Json]", world.machine.topology.sls.get("Hardware") or {})
         )
         self._children: dict[str, set[str]] | None = None
+        self._by_property = {name: Lookup(self._shelf, partial(self._texts, name)) for name in ("NID", "Aliases")}
 
     def __contains__(self, xname: object) -> bool:
         return xname in self._shelf
@@ -43,6 +46,21 @@ class HardwareTable:
             for each in self._shelf:
                 self._children.setdefault(parent(each), set()).add(each)
         return sorted(self._children.get(xname, ()))
+
+    def candidates(self, properties: Mapping[str, str | list[str]]) -> list[str] | None:
+        """Those among which the ones with these properties are; None for all."""
+        for name, lookup in self._by_property.items():
+            if wanted := properties.get(name):
+                return lookup.candidates([wanted] if isinstance(wanted, str) else wanted)
+        return None
+
+    def _texts(self, name: str) -> Iterator[tuple[str, str]]:
+        for xname, row in self._shelf.seed.items():
+            properties = row.get("ExtraProperties")
+            value = properties.get(name) if isinstance(properties, dict) else None
+            if value is not None:
+                items = [item for item in value if isinstance(item, str)] if isinstance(value, list | dict) else []
+                yield from ((text, xname) for text in (text_of(value), *items))
 
     def shown(self, xname: str) -> Json:
         row = self._shelf[xname]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from canton.emulator.faces.smd.emptying import empty_components
-from canton.emulator.faces.smd.forms import BadValue, Wanted, alphanumeric, values
+from canton.emulator.faces.smd.forms import BadValue, Wanted, alphanumeric, positive, values
 from canton.emulator.faces.smd.hardware_records import quick_kind
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import answer, message, problem
@@ -38,10 +38,17 @@ class ComponentEndpoints:
                 return problem(400, f"bad query param: {wrong}")
         # Names and types are told by the key; records are made when they are read.
         (_, named), (_, typed) = tests[0], tests[3]
-        xnames = (xname for xname in self._shelf if named(xname) and typed(quick_kind(xname)))
+        xnames = (xname for xname in self._candidates(call) if named(xname) and typed(quick_kind(xname)))
         endpoints: dict[str, Json] = {}
         found = (self._joined(self._shelf[xname], endpoints) for xname in xnames)
         return answer({"ComponentEndpoints": [each for each in found if all(test(each[key]) for key, test in tests)]})
+
+    def _candidates(self, call: Call) -> Iterable[str]:
+        """Those among which the wanted ones are."""
+        if named := positive(values(call, "id")):
+            return [xname for xname in dict.fromkeys(map(verified, named)) if xname in self._shelf]
+        holders = positive(values(call, "redfish_ep"))
+        return self._hsm.inventory.by_endpoint.candidates(map(verified, holders)) if holders else self._shelf
 
     def read(self, call: Call) -> Reply:
         xname = verified(call.args["xname"])

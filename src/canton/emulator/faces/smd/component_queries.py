@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from canton.emulator.faces.smd import filters
 from canton.emulator.faces.smd.filters import Arguments
+from canton.emulator.faces.smd.hardware_numbering import lineage
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.listing import FIELDS_IN_BODY, listed, only_in_body, only_in_query, unreadable
 from canton.emulator.faces.smd.problems import nothing, problem, written
@@ -24,7 +25,6 @@ IDS = struct("main.CompQueryIn", {"ComponentIDs": STRINGS})
 NIDS = struct("main.NIDQueryIn", {"NIDRanges": STRINGS})
 EVERYTHING = frozenset({"s0", "all"})
 _BAD_PARAMETER = "bad query param: "
-_LETTER = re.compile("[a-z]")
 
 
 def routes(hsm: Hsm) -> Sequence[Route]:
@@ -89,29 +89,30 @@ def _query_one(hsm: Hsm, call: Call) -> Reply:
 def _under(hsm: Hsm, xnames: Sequence[str], given: Arguments, only: str) -> Reply:
     """With a type, all that lie under these; without one, these alone."""
     try:
-        found = filters.select(hsm, given)
-        if not EVERYTHING.intersection(xnames):
-            found = _lying_under(found, [normal(xname) for xname in xnames], deep=bool(given.get("type")))
+        if EVERYTHING.intersection(xnames):
+            found = filters.select(hsm, given)
+        else:
+            names = _storable([normal(xname) for xname in xnames])
+            found = filters.select(hsm, given, _lying_under(hsm, names) if given.get("type") else names)
     except (Refusal, DatabaseError) as error:
         return refused(error, _BAD_PARAMETER)
     return listed(hsm, found, only)
 
 
-def _lying_under(found: Sequence[str], xnames: Sequence[str], *, deep: bool) -> list[str]:
-    if any("\0" in xname for xname in xnames):
+def _storable(names: Sequence[str]) -> Sequence[str]:
+    if any("\0" in name for name in names):
         raise DatabaseError
-    if not deep:
-        wanted = frozenset(xnames)
-        return [xname for xname in found if xname in wanted]
-    # SQL's SIMILAR TO: of its signs, only % and _ come in names that people might ask for.
-    names = {xname for xname in xnames if not is_pattern(xname)}
-    patterns = [like(xname) for xname in dict.fromkeys(xnames) if is_pattern(xname)]
+    return names
 
-    def lies_under(xname: str) -> bool:
-        above = [xname, *(xname[: letter.start()] for letter in _LETTER.finditer(xname))]
-        return not names.isdisjoint(above) or any(pattern.fullmatch(each) for pattern in patterns for each in above)
 
-    return [xname for xname in found if lies_under(xname)]
+def _lying_under(hsm: Hsm, names: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        # SQL's SIMILAR TO: of its signs, only % and _ come in names that people might ask for.
+        if is_pattern(name):
+            fits = like(name).fullmatch
+            yield from (xname for xname in hsm.components if any(map(fits, lineage(xname))))
+        else:
+            yield from hsm.components.under(name)
 
 
 NID_OF_EACH = struct(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from canton.emulator.faces.smd.hardware_numbering import lineage
 from canton.emulator.machine.shelves import Shelf
 from canton.emulator.wire.call import Json
 from canton.emulator.wire.hms_base import marshal
@@ -40,6 +41,8 @@ class ComponentTable(Mapping[str, Record]):
         self._records: dict[str, Record] = dict(shelf.items())
         self._texts: dict[str, str] = {}
         self._by_nid: dict[int, tuple[str, ...]] = {}
+        self._under: dict[str, list[str]] | None = None
+        """By place; None until it is asked for, and again when a component comes or goes."""
         for xname, record in self._records.items():
             self._learn_nid(xname, record)
         # Now, so that the first who reads a large machine does not wait for it.
@@ -65,17 +68,30 @@ class ComponentTable(Mapping[str, Record]):
     def put(self, fields: Mapping[str, Json]) -> None:
         record = on_wire(fields)
         xname = record["ID"]
-        self._forget(xname)
+        if xname in self._records:
+            self._forget(xname)
+        else:
+            self._under = None
         self._shelf[xname] = self._records[xname] = record
         self._learn_nid(xname, record)
 
     def remove(self, xname: str) -> None:
         self._forget(xname)
+        self._under = None
         del self._shelf[xname], self._records[xname]
 
     def with_nid(self, nid: int) -> tuple[str, ...]:
         """SMD lets several have the same."""
         return self._by_nid.get(nid, ())
+
+    def under(self, place: str) -> Sequence[str]:
+        """The component at a place, and those inside it."""
+        if self._under is None:
+            self._under = {}
+            for xname in self._records:
+                for above in lineage(xname):
+                    self._under.setdefault(above, []).append(xname)
+        return self._under.get(place, ())
 
     def text(self, xname: str) -> str:
         """The record's JSON, made once."""

@@ -10,11 +10,7 @@ from canton.emulator.faces.smd.hsm import Hsm
 
 def empty_children(hsm: Hsm, endpoints: Iterable[str]) -> None:
     """Of Redfish endpoints."""
-    gone = set(endpoints)
-    children = [
-        xname for xname, record in hsm.inventory.component_endpoints.items() if record["RedfishEndpointID"] in gone
-    ]
-    emptied = empty_components(hsm, children)
+    emptied = empty_components(hsm, hsm.inventory.held_by(endpoints))
     inventory = hsm.inventory
     for xname in within(inventory, emptied):
         fru = inventory.hardware.pop(xname)["PopulatedFRU"]

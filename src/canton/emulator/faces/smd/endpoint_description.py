@@ -96,11 +96,6 @@ def patched(old: Json, patch: Json) -> Json | None:
     return described(changed)
 
 
-def same_fqdn(endpoints: Mapping[str, Json], record: Json) -> bool:
-    """Whether another one has this name already."""
-    return any(each["FQDN"] == record["FQDN"] and each["ID"] != record["ID"] for each in endpoints.values())
-
-
 def _hostname(text: str) -> tuple[str, bool]:
     address = ip_text(text)
     if address:

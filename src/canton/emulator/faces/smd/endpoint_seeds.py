@@ -8,6 +8,7 @@ from functools import partial
 from canton.emulator.faces.smd import redfish_view
 from canton.emulator.machine.controllers import CONTROLLERS
 from canton.emulator.machine.parts import Part
+from canton.emulator.machine.shelves import Shelf
 from canton.emulator.wire.call import Json
 from canton.emulator.world import World
 
@@ -44,6 +45,16 @@ def component_seeds(world: World) -> Mapping[str, Json]:
     return _PartSeeds(speaking, partial(redfish_view.component_endpoint, world))
 
 
+def service_keys(xnames: Iterable[str]) -> Iterator[str]:
+    """Under which the services of these endpoints stand."""
+    return (f"{service} {xname}" for xname in xnames for service in redfish_view.SERVICES)
+
+
+def of_endpoints(services: Shelf, xnames: Iterable[str]) -> Iterator[str]:
+    """The keys of the services of these endpoints, and of all that were added."""
+    return services.in_order(key for key in service_keys(dict.fromkeys(xnames)) if key in services.seed)
+
+
 class ServiceSeeds(Mapping[str, Json]):
     """By ``<service> <xname>``."""
 
@@ -58,9 +69,7 @@ class ServiceSeeds(Mapping[str, Json]):
         return redfish_view.service_endpoint(self._world, service, xname)
 
     def __iter__(self) -> Iterator[str]:
-        for xname in self._xnames:
-            for service in redfish_view.SERVICES:
-                yield f"{service} {xname}"
+        return service_keys(self._xnames)
 
     def __len__(self) -> int:
         return len(self._xnames) * len(redfish_view.SERVICES)

@@ -73,6 +73,9 @@ class Interfaces:
         names = [mac.replace(":", "") for mac in values(call, "macaddress")] or values(call, "id")
         if names:
             return dict.fromkeys(name.lower() for name in names)
+        addresses = values(call, "ipaddress")
+        if addresses and "" not in addresses:
+            return self._hsm.inventory.by_address.candidates(addresses)
         xnames = values(call, "componentid")
         return [name for xname in dict.fromkeys(xnames) for name in self._owners.of(verified(xname))] or self._shelf
 

@@ -103,19 +103,38 @@ _COLUMNS = {
 }
 
 
-def select(hsm: Hsm, given: Arguments) -> list[str]:
-    """The xnames that fit; raises ``Refusal`` or ``DatabaseError``."""
+def select(hsm: Hsm, given: Arguments, among: Iterable[str] | None = None) -> list[str]:
+    """The xnames that fit, of all or of ``among``; raises ``Refusal`` or ``DatabaseError``."""
     wanted = _checked(given)
     tests = [*_column_tests(wanted), *_switch_tests(wanted), *_nid_tests(wanted), *_member_tests(hsm, wanted)]
     records = hsm.components.records
-    found = list(records)
-    if wanted["id"]:
-        some, none = _split(wanted["id"])
-        found = [xname for xname in dict.fromkeys(some) if xname in records] if some else found
+    some, none = _split(wanted["id"])
+    named = _named(hsm, some, wanted)
+    found = _both(named, among, records)
+    if none:
         found = [xname for xname in found if xname not in none]
     for test in tests:
         found = [xname for xname in found if test(records[xname])]
     return found
+
+
+def _named(hsm: Hsm, xnames: Sequence[str], wanted: Mapping[str, list[str]]) -> Iterable[str] | None:
+    """The components that the query names, by xname or by NID; None when it names none."""
+    if xnames:
+        return xnames
+    ranges, nids = wanted["nid_start"] or wanted["nid_end"], wanted["nid"]
+    # Components without a NID are in no index, and -1 and ! mean such.
+    if not nids or ranges or not all(text.isascii() and text.isdigit() for text in nids):
+        return None
+    return [xname for nid in nids for xname in hsm.components.with_nid(int(nid))]
+
+
+def _both(named: Iterable[str] | None, among: Iterable[str] | None, records: Mapping[str, Record]) -> list[str]:
+    if named is None or among is None:
+        only = named if among is None else among
+        return list(records) if only is None else [xname for xname in dict.fromkeys(only) if xname in records]
+    others = frozenset(among)
+    return [xname for xname in dict.fromkeys(named) if xname in records and xname in others]
 
 
 def _checked(given: Arguments) -> dict[str, list[str]]:

@@ -32,6 +32,11 @@ class Wanted:
         return value not in self._none and (not self._any or value in self._any)
 
 
+def positive(texts: Sequence[str]) -> Sequence[str]:
+    """The values by which records can be looked up: none when one of them is empty, or says what is not wanted."""
+    return texts if all(text and not text.startswith("!") for text in texts) else ()
+
+
 def _checked(text: str, check: Check | None) -> str:
     if check is None:
         return text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 
 from canton.emulator.faces.smd import hardware_history, hardware_query
 from canton.emulator.faces.smd.forms import values
@@ -59,16 +60,29 @@ class Hardware:
         partitions = partition_names(values(call, "partition"))
         if partitions is None:
             return problem(400, "Invalid partition")
-        places = self._places([verified(xname) for xname in xnames], {spelled(TYPE, text) for text in types})
+        named = [verified(xname) for xname in xnames] or self._places_of(call)
+        places = self._places(named, {spelled(TYPE, text) for text in types})
         if partitions:
             member = in_partitions(self._hsm, partitions)
             places = [xname for xname in places if member(xname)]
         tests, frus = _fru_tests(call), values(call, "fruid")
         return listed_records(self._fitting(places, tests, frus)) if tests or frus else listed(map(self._text, places))
 
-    def _places(self, xnames: Sequence[str], types: set[str]) -> Iterable[str]:
+    def _places_of(self, call: Call) -> list[str] | None:
+        """Where what is asked for by FRU id or serial number may be; None when it is asked for by neither."""
+        frus, serials = values(call, "fruid"), values(call, "serialnumber")
+        if not frus and not serials:
+            return None
+        found, touched = self._inventory.found, list(self._inventory.frus.touched())
+        places = (map(found.with_fru, frus), map(found.with_serial, serials), map(found.with_fru, touched))
+        return [*filter(None, chain(*places)), *self._inventory.hardware.touched()]
+
+    def _places(self, xnames: Sequence[str] | None, types: set[str]) -> Iterable[str]:
         hardware = self._inventory.hardware
-        found: Iterable[str] = (xname for xname in dict.fromkeys(xnames) if xname in hardware) if xnames else hardware
+        named = xnames is not None
+        found: Iterable[str] = (
+            (xname for xname in dict.fromkeys(xnames or ()) if xname in hardware) if named else hardware
+        )
         return (xname for xname in found if quick_kind(xname) in types) if types else found
 
     def _fitting(self, xnames: Iterable[str], tests: Sequence[Test], frus: Sequence[str]) -> Iterable[Json]:
@@ -125,7 +139,9 @@ class Hardware:
         name = call.args["fruid"]
         if name not in self._inventory.frus:
             return problem(404, "no such FRU ID.")
-        if any(location["PopulatedFRU"] == name for location in self._inventory.hardware.values()):
+        hardware, place = self._inventory.hardware, self._inventory.found.with_fru(name)
+        candidates = [xname for xname in (place, *hardware.touched()) if xname and xname in hardware]
+        if any(hardware[xname]["PopulatedFRU"] == name for xname in candidates):
             # The place refers to it, and the database refuses.
             return problem(500, "failed to query DB.")
         del self._inventory.frus[name]

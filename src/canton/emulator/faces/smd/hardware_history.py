@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from canton.emulator.faces.smd.forms import values
 from canton.emulator.faces.smd.hsm import Hsm
+from canton.emulator.faces.smd.inventory import Inventory
 from canton.emulator.faces.smd.problems import answer, message, problem
 from canton.emulator.faces.smd.stored import BadTime, time_of
 from canton.emulator.machine.shelves import Shelf
@@ -20,8 +21,9 @@ Test = Callable[[Json], bool]
 
 
 class History:
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
+    def __init__(self, inventory: Inventory) -> None:
+        self._shelf: Shelf = inventory.history
+        self._found = inventory.found
 
     def of_place(self, call: Call) -> Reply:
         xname = verified(call.args["xname"])
@@ -31,7 +33,9 @@ class History:
 
     def of_fru(self, call: Call) -> Reply:
         name = call.args["fruid"]
-        return self._one(call, name, (event for event in self._events() if event["FRUID"] == name))
+        return self._one(
+            call, name, (event for event in self._events(self._places_of([name])) if event["FRUID"] == name)
+        )
 
     def _one(self, call: Call, name: str, events: Iterable[Json]) -> Reply:
         try:
@@ -60,7 +64,8 @@ class History:
             return problem(500, "failed to query DB.")
         if frus := values(call, "fruid"):
             tests.append(lambda event: event["FRUID"] in frus)
-        events = self._events([verified(xname) for xname in xnames])
+        places = [verified(xname) for xname in xnames] or (self._places_of(frus) if frus else list(self._shelf))
+        events = self._events(places)
         grouped: dict[str, list[Json]] = {}
         for event in _in_time(event for event in events if _passes(event, tests)):
             grouped.setdefault(event[key], []).append(event)
@@ -68,9 +73,13 @@ class History:
         # Go has nil for a list that nothing was put into.
         return answer({"Components": found or None})
 
-    def _events(self, xnames: Sequence[str] = ()) -> Iterable[Json]:
-        for xname in dict.fromkeys(xnames) if xnames else self._shelf:
+    def _events(self, xnames: Iterable[str]) -> Iterable[Json]:
+        for xname in dict.fromkeys(xnames):
             yield from self._shelf.get(xname, ())
+
+    def _places_of(self, frus: Iterable[str]) -> list[str]:
+        """Where these may have been: where the machine has them, and wherever anything happened since."""
+        return [*filter(None, map(self._found.with_fru, frus)), *self._shelf.touched()]
 
     def delete_place(self, call: Call) -> Reply:
         xname = verified(call.args["xname"])
@@ -79,13 +88,13 @@ class History:
         return _deleted(len(self._shelf.pop(xname, ())))
 
     def delete_all(self, _: Call) -> Reply:
-        count = sum(1 for _ in self._events())
+        count = sum(1 for _ in self._events(self._shelf))
         self._shelf.clear()
         return _deleted(count)
 
     def delete_fru(self, call: Call) -> Reply:
         name, count = call.args["fruid"], 0
-        touched = {event["ID"] for event in self._events() if event["FRUID"] == name}
+        touched = {event["ID"] for event in self._events(self._places_of([name])) if event["FRUID"] == name}
         for xname in touched:
             left = [event for event in self._shelf[xname] if event["FRUID"] != name]
             count += len(self._shelf[xname]) - len(left)
@@ -131,7 +140,7 @@ def _in_time(events: Iterable[Json]) -> list[Json]:
 
 
 def routes(hsm: Hsm) -> Sequence[Route]:
-    history = History(hsm.inventory.history)
+    history = History(hsm.inventory)
     return (
         Route("GET", f"{BY_PLACE}/{{xname}}", history.of_place),
         Route("GET", BY_PLACE, history.by_place),

@@ -17,6 +17,7 @@ from canton.emulator.machine.machine import Machine
 from canton.emulator.machine.parts import Fru, NodeModel, Part
 
 _INSIDE = re.compile(r"(.*n\d+)([a-z].*)")
+_LETTER = re.compile("[a-z]")
 _ORDINAL = re.compile(r"\d+$")
 _OUTLET = re.compile(r"CabinetPDUPowerConnector\.(\d+)\.(.+)")
 _SERIAL = re.compile(r"HC[0-9A-F]{8}")
@@ -50,6 +51,8 @@ class Numbering:
         self._inside: dict[int, dict[str, tuple[int, Fru]]] = {}
         self._prefixes: dict[tuple[str, int], str] = {}
         self._starts: list[int] = []
+        self._under: dict[str, list[Part]] | None = None
+        """The parts in each place: read when the first request needs it."""
         total = 0
         for part in self._parts:
             self._starts.append(total)
@@ -69,6 +72,19 @@ class Numbering:
         if part.xname in self._at:
             yield part.xname
             yield from (part.xname + ending for ending in self._fittings(part.model))
+
+    def below(self, place: str) -> Iterator[str]:
+        """The place and those inside it, in order."""
+        if self._under is None:
+            self._under = {}
+            for part in self._parts:
+                for above in lineage(part.xname):
+                    self._under.setdefault(above, []).append(part)
+        inside = _INSIDE.fullmatch(place)
+        if inside and inside[1] in self._at:
+            yield from (xname for xname in self.places(self._part(inside[1])) if place in lineage(xname))
+        for part in self._under.get(place, ()):
+            yield from self.places(part)
 
     def __contains__(self, xname: str) -> bool:
         if xname in self._at:
@@ -155,6 +171,11 @@ class Numbering:
             found = {ending: (offset, fru) for offset, (ending, fru) in enumerate(endings, start=1)}
             self._inside[id(model)] = found
         return found
+
+
+def lineage(xname: str) -> list[str]:
+    """The xname and those of all places that it lies in, by its letters."""
+    return [*(xname[: letter.start()] for letter in _LETTER.finditer(xname, 1)), xname]
 
 
 def _fru(part: Part) -> Fru | None:

@@ -48,13 +48,33 @@ def _numbered(word: str) -> Callable[[int, Part, Fru], Mapping[str, Json]]:
     return facts
 
 
+def _processor(ordinal: int, part: Part, _: Fru) -> Mapping[str, Json]:
+    """The makers of controllers agree on the word, and not on the number (hms-smd, rfcomponents_test.go)."""
+    maker, number = part.model.board.manufacturer if part.model else "", ordinal + 1
+    if part.hardware_class != "River":
+        return {"Id": f"CPU{ordinal}", "Name": "Processor", "Description": "", "Socket": f"CPU{ordinal}"}
+    if maker == "GIGABYTE":
+        about = f"Processor Instance {number}"
+        return {"Id": str(number), "Name": f"Processor {number}", "Description": about, "Socket": f"P{ordinal}"}
+    if maker.startswith("Intel"):
+        return {"Id": f"CPU{number}", "Name": f"Processor {number}", "Description": "", "Socket": f"CPU {number}"}
+    return {"Id": str(number), "Name": "Processors", "Description": "", "Socket": f"Proc {number}"}
+
+
+def _hsn_nic(ordinal: int, part: Part, fru: Fru) -> Mapping[str, Json]:
+    if part.hardware_class == "River":
+        return _numbered("HPCNet")(ordinal, part, fru)
+    return {"Id": f"HPCNet{ordinal}", "Name": "", "Description": "SS11 200Gb 2P NIC Mezz REV02 (HSN)"}
+
+
 def _memory(ordinal: int, _: Part, __: Fru) -> Mapping[str, Json]:
     where = {"Socket": 0, "MemoryController": 0, "Channel": ordinal, "Slot": 0}
-    return {"Id": f"DIMM{ordinal}", "Name": f"DIMM {ordinal}", "MemoryLocation": where}
+    return {"Id": f"DIMM{ordinal}", "Name": f"DIMM{ordinal}", "MemoryLocation": where}
 
 
 def _manager(_: int, part: Part, __: Fru) -> Mapping[str, Json]:
-    return {"Id": redfish_id(part), "Name": "Manager", "Description": "Shasta Manager"}
+    name = "Manager" if part.hardware_class == "River" else redfish_id(part)
+    return {"Id": redfish_id(part), "Name": name, "Description": "Shasta Manager"}
 
 
 def _outlet(ordinal: int, _: Part, __: Fru) -> Mapping[str, Json]:
@@ -68,9 +88,9 @@ def _pdu(_: int, part: Part, __: Fru) -> Mapping[str, Json]:
 _FACTS: Mapping[str, Callable[[int, Part, Fru], Mapping[str, Json]]] = {
     **dict.fromkeys(_CHASSIS, _chassis),
     "Node": _node,
-    "Processor": _numbered("CPU"),
+    "Processor": _processor,
     "NodeAccel": _numbered("GPU"),
-    "NodeHsnNic": _numbered("HPCNet"),
+    "NodeHsnNic": _hsn_nic,
     "Drive": _numbered("Drive"),
     "Memory": _memory,
     "NodeBMC": _manager,

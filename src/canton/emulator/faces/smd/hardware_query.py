@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from io import BytesIO
 
 from canton.emulator.faces.smd.forms import values
-from canton.emulator.faces.smd.hardware_records import below, lies_in, quick_kind
+from canton.emulator.faces.smd.hardware_records import quick_kind, within
 from canton.emulator.faces.smd.hardware_texts import HardwareTexts
 from canton.emulator.faces.smd.hardware_types import ARRAYS
 from canton.emulator.faces.smd.hsm import Hsm
+from canton.emulator.faces.smd.inventory import Inventory
 from canton.emulator.faces.smd.partition_members import in_partitions, partition_names
 from canton.emulator.faces.smd.problems import problem
 from canton.emulator.faces.smd.vocabulary import TYPE, spelled
@@ -88,9 +89,8 @@ def _format(call: Call) -> str:
 
 
 def _select(hsm: Hsm, asked: Question) -> list[str]:
-    hardware = hsm.inventory.hardware
-    ancestors = set(_ancestors(asked.xname, with_system=not asked.children)) if asked.parents and asked.xname else set()
-    chosen = _chosen(hardware, asked, ancestors)
+    ancestors = list(_ancestors(asked.xname, with_system=not asked.children)) if asked.parents and asked.xname else []
+    chosen = _chosen(hsm.inventory, asked, ancestors)
     if not asked.partitions:
         return chosen
     member = in_partitions(hsm, asked.partitions)
@@ -99,26 +99,29 @@ def _select(hsm: Hsm, asked: Question) -> list[str]:
     return [xname for xname in chosen if (loose and xname not in ancestors) or member(xname)]
 
 
-def _chosen(hardware: Mapping[str, Json], asked: Question, ancestors: set[str]) -> list[str]:
+def _chosen(inventory: Inventory, asked: Question, ancestors: Sequence[str]) -> list[str]:
+    def of_types(xnames: Iterable[str]) -> list[str]:
+        return [xname for xname in xnames if not asked.types or quick_kind(xname) in asked.types]
+
     if asked.children and asked.types and not asked.parents:
-        tops = {xname for xname in _below(hardware, asked.xname) if quick_kind(xname) in asked.types}
+        tops = of_types(_below(inventory, asked.xname))
         # Without any, SMD's pattern is empty and fits everything.
-        return [xname for xname in hardware if not tops or lies_in(xname, tops)]
+        return within(inventory, tops) if tops else list(inventory.hardware)
     if asked.children:
-        found = {*_below(hardware, asked.xname), *ancestors} if ancestors else _below(hardware, asked.xname)
-        return [xname for xname in hardware if xname in found] if ancestors else list(found)
+        return [*_present(inventory, ancestors), *_below(inventory, asked.xname)]
     if asked.types and not asked.parents:
-        return [xname for xname in _below(hardware, asked.xname) if quick_kind(xname) in asked.types]
-    exact = ancestors | ({asked.xname} if asked.xname else set())
-    return [
-        xname
-        for xname in ([each for each in hardware if each in exact] if exact else hardware)
-        if not asked.types or quick_kind(xname) in asked.types
-    ]
+        return of_types(_below(inventory, asked.xname))
+    exact = [asked.xname, *ancestors] if asked.xname else ancestors
+    return of_types(_present(inventory, exact) if exact else inventory.hardware)
 
 
-def _below(hardware: Mapping[str, Json], place: str) -> Iterable[str]:
-    return below(hardware, place) if place else hardware
+def _below(inventory: Inventory, place: str) -> Iterable[str]:
+    return within(inventory, [place]) if place else inventory.hardware
+
+
+def _present(inventory: Inventory, upwards: Sequence[str]) -> list[str]:
+    """Those that have hardware, from the top down."""
+    return [xname for xname in reversed(upwards) if xname in inventory.hardware]
 
 
 def _ancestors(xname: str, *, with_system: bool) -> Iterable[str]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from canton.emulator.faces.smd.hardware_numbering import lineage
 from canton.emulator.faces.smd.inventory import Inventory
 from canton.emulator.machine.clock import rfc3339
 from canton.emulator.wire.call import Json
 from canton.emulator.wire.hms_names import hms_type
 
-_LETTER = re.compile("[a-z]")
+FEW = 100
+"""Places up to which it is quicker to look into each than to look at all hardware."""
 
 
 def on_wire(inventory: Inventory, location: Json) -> Json:
@@ -22,21 +23,15 @@ def on_wire(inventory: Inventory, location: Json) -> Json:
     return {**location, "PopulatedFRU": inventory.frus[fru]}
 
 
-def within(inventory: Inventory, xnames: Iterable[str]) -> list[str]:
-    """The places of these xnames, and those inside them."""
-    places = set(xnames)
-    return [xname for xname in inventory.hardware if lies_in(xname, places)] if places else []
-
-
-def below(xnames: Iterable[str], place: str) -> Iterable[str]:
-    """Of these the place, and those inside it."""
-    end = len(place)
-    return (xname for xname in xnames if xname.startswith(place) and (len(xname) == end or not xname[end].isdigit()))
-
-
-def lies_in(xname: str, places: set[str]) -> bool:
-    """Whether the xname is one of the places, or inside one."""
-    return xname in places or any(xname[: letter.start()] in places for letter in _LETTER.finditer(xname))
+def within(inventory: Inventory, places: Iterable[str]) -> list[str]:
+    """The hardware at these xnames, and inside them."""
+    wanted = dict.fromkeys(places)
+    if len(wanted) > FEW:
+        candidates: Iterable[str] = inventory.hardware
+    else:
+        of_seed = dict.fromkeys(xname for place in wanted for xname in inventory.found.below(place))
+        candidates = inventory.hardware.in_order(of_seed)
+    return [xname for xname in candidates if any(above in wanted for above in lineage(xname))]
 
 
 def store(inventory: Inventory, found: Sequence[tuple[Json, Json]], moment: float) -> None:

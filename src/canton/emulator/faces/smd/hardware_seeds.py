@@ -55,6 +55,23 @@ class HardwareSeeds(Mapping[str, Json]):
         """The part's place and those inside it."""
         return self._numbering.places(part)
 
+    def below(self, place: str) -> Iterator[str]:
+        return self._numbering.below(place)
+
+    def with_fru(self, name: str) -> str | None:
+        """The place that has this FRU in it."""
+        try:
+            return self._numbering.with_fru_id(name).xname
+        except KeyError:
+            return None
+
+    def with_serial(self, serial: str) -> str | None:
+        """The place that holds what has this serial number."""
+        try:
+            return self._numbering.with_serial(serial).xname
+        except KeyError:
+            return None
+
     def __contains__(self, xname: object) -> bool:
         return isinstance(xname, str) and xname in self._numbering
 

@@ -32,6 +32,16 @@ class Hsm:
     removals: list[Callable[[str], None]] = field(default_factory=list)
     """What the database deletes together with a component: each is given the xname."""
 
+    _members: dict[tuple[str, str], tuple[Sequence[str], frozenset[str]]] = field(default_factory=dict)
+
+    def members(self, shelf: Shelf, name: str) -> frozenset[str]:
+        """Of a group or a partition; made once for every list that is put there."""
+        ids = shelf[name]["members"]["ids"]
+        known = self._members.get((shelf.name, name))
+        if known is None or known[0] is not ids:
+            known = self._members[shelf.name, name] = ids, frozenset(ids)
+        return known[1]
+
     def known(self, xname: str) -> bool:
         return xname in self.components
 

@@ -28,6 +28,11 @@ def interface(nic: Nic, kind: str, updated: str) -> Json:
     }
 
 
+def addresses(machine: Machine) -> Iterator[tuple[str, str]]:
+    """IP address and id of every interface."""
+    return ((nic.address, interface_id(nic.mac)) for nic in machine.topology.nics)
+
+
 class InterfaceSeeds(Mapping[str, Json]):
     def __init__(self, machine: Machine, begun: float) -> None:
         self._machine = machine

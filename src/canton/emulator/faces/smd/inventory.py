@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from canton.emulator.faces.smd import endpoint_seeds, interface_seeds
 from canton.emulator.faces.smd.hardware_numbering import Numbering
 from canton.emulator.faces.smd.hardware_seeds import FruSeeds, HardwareSeeds, HistorySeeds
+from canton.emulator.machine.lookup import Lookup
 from canton.emulator.machine.parts import Part
 from canton.emulator.machine.shelves import Shelf
 from canton.emulator.wire.call import Json
@@ -48,11 +49,21 @@ class Inventory:
     interfaces: Shelf
     """Ethernet interfaces by MAC without colons, as they stand on the wire."""
     owners: Owners
+    by_endpoint: Lookup
+    """Component endpoints by the Redfish endpoint that holds them."""
+    by_address: Lookup
+    """Ethernet interfaces by IP address."""
     begun: float
     """When the machine was first discovered."""
     found: HardwareSeeds
     """What really is where."""
     found_frus: FruSeeds
+
+    def held_by(self, endpoints: Iterable[str]) -> list[str]:
+        """The component endpoints of these Redfish endpoints."""
+        holders = set(endpoints)
+        candidates = self.by_endpoint.candidates(holders)
+        return [xname for xname in candidates if self.component_endpoints[xname]["RedfishEndpointID"] in holders]
 
     def truth(self, parts: Iterable[Part]) -> Iterator[tuple[Json, Json]]:
         """The places of these parts and of what is in them, with their FRUs."""
@@ -68,15 +79,18 @@ def open_inventory(world: World) -> Inventory:
     numbering = Numbering(machine, world.dice)
     found, found_frus = HardwareSeeds(numbering), FruSeeds(numbering)
     interfaces = shelves.open("smd.ethernet_interfaces", interface_seeds.InterfaceSeeds(machine, begun))
+    components = shelves.open("smd.component_endpoints", endpoint_seeds.component_seeds(world))
     return Inventory(
         shelves.open("smd.redfish_endpoints", endpoint_seeds.redfish_seeds(world, begun)),
-        shelves.open("smd.component_endpoints", endpoint_seeds.component_seeds(world)),
+        components,
         shelves.open("smd.service_endpoints", endpoint_seeds.ServiceSeeds(world)),
         shelves.open("smd.hardware", found),
         shelves.open("smd.frus", found_frus),
         shelves.open("smd.hardware_history", HistorySeeds(numbering, begun)),
         interfaces,
         Owners(interfaces),
+        Lookup(components, lambda: ((part.controller, part.xname) for part in machine.parts())),
+        Lookup(interfaces, lambda: interface_seeds.addresses(machine)),
         begun,
         found,
         found_frus,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 
 from canton.emulator.faces.smd import filters
@@ -45,12 +45,15 @@ def _get(hsm: Hsm, call: Call) -> Reply:
 
 def _memberships(hsm: Hsm, wanted: Iterable[str]) -> list[Json]:
     found: dict[str, Json] = {xname: {"id": xname, "groupLabels": [], "partitionName": ""} for xname in wanted}
-    for label, group in hsm.groups.items():
-        for xname in group["members"]["ids"]:
-            if xname in found:
-                found[xname]["groupLabels"].append(label)
-    for name, partition in hsm.partitions.items():
-        for xname in partition["members"]["ids"]:
-            if xname in found:
-                found[xname]["partitionName"] = name
+    for label in hsm.groups:
+        for xname in _common(found, hsm.members(hsm.groups, label)):
+            found[xname]["groupLabels"].append(label)
+    for name in hsm.partitions:
+        for xname in _common(found, hsm.members(hsm.partitions, name)):
+            found[xname]["partitionName"] = name
     return list(found.values())
+
+
+def _common(one: Collection[str], other: Collection[str]) -> list[str]:
+    few, many = (one, other) if len(one) < len(other) else (other, one)
+    return [xname for xname in few if xname in many]

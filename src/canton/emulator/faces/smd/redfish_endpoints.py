@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from canton.emulator.faces.smd.discovering import Discovering
 from canton.emulator.faces.smd.emptying import empty_children
-from canton.emulator.faces.smd.endpoint_description import FIELDS, WIDTHS, described, patched, same_fqdn
-from canton.emulator.faces.smd.forms import BadValue, Wanted, values
+from canton.emulator.faces.smd.endpoint_description import FIELDS, WIDTHS, described, patched
+from canton.emulator.faces.smd.endpoint_seeds import of_endpoints
+from canton.emulator.faces.smd.forms import BadValue, Wanted, positive, values
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import all_created, answer, message, problem
 from canton.emulator.faces.smd.refusals import DatabaseError, fits, with_body
 from canton.emulator.faces.smd.vocabulary import TYPE, spelled
+from canton.emulator.machine.lookup import Lookup
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_json import mentions
 from canton.emulator.wire.go_kinds import BOOL, STRING, Kind, maybe, slice_of, struct, texts
@@ -49,6 +52,11 @@ class RedfishEndpoints:
         self._hsm = hsm
         self._shelf = hsm.inventory.endpoints
         self._discovering = discovering
+        self._lookups = {
+            name: Lookup(self._shelf, partial(_pairs, self._shelf.seed, key))
+            for name, key, check, _ in _FILTERS
+            if check is None
+        }
 
     def list(self, call: Call) -> Reply:
         tests = []
@@ -60,11 +68,20 @@ class RedfishEndpoints:
         status = Wanted(values(call, "laststatus"))
         found = [
             record
-            for record in self._shelf.values()
+            for record in map(self._shelf.__getitem__, self._candidates(call))
             if all(test(record.get(key, "")) for key, test in tests)
             and status(record["DiscoveryInfo"]["LastDiscoveryStatus"])
         ]
         return answer({"RedfishEndpoints": found})
+
+    def _candidates(self, call: Call) -> Iterable[str]:
+        """Those among which the wanted ones are."""
+        if named := positive(values(call, "id")):
+            return [xname for xname in dict.fromkeys(map(verified, named)) if xname in self._shelf]
+        for name, lookup in self._lookups.items():
+            if wanted := positive(values(call, name)):
+                return lookup.candidates(wanted)
+        return self._shelf
 
     def query(self, call: Call) -> Reply:
         if call.args["xname"] not in ("all", "s0"):
@@ -100,7 +117,7 @@ class RedfishEndpoints:
                 fits(*((record.get(name, ""), width) for name, width in WIDTHS))
         except DatabaseError:
             return problem(500, "operation 'POST' failed during store. ")
-        taken = any(xname in self._shelf or same_fqdn(self._shelf, record) for xname, record in records.items())
+        taken = any(xname in self._shelf or self._same_fqdn(record) for xname, record in records.items())
         if taken or len(set(names)) != len(names):
             return problem(409, f"{_CONFLICT} or xname ID.")
         for record in new:
@@ -143,7 +160,7 @@ class RedfishEndpoints:
             fits(*((record.get(name, ""), width) for name, width in WIDTHS))
         except DatabaseError:
             return problem(500, f"operation '{method}' failed during store")
-        if same_fqdn(self._shelf, record):
+        if self._same_fqdn(record):
             return problem(409, _CONFLICT)
         if not record["Enabled"]:
             empty_children(self._hsm, [record["ID"]])
@@ -151,6 +168,11 @@ class RedfishEndpoints:
         self._shelf[record["ID"]] = stored
         self._rediscover(stored)
         return answer(stored)
+
+    def _same_fqdn(self, record: Json) -> bool:
+        """Whether another one has this name already."""
+        others = map(self._shelf.__getitem__, self._lookups["fqdn"].candidates([record["FQDN"]]))
+        return any(other["FQDN"] == record["FQDN"] and other["ID"] != record["ID"] for other in others)
 
     def _rediscover(self, record: Json) -> None:
         if record["RediscoverOnUpdate"]:
@@ -178,13 +200,19 @@ class RedfishEndpoints:
     def _remove(self, xnames: Sequence[str]) -> None:
         """With all that was known through them; the components stay, and are empty."""
         empty_children(self._hsm, xnames)
-        gone = set(xnames)
         inventory = self._hsm.inventory
-        for shelf in (inventory.component_endpoints, inventory.service_endpoints):
-            for key in [key for key, record in shelf.items() if record["RedfishEndpointID"] in gone]:
-                del shelf[key]
+        for xname in inventory.held_by(xnames):
+            del inventory.component_endpoints[xname]
+        gone = set(xnames)
+        services = inventory.service_endpoints
+        for key in [key for key in of_endpoints(services, xnames) if key.partition(" ")[2] in gone]:
+            del services[key]
         for xname in xnames:
             del self._shelf[xname]
+
+
+def _pairs(records: Mapping[str, Json], key: str) -> Iterator[tuple[str, str]]:
+    return ((record.get(key, ""), xname) for xname, record in records.items())
 
 
 def routes(hsm: Hsm) -> Sequence[Route]:

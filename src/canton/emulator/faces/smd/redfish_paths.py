@@ -28,7 +28,7 @@ _LIQUID = {
     "NodeEnclosure": Shape("Chassis", "Enclosure", "Chassis", "Enclosure"),
     "Chassis": Shape("Chassis", "Enclosure", "Chassis", "Enclosure"),
     "ComputeModule": Shape("Chassis", "Blade{}", "Chassis", "Blade"),
-    "RouterModule": Shape("Chassis", "Perif{}", "Chassis", "Module"),
+    "RouterModule": Shape("Chassis", "Perif{}", "Chassis", "Blade"),
     "HSNBoard": Shape("Chassis", "Enclosure", "Chassis", "Enclosure"),
 }
 _RACK = {

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from canton.emulator.faces.smd.redfish_paths import ROOT, path, redfish_id, shape
+from canton.emulator.machine.caps import NODE_LIMIT, Control, controls_of
 from canton.emulator.machine.controllers import CONTROLLERS
-from canton.emulator.machine.parts import Nic, Part
+from canton.emulator.machine.parts import Nic, NodeModel, Part
 from canton.emulator.machine.power import RESETS
 from canton.emulator.wire.call import Json
 from canton.emulator.world import World
@@ -28,6 +29,8 @@ _KINDS = {
     "PowerDistribution": ("ComponentEndpointPowerDistribution", "RedfishPDUInfo"),
     "Outlet": ("ComponentEndpointOutlet", "RedfishOutletInfo"),
 }
+_CHASSIS_IN_RACKS = {"GIGABYTE": "Self", "Intel Corporation": "Baseboard"}
+"""Of other makers than HPE: the chassis that has the power of a server."""
 _NIC_NAMES = {"NMN": "ManagementEthernet", "HMN": "eth0", "HSN": "HPCNet"}
 
 
@@ -128,7 +131,7 @@ def _info(world: World, part: Part, kind: str) -> Json:
     if nics and kind in ("ComputerSystem", "Manager"):
         info["EthernetNICInfo"] = [_nic(part, nic, place) for place, nic in enumerate(nics)]
     if kind == "ComputerSystem":
-        info |= _power_control(part)
+        info |= _power_capping(part)
     return info
 
 
@@ -152,30 +155,54 @@ def _nic(part: Part, nic: Nic, place: int) -> Json:
     }
 
 
-def _power_control(part: Part) -> Mapping[str, Json]:
+def _power_capping(part: Part) -> Mapping[str, Json]:
+    """Liquid-cooled nodes have Redfish's newer Controls, one resource each; servers in racks the older PowerControl."""
     if part.model is None:
         return {}
-    low, high = part.model.power_limits
-    url = f"{ROOT}/Chassis/{redfish_id(part)}/Power"
+    if part.hardware_class != "River":
+        chassis = f"{ROOT}/Chassis/{redfish_id(part)}"
+        return {"PowerURL": f"{chassis}/Power", "Controls": [_control(chassis, each) for each in controls_of(part)]}
+    return _power_control(part.model, controls_of(part)[0])
+
+
+def _control(chassis: str, control: Control) -> Json:
+    """As it was when it was discovered: no cap."""
+    low, high = control.limits
+    identity = control.name.replace(" ", "")
     return {
-        "PowerURL": url,
-        "PowerControl": [
-            {
-                "@odata.id": f"{url}#/PowerControl/0",
-                "MemberId": "0",
-                "Name": "Node Power Control",
-                "PowerCapacityWatts": high,
-                "OEM": {
-                    "Cray": {
-                        "PowerIdleWatts": part.model.watts_idle,
-                        "PowerLimit": {"Min": low, "Max": high},
-                        "PowerResetWatts": high,
-                    }
-                },
-                "RelatedItem": [{"@odata.id": path(part)}],
-            }
-        ],
+        "URL": f"{chassis}/Controls/{identity}",
+        "Control": {
+            "ControlDelaySeconds": 6,
+            "ControlMode": "Disabled",
+            "ControlType": "Power",
+            "Id": identity,
+            "Name": control.name,
+            "PhysicalContext": control.context,
+            "SetPoint": 0,
+            "SetPointUnits": "",
+            "SettingRangeMax": high,
+            "SettingRangeMin": low,
+            "Status": {"Health": "OK"},
+        },
     }
+
+
+def _power_control(model: NodeModel, control: Control) -> Mapping[str, Json]:
+    low, high = control.limits
+    url = f"{ROOT}/Chassis/{_CHASSIS_IN_RACKS.get(model.board.manufacturer, '1')}/Power"
+    told: dict[str, Json] = {"@odata.id": f"{url}#/PowerControl/0", "MemberId": "0"}
+    if control.name != NODE_LIMIT:
+        told["Name"] = control.name
+    if high:
+        told["PowerCapacityWatts"] = high
+    if any(fitting.fru.kind == "NodeAccel" for fitting in model.fittings):
+        # Apollo 6500: a service of its own, with limits and another address to set them.
+        url = f"{url}/AccPowerService/PowerLimit"
+        target = f"{url}/Actions/HpeServerAccPowerLimit.ConfigurePowerLimit"
+        limits = {"PowerLimit": {"Min": low, "Max": high}, "PowerRegulationEnabled": True}
+        told["Name"] = "PowerLimit Resource for AccPowerService"
+        told["OEM"] = {"HPE": {**limits, "Status": "OK", "Target": target}}
+    return {"PowerURL": url, "PowerControl": [told]}
 
 
 def service_endpoint(world: World, service: str, xname: str, fqdn: str = "") -> Json:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from canton.emulator.faces.smd.forms import BadValue, Wanted, alphanumeric, values
+from canton.emulator.faces.smd.endpoint_seeds import of_endpoints
+from canton.emulator.faces.smd.forms import BadValue, Wanted, alphanumeric, positive, values
 from canton.emulator.faces.smd.hsm import Hsm
 from canton.emulator.faces.smd.problems import answer, message, problem
 from canton.emulator.machine.shelves import Shelf
@@ -36,7 +37,8 @@ class ServiceEndpoints:
             service = Wanted(services, alphanumeric)
         except BadValue:
             return problem(400, _BAD_TYPE)
-        keys = (key.split(" ") for key in self._shelf)
+        named = list(map(verified, positive(xnames)))
+        keys = (key.split(" ") for key in (of_endpoints(self._shelf, named) if named else self._shelf))
         found = [self._shelf[f"{name} {xname}"] for name, xname in keys if service(name) and endpoint(xname)]
         return answer({"ServiceEndpoints": found})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from canton.emulator.cluster.service_workloads import TAPMS_OPERATOR
 from canton.emulator.faces.tapms.cluster_api import NAMESPACE, ClusterApi, Failed, Tenant
 from canton.emulator.faces.tapms.hsm import Hsm
 from canton.emulator.faces.tapms.keycloak import Keycloak
@@ -48,6 +49,9 @@ class Reconciling:
         self._world.agenda.after(_SOON, STEP, name, "look", 0)
 
     def _step(self, name: str, step: str, tries: int) -> None:
+        if not self._world.cluster.runs(TAPMS_OPERATOR):
+            self._world.agenda.after(_REQUEUE, STEP, name, step, tries)
+            return
         try:
             self._do(name, step)
         except Unheard as unheard:

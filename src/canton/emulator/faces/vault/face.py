@@ -12,7 +12,7 @@ from canton.emulator.faces.vault.logins import Logins
 from canton.emulator.faces.vault.mounts import KV, Mounts
 from canton.emulator.faces.vault.policies import Policies
 from canton.emulator.faces.vault.requests import Requests
-from canton.emulator.faces.vault.seeds import secrets, sources
+from canton.emulator.faces.vault.seeds import secrets, sources, stand_in
 from canton.emulator.faces.vault.system import System
 from canton.emulator.faces.vault.token_api import TokenApi
 from canton.emulator.faces.vault.tokens import Tokens
@@ -38,7 +38,7 @@ def open_face(world: World) -> Face:
     requests, policies, tokens = Requests(world.dice), Policies(world.shelves), Tokens(world)
     mounts = Mounts(world, requests)
     shelf, settings = world.shelves.open("vault.secrets", secrets(world)), world.shelves.open("vault.kv")
-    kept = Secrets(shelf, settings, sources(world.doors))
+    kept = Secrets(shelf, settings, sources(world.doors), stand_in)
     transit = Transit(world, requests)
     mounts.on_removal += [kept.forget_all, transit.forget_all]
     logins, system = Logins(world, tokens, requests), System(world, policies, tokens, requests)

@@ -18,14 +18,18 @@ Source = Callable[[], dict[str, Any]]
 class Secrets:
     """All mounts on one shelf, by ``mount/path``. ``sources`` make what is not written down, by name."""
 
-    def __init__(self, shelf: Shelf, settings: Shelf, sources: dict[str, Source]) -> None:
+    def __init__(
+        self, shelf: Shelf, settings: Shelf, sources: dict[str, Source], stand_in: Callable[[str], str] = str
+    ) -> None:
         self._shelf = shelf
+        self._stand_in = stand_in
+        """The key of the secret that is read where none was written under this key."""
         self._settings = settings
         self._sources = sources
 
     def get(self, mount: str, path: str) -> Json:
         """The record of a secret; raises a refusal when there is none."""
-        found = self._shelf.get(f"{mount}/{path}")
+        found = self._shelf.get(f"{mount}/{path}") or self._shelf.get(self._stand_in(f"{mount}/{path}"))
         if found is None:
             raise Refusal(404)
         return found

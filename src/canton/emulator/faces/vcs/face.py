@@ -27,7 +27,7 @@ def open_face(world: World) -> Face:
     git = Git()
     repositories = Repositories(world, git)
     accounts = Accounts(world)
-    owners = Owners(world, accounts)
+    owners = Owners(world, accounts, repositories)
     access = Access(accounts, repositories)
     reading = Reading(git, repositories)
     writing = Writing(git, repositories)

@@ -6,6 +6,7 @@ import re
 
 from canton.emulator.faces.vcs.accounts import Accounts, user
 from canton.emulator.faces.vcs.answers import Refusal, form, not_found, page, told
+from canton.emulator.faces.vcs.repositories import Repositories
 from canton.emulator.furniture.keys import VCS_USER
 from canton.emulator.furniture.repositories import ORGANIZATION
 from canton.emulator.wire.call import Call, Json, Reply
@@ -15,16 +16,18 @@ from canton.emulator.world import World
 
 _NAME = re.compile(r"[0-9A-Za-z](?:[-._]?[0-9A-Za-z])*")
 LONGEST_NAME = 40
-_CREATE = struct(
-    "structs.CreateOrgOption",
-    {"username": STRING, "full_name": STRING, "description": STRING, "website": STRING, "location": STRING},
-)
+_VISIBILITIES = ("", "public", "limited", "private")
+_ABOUT = dict.fromkeys(("full_name", "description", "website", "location", "visibility"), STRING)
+_CREATE = struct("structs.CreateOrgOption", {"username": STRING, **_ABOUT})
+_EDIT = struct("structs.EditOrgOption", _ABOUT)
 
 
 class Owners:
-    def __init__(self, world: World, accounts: Accounts) -> None:
+    def __init__(self, world: World, accounts: Accounts, repositories: Repositories) -> None:
         self._accounts = accounts
+        self._repositories = repositories
         self._organizations = world.shelves.open("vcs.organizations", {ORGANIZATION: _organization(2, ORGANIZATION)})
+        self._numbers = world.shelves.open("vcs.organizations.count", {"last": 2})
 
     def routes(self) -> list[Route]:
         return [
@@ -33,7 +36,12 @@ class Owners:
             Route("GET", "/api/v1/orgs", self.organizations),
             Route("GET", "/api/v1/user/orgs", self.organizations),
             Route("POST", "/api/v1/orgs", self.create),
+            Route("GET", "/api/v1/users/{username}/orgs", self.organizations_of),
             Route("GET", "/api/v1/orgs/{org}", self.organization),
+            Route("PATCH", "/api/v1/orgs/{org}", self.edit),
+            Route("DELETE", "/api/v1/orgs/{org}", self.delete),
+            Route("GET", "/api/v1/orgs/{org}/members", self.members),
+            Route("GET", "/api/v1/orgs/{org}/members/{username}", self.member),
         ]
 
     def known(self, name: str) -> bool:
@@ -41,11 +49,6 @@ class Owners:
 
     def is_organization(self, name: str) -> bool:
         return name.lower() in self._organizations
-
-    def spelled(self, name: str) -> str:
-        """The name as it was given when it was made."""
-        found = self._organizations.get(name.lower())
-        return str(found["username"]) if found else VCS_USER
 
     def shown(self, name: str, base: str) -> Json:
         """As the owner of a repository is shown, be it a user or an organization."""
@@ -78,14 +81,60 @@ class Owners:
     def organizations(self, call: Call) -> Reply:
         if call.path.endswith("/user/orgs"):
             self._accounts.require(call)
-        shown, headers = page(call, [_shown(each, call.base) for each in self._organizations.values()])
+        visible = [one for one in self._organizations.values() if self._is_visible(call, one)]
+        shown, headers = page(call, [_shown(one, call.base) for one in visible])
         return told(shown, headers=headers)
 
+    def organizations_of(self, call: Call) -> Reply:
+        """The one user is a member of all; an organization is a member of none."""
+        self.one_user(call)
+        return told([]) if self.is_organization(call.args["username"]) else self.organizations(call)
+
+    def require_organization(self, call: Call) -> Json:
+        """The record of the organization that the path names; raises Gitea's refusal."""
+        record = self._organizations.get(call.args["org"].lower())
+        if record is None:
+            raise Refusal(404, "GetOrgByName", [f"user redirect does not exist [name: {call.args['org']}]"])
+        return record
+
+    def _is_visible(self, call: Call, record: Json) -> bool:
+        return record["visibility"] == "public" or self._accounts.caller(call) is not None
+
     def organization(self, call: Call) -> Reply:
-        found = self._organizations.get(call.args["org"].lower())
-        if found is None:
+        record = self.require_organization(call)
+        if not self._is_visible(call, record):
+            raise Refusal(404, "HasOrgOrUserVisible")
+        return told(_shown(record, call.base))
+
+    def edit(self, call: Call) -> Reply:
+        """A field that the body leaves out is emptied, but for the visibility: so Gitea 1.17 has it."""
+        record = self.require_organization(call)
+        self._accounts.require(call)
+        changed = {**record, **_about(form(call, _EDIT), record["visibility"])}
+        self._organizations[record["username"].lower()] = changed
+        return told(_shown(changed, call.base))
+
+    def delete(self, call: Call) -> Reply:
+        """Gitea refuses one that owns repositories with status 500, and tells an administrator why."""
+        record = self.require_organization(call)
+        self._accounts.require(call)
+        if any(one.owner == record["username"] for one in self._repositories):
+            raise Refusal(500, f"user still has ownership of repositories [uid: {record['id']}]")
+        del self._organizations[record["username"].lower()]
+        return Reply(204)
+
+    def members(self, call: Call) -> Reply:
+        """The one user, to a caller who is signed in; to others public members, of whom there are none."""
+        self.require_organization(call)
+        known = self._accounts.caller(call) is not None
+        shown, headers = page(call, [user(call.base)] if known else [])
+        return told(shown, headers=headers)
+
+    def member(self, call: Call) -> Reply:
+        self.require_organization(call)
+        if self._accounts.caller(call) is None or call.args["username"].lower() != VCS_USER:
             raise not_found()
-        return told(_shown(found, call.base))
+        return Reply(204)
 
     def create(self, call: Call) -> Reply:
         self._accounts.require(call)
@@ -95,13 +144,22 @@ class Owners:
             raise Refusal(422, f"user already exists [name: {name}]")
         if len(name) > LONGEST_NAME or not _NAME.fullmatch(name):
             raise Refusal(422, "[UserName]: AlphaDashDot")
-        number = 1 + max(each["id"] for each in self._organizations.values())
-        self._organizations[name.lower()] = {**_organization(number, name), **said}
-        return told(_shown(self._organizations[name.lower()], call.base), 201)
+        number = 1 + self._numbers["last"]
+        self._numbers["last"] = number
+        record = {**_organization(number, name), **_about(said, "public")}
+        self._organizations[name.lower()] = record
+        return told(_shown(record, call.base), 201)
 
 
 def _organization(number: int, name: str) -> Json:
-    return {"id": number, "username": name, "full_name": "", "description": "", "website": "", "location": ""}
+    return {"id": number, "username": name, **dict.fromkeys(_ABOUT, ""), "visibility": "public"}
+
+
+def _about(fields: Json, visibility: str) -> Json:
+    """What the body says of the organization; without a visibility it is this one."""
+    if fields["visibility"] not in _VISIBILITIES:
+        raise Refusal(422, "[Visibility]: In")
+    return {**{name: fields[name] for name in _ABOUT}, "visibility": fields["visibility"] or visibility}
 
 
 def _shown(kept: Json, base: str) -> Json:
@@ -113,7 +171,7 @@ def _shown(kept: Json, base: str) -> Json:
         "description": kept["description"],
         "website": kept["website"],
         "location": kept["location"],
-        "visibility": "public",
+        "visibility": kept["visibility"],
         "repo_admin_change_team_access": False,
         "username": kept["username"],
     }

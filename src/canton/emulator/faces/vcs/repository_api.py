@@ -66,9 +66,7 @@ class RepositoryApi:
         return told({"ok": True, "data": shown}, headers=headers)
 
     def of_organization(self, call: Call) -> Reply:
-        if not self._owners.is_organization(call.args["org"]):
-            raise not_found()
-        return self._listed(call, call.args["org"])
+        return self._listed(call, self._owners.require_organization(call)["username"])
 
     def of_user(self, call: Call) -> Reply:
         if not self._owners.known(call.args["username"]):
@@ -82,9 +80,7 @@ class RepositoryApi:
 
     def create(self, call: Call) -> Reply:
         self._access.require_caller(call)
-        owner = call.args.get("org", VCS_USER)
-        if not self._owners.known(owner):
-            raise not_found()
+        owner = self._owners.require_organization(call)["username"] if "org" in call.args else VCS_USER
         said = form(call, _CREATE, "name")
         name, branch = said["name"], said["default_branch"] or "main"
         _check_name(name)
@@ -92,9 +88,7 @@ class RepositoryApi:
             raise Refusal(422, "[DefaultBranch]: GitRefName")
         if self._repositories.find(owner, name):
             raise Refusal(409, "The repository with the same name already exists.")
-        made = self._repositories.create(
-            self._owners.spelled(owner), name, said["description"], said["private"], branch
-        )
+        made = self._repositories.create(owner, name, said["description"], said["private"], branch)
         if said["auto_init"]:
             self._begin(made)
         return told(self._shown(call, made), 201)

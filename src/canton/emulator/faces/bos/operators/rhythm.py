@@ -9,6 +9,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol
 
+from canton.emulator.cluster.service_workloads import bos_operator
 from canton.emulator.faces.bos.bos import Bos
 from canton.emulator.faces.bos.component_store import NoSuchComponent
 from canton.emulator.faces.bos.failures import Failure
@@ -65,7 +66,7 @@ class Rhythm:
     def _beat_after(self, name: str, operator: Operator, moment: float) -> float:
         interval = max(float(self._bos.options.number(operator.frequency)), SHORTEST)
         shift = interval * self._beats[name]
-        return next_beat(moment - shift, interval) + shift
+        return next_beat(moment, interval, shift)
 
     def _look(self, name: str, moment: float) -> None:
         if self._next.get(name) != moment:
@@ -73,7 +74,8 @@ class Rhythm:
         del self._next[name]
         try:
             # Operators work through the API: while it is away, they do nothing.
-            if not self._bos.world.faults.present("service-restart", "bos"):
+            world = self._bos.world
+            if not world.faults.present("service-restart", "bos") and world.cluster.runs(bos_operator(name)):
                 self._operators[name].run()
         except (Failure, NoSuchComponent) as error:
             log.info("BOS's %s broke off: %s", name, error)

@@ -11,6 +11,7 @@ from canton.emulator.faces.cfs.runs.ansible.unknown import plain
 from canton.emulator.faces.cfs.runs.bench import Bench, Run
 from canton.emulator.faces.cfs.runs.host_files import Found, read_hosts
 from canton.emulator.faces.cfs.runs.hsm_groups import HsmGroups, HsmSilent
+from canton.emulator.faces.cfs.runs.inventory_files import FILE, inventory_files
 from canton.emulator.faces.cfs.runs.repositories import Library, NoCommit, NoRepository, Silent
 from canton.emulator.faces.cfs.runs.service_log import VERSION, line
 from canton.emulator.machine.agenda import NotYet
@@ -20,7 +21,6 @@ _LOGGER = "cray.cfs.inventory"
 _HSM_TRIES = 10
 _MOST_ASKED = 500
 """More hosts than this are not asked for one by one."""
-_FILE = "/inventory/hosts/01-cfs-generated.yaml"
 
 
 class Inventories:
@@ -28,6 +28,7 @@ class Inventories:
         self._bench = bench
         self._library = library
         self._hsm = HsmGroups(bench.world.mesh)
+        bench.world.cluster.volumes.append(lambda pod, container: inventory_files(bench.of_pod(pod), container))
         bench.answer("containers", self._begin)
         bench.answer("inventory", self._generate)
         bench.answer("inventory-failed", self.failed)
@@ -116,14 +117,14 @@ class Inventories:
         self, run: Run, groups: dict[str, list[str]], files: Found, host_vars: dict[str, dict[str, Any]] | None = None
     ) -> None:
         if run["target"]["definition"] != "repo":
-            self.log(run, f"Writing out the inventory to {_FILE}")
+            self.log(run, f"Writing out the inventory to {FILE}")
         together = {
             "groups": {**files.flattened(), **groups},
             "host_vars": {**files.host_vars, **(host_vars or {})},
             "group_vars": files.group_vars,
         }
         self._bench.end(run, CONTAINER, 0)
-        changed = self._bench.put(run, inventory=plain(together))
+        changed = self._bench.put(run, inventory=plain(together), generated=list(groups))
         self._bench.next(changed, self._bench.chance(0.5, 3.0, run["job"], "ansible"), "ansible")
 
     def failed(self, run: Run) -> None:

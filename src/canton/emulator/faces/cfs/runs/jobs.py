@@ -48,6 +48,7 @@ class Jobs:
                 "ansible": session.get("ansible") or {},
                 "debug_wait": _debug_wait(session, bench.book.options()),
                 "inventory": None,
+                "generated": [],
                 "course": None,
                 "images": {},
                 "key": None,

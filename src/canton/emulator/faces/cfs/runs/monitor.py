@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from canton.emulator.cluster.service_workloads import CFS_OPERATOR
 from canton.emulator.faces.cfs.moments import start_time
 from canton.emulator.faces.cfs.runs.bench import Bench, Run
 from canton.emulator.machine.clock import next_beat
@@ -30,6 +31,9 @@ class Monitor:
 
     def _look(self) -> None:
         self._expected = False
+        if not self._bench.world.cluster.runs(CFS_OPERATOR):
+            self._expect()
+            return
         for name in sorted(self._open):
             run = self._bench.find(name)
             if run is None or self._bench.book.session(name) is None or self._report(run):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from canton.emulator.cluster.pods import PodEvent
+from canton.emulator.cluster.service_workloads import CFS_OPERATOR
 from canton.emulator.faces.cfs.book import Book
 from canton.emulator.faces.cfs.runs.bench import NAMESPACE, Bench, Run
 from canton.emulator.faces.cfs.runs.cloning import Cloning
@@ -26,6 +27,8 @@ HEARD = (0.3, 1.5)
 TRIES, TRY_AGAIN, LONGEST_TRYING = 10, 1.0, 600.0
 """An event that cannot be handled comes again; it is dropped after both so many times and so long."""
 ORPHANS = 60.0
+HEARS_AGAIN = 5.0
+"""Seconds until an operator that came back has caught up."""
 _LAUNCH, _ORPHAN = "cfs.session-heard", "cfs.ims-job-left"
 _STUCK = "cfs-session-stuck"
 
@@ -70,6 +73,10 @@ class Runs:
         status = session["status"]["session"] if session else {}
         if session is None or status.get("job") or status.get("status") != "pending":
             return
+        if not self._world.cluster.runs(CFS_OPERATOR):
+            # Kafka keeps the event until the operator is back.
+            self._world.agenda.after(HEARS_AGAIN, _LAUNCH, name, attempt, self._world.clock.now())
+            return
         if self._world.faults.strikes(_STUCK, name):
             return
         try:
@@ -106,6 +113,9 @@ class Runs:
             self._world.agenda.at(moment, _ORPHAN, made["job"])
 
     def _remove_orphan(self, job_id: str) -> None:
+        if not self._world.cluster.runs(CFS_OPERATOR):
+            self._world.agenda.after(ORPHANS, _ORPHAN, job_id)
+            return
         try:
             status = self._ims.job(job_id)["status"]
         except ImsSilent:

@@ -1,4 +1,4 @@
-"""Paths as gorilla/mux 1.8.1 with StrictSlash takes them, whose habits SMD's clients see.
+"""Paths as gorilla/mux 1.8.1 with StrictSlash takes them, which most of HMS is built with.
 
 The first route that fits path and method wins, so ``GET …/Components/BulkStateData`` reads a component of that name. A
 path that exists with other methods is 405 only when no later route of any path has the method: every route whose
@@ -8,17 +8,16 @@ method fits makes mux forget the mismatch before it. (mux route.go, Match)
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from urllib.parse import quote, urlencode
 
-from canton.emulator.faces.smd.problems import problem
 from canton.emulator.wire.call import Call, Reply
-from canton.emulator.wire.routes import Handler, Route
+from canton.emulator.wire.routes import Handler, Route, go_not_found, go_wrong_method
 
-Shape = tuple[str, ...]
-"""The segments of a path; empty where there is a name."""
-_COLLECTION = "/hsm/v2/Subscriptions/SCN"
+Shape = tuple[str | None, ...]
+"""The segments of a path; None where there is a name. A slash at the end is left out: StrictSlash fits both."""
+WrongMethod = Callable[[Call, Sequence[str]], Reply]
 
 
 def settle(routes: Sequence[Route]) -> list[Route]:
@@ -32,26 +31,56 @@ def settle(routes: Sequence[Route]) -> list[Route]:
     return [route.through(_cleaning) for route in settled.values()]
 
 
-def _shape(path: str) -> Shape:
-    return tuple("" if segment.startswith("{") else segment for segment in path.split("/")[1:])
+class Mux:
+    """What is said where no route fits; ``routes`` are in the order in which the real service registers them."""
+
+    def __init__(self, routes: Sequence[Route], refuse: WrongMethod = go_wrong_method) -> None:
+        self._routes = [(route.method, _shape(route.path), route.path) for route in routes]
+        self._refuse = refuse
+
+    def not_found(self, call: Call) -> Reply:
+        cleaned = _cleaned(call.path)
+        if cleaned != call.path:
+            return _moved(call, cleaned)
+        shape = _segments(call.path)
+        for method, own, pattern in self._routes:
+            if method == call.method and _covers(own, shape):
+                bare = call.path.removesuffix("/")
+                return _redirected(call, f"{bare}/" if pattern.endswith("/") else bare)
+        return self.wrong_method(call, ())
+
+    def wrong_method(self, call: Call, _: Sequence[str]) -> Reply:
+        shape = _segments(call.path)
+        fits = [place for place, (_, own, _) in enumerate(self._routes) if _covers(own, shape)]
+        if not fits or any(method == call.method for method, _, _ in self._routes[fits[-1] :]):
+            return go_not_found(call)
+        return self._refuse(call, [self._routes[place][0] for place in fits])
+
+
+def _shape(pattern: str) -> Shape:
+    return tuple(None if segment.startswith("{") else segment for segment in _segments(pattern))
+
+
+def _segments(path: str) -> tuple[str, ...]:
+    return tuple(path.removesuffix("/").split("/")[1:])
 
 
 def _covers(wide: Shape, narrow: Shape) -> bool:
-    return len(wide) == len(narrow) and all(one in ("", two) for one, two in zip(wide, narrow, strict=True))
+    return len(wide) == len(narrow) and all(one in (None, two) for one, two in zip(wide, narrow, strict=True))
 
 
 def _overlaps(shapes: dict[Shape, None]) -> list[Shape]:
     """The shapes, and where two of them fit the same path."""
-    found = dict(shapes)
+    overlaps = dict(shapes)
     for one, two in combinations(shapes, 2):
-        if len(one) == len(two) and all(a == b or not (a and b) for a, b in zip(one, two, strict=True)):
-            found[tuple(a or b for a, b in zip(one, two, strict=True))] = None
-    return list(found)
+        if len(one) == len(two) and all(a == b or None in (a, b) for a, b in zip(one, two, strict=True)):
+            overlaps[tuple(a or b for a, b in zip(one, two, strict=True))] = None
+    return list(overlaps)
 
 
 def _narrowed(route: Route, shape: Shape) -> Route:
     """The route for a path in which some of its names are fixed."""
-    segments = route.path.split("/")[1:]
+    segments = _segments(route.path)
     fixed = {
         segment[1:-1]: word for segment, word in zip(segments, shape, strict=True) if segment.startswith("{") and word
     }
@@ -66,41 +95,6 @@ def _cleaning(handler: Handler) -> Handler:
         return handler(call)
 
     return handle
-
-
-class Mux:
-    """What is said where no route fits."""
-
-    def __init__(self, routes: Sequence[Route]) -> None:
-        self._routes = [(route.method, _shape(route.path)) for route in routes]
-
-    def not_found(self, call: Call) -> Reply:
-        cleaned = _cleaned(call.path)
-        if cleaned != call.path:
-            return _moved(call, cleaned)
-        bare = call.path.removesuffix("/")
-        if bare != call.path and (call.method in self._methods(bare)):
-            return _redirected(call, bare)
-        return self._refuse(call, bare)
-
-    def wrong_method(self, call: Call, _: Sequence[str]) -> Reply:
-        return self._refuse(call, call.path)
-
-    def _refuse(self, call: Call, path: str) -> Reply:
-        fits = [place for place, (_, shape) in enumerate(self._routes) if _covers(shape, _shape(path))]
-        if not fits or any(method == call.method for method, _ in self._routes[fits[-1] :]):
-            return Reply(
-                404, b"404 page not found\n", "text/plain; charset=utf-8", [("X-Content-Type-Options", "nosniff")]
-            )
-        methods = ",".join(self._methods(path))
-        return problem(405, f"allow {methods}", [("Allow", methods)])
-
-    def _methods(self, path: str) -> list[str]:
-        methods = [method for method, shape in self._routes if _covers(shape, _shape(path))]
-        # SMD gave two routes the name doGetSCNSubscriptionV2, and finds the second by it where it means the first.
-        if path == _COLLECTION:
-            return [method for method in methods if method != "GET"]
-        return ["GET", *methods] if path.startswith(f"{_COLLECTION}/") and methods else methods
 
 
 def _cleaned(path: str) -> str:

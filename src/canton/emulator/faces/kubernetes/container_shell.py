@@ -1,0 +1,140 @@
+"""What runs in a container that has no program of its own: a shell, or one command."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, MutableMapping
+from datetime import UTC, datetime
+
+from canton.emulator.cluster.pods import Exec
+from canton.emulator.faces.kubernetes.seed_volumes import BINARIES
+from canton.emulator.faces.kubernetes.shell_terminal import Typing, serve, streams_of
+from canton.emulator.shell.budget import Budget
+from canton.emulator.shell.expansion import Variables
+from canton.emulator.shell.files import Files, Text
+from canton.emulator.shell.interpreter import SHELLS, Exit, Shell, Streams, read_arguments
+from canton.emulator.shell.process import MISUSED, Process, Program, UsageProblem
+from canton.emulator.shell.standard_commands import STANDARD
+from canton.emulator.shell.syntax import Simple, Step
+from canton.emulator.world import World
+
+NO_PROGRAM = 126
+_NAMES = ("bin", "dev", "etc", "home", "lib", "mnt", "opt", "proc", "root", "run", "sbin", "sys", "tmp", "usr", "var")
+FOLDERS = tuple(f"/{name}" for name in _NAMES)
+_AS_ROOT = ("ansible", "inventory", "sshd", "buildenv-sidecar", "prepare", "teardown")
+"""Containers of CFS and IMS; the services' own run as nobody."""
+_RELEASE = 'NAME="Alpine Linux"\nID=alpine\nVERSION_ID=3.18.6\nPRETTY_NAME="Alpine Linux v3.18"\n'
+
+
+class ContainerShell:
+    """``sh``, ``sh -c …``, or one command."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    async def run(self, asked: Exec) -> int:
+        shell = self._shell(asked)
+        typing = Typing(asked)
+        budget = Budget()
+        streams = streams_of(asked, typing, budget)
+        try:
+            if asked.argv[0].rpartition("/")[2] not in SHELLS:
+                return await self._one(shell, asked, streams, budget)
+            script, name, arguments = read_arguments(asked.argv)
+            shell.variables.name = name
+            if script is None and not arguments:
+                return await serve(shell, asked, typing)
+            if script is None:
+                return await shell.run(_step(asked.argv), streams, budget)
+            shell.variables.arguments = arguments
+            return await shell.run_text(script, streams, budget)
+        except Exit as left:
+            return left.code
+        except UsageProblem as problem:
+            await streams.err.write(f"{asked.argv[0]}: {problem}\n")
+            return MISUSED
+
+    async def _one(self, shell: Shell, asked: Exec, streams: Streams, budget: Budget) -> int:
+        if asked.argv[0].rpartition("/")[2] not in shell.commands:
+            await streams.err.write(
+                "OCI runtime exec failed: exec failed: unable to start container process: exec: "
+                f'"{asked.argv[0]}": executable file not found in $PATH: unknown\n'
+            )
+            return NO_PROGRAM
+        return await shell.run(_step(asked.argv), streams, budget)
+
+    def _shell(self, asked: Exec) -> Shell:
+        fixed: dict[str, Text] = {"/etc/hostname": f"{asked.pod.name}\n", "/etc/os-release": _RELEASE}
+        if asked.container == "cray-ipxe":
+            fixed |= {f"/shared_tftp/{name}": "" for name in BINARIES}
+        for volume in self._world.cluster.volumes:
+            fixed |= volume(asked.pod, asked.container)
+        files = Files(fixed, FOLDERS, _Written(self._world, asked))
+        return Shell(Variables(_environment(asked)), files, {**STANDARD, **self._commands(asked)})
+
+    def _commands(self, asked: Exec) -> dict[str, Program]:
+        is_root = asked.container in _AS_ROOT
+
+        def printing(text: str) -> Program:
+            async def command(process: Process) -> int:
+                await process.out.write(f"{text}\n")
+                return 0
+
+            return command
+
+        async def date(process: Process) -> int:
+            now = datetime.fromtimestamp(self._world.clock.now(), UTC)
+            await process.out.write(now.strftime("%a %b %e %H:%M:%S UTC %Y\n"))
+            return 0
+
+        return {
+            "hostname": printing(asked.pod.name),
+            "uname": printing("Linux"),
+            "whoami": printing("root" if is_root else "nobody"),
+            "id": printing(
+                "uid=0(root) gid=0(root) groups=0(root)" if is_root else "uid=65534(nobody) gid=65534(nobody)"
+            ),
+            "date": date,
+        }
+
+
+def _step(argv: list[str]) -> tuple[Step, ...]:
+    """One command, whose words mean what they say."""
+    return (Step(";", (Simple((), tuple(map(shlex.quote, argv))),), False, ""),)
+
+
+def _environment(asked: Exec) -> dict[str, str]:
+    return {
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "HOSTNAME": asked.pod.name,
+        **({"TERM": "xterm"} if asked.tty else {}),
+        "KUBERNETES_SERVICE_HOST": "10.16.0.1",
+        "KUBERNETES_SERVICE_PORT": "443",
+        "HOME": "/root" if asked.container in _AS_ROOT else "/",
+    }
+
+
+class _Written(MutableMapping[str, str]):
+    """The files that were written in the container; the cluster keeps them."""
+
+    def __init__(self, world: World, asked: Exec) -> None:
+        self._cluster = world.cluster
+        self._at = (asked.pod.namespace, asked.pod.name, asked.container)
+
+    def __getitem__(self, path: str) -> str:
+        text = self._cluster.read(*self._at, path)
+        if text is None:
+            raise KeyError(path)
+        return text
+
+    def __setitem__(self, path: str, text: str) -> None:
+        self._cluster.touch(*self._at, path, text)
+
+    def __delitem__(self, path: str) -> None:
+        self._cluster.remove_file(*self._at, path)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._cluster.paths(*self._at))
+
+    def __len__(self) -> int:
+        return len(self._cluster.paths(*self._at))

@@ -1,0 +1,106 @@
+"""Schedules of cron: ``*/3 * * * *`` and the moments that it means, in UTC."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+_RANGES = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 7))
+_NAMED = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+}
+_WORDS = {
+    3: {
+        name: number
+        for number, name in enumerate(
+            ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"], 1
+        )
+    },
+    4: {name: number for number, name in enumerate(["sun", "mon", "tue", "wed", "thu", "fri", "sat"])},
+}
+_PART = re.compile(r"(\*|\?|[a-z0-9]+(?:-[a-z0-9]+)?)(?:/([0-9]{1,2}))?")
+_LONGEST_LOOK = 366
+"""Days: a schedule that was not due for longer is as one that never was."""
+
+
+class NoSchedule(Exception):
+    """The text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    minutes: frozenset[int]
+    hours: frozenset[int]
+    days: frozenset[int]
+    months: frozenset[int]
+    weekdays: frozenset[int]
+    any_day: bool
+    """Days of the month and of the week both count, unless one of them is ``*``."""
+    any_weekday: bool
+
+    def latest(self, after: float, until: float, most: int) -> list[float]:
+        """The last moments in this span, in order, at most so many."""
+        moments: list[float] = []
+        day = datetime.fromtimestamp(until, UTC).date()
+        for _ in range(_LONGEST_LOOK):
+            midnight = datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()
+            if len(moments) >= most or midnight + 86_400 <= after:
+                break
+            if self._is_on(day):
+                times = (midnight + 3600 * hour + 60 * minute for hour in self.hours for minute in self.minutes)
+                moments += sorted((moment for moment in times if after < moment <= until), reverse=True)
+            day -= timedelta(days=1)
+        return sorted(moments[:most])
+
+    def _is_on(self, day: date) -> bool:
+        by_month, by_week = day.day in self.days, day.isoweekday() % 7 in self.weekdays
+        both = by_month and by_week if self.any_day or self.any_weekday else by_month or by_week
+        return day.month in self.months and both
+
+
+def read_schedule(text: str) -> Schedule:
+    """Raises ``NoSchedule``, in the words of the parser that Kubernetes uses."""
+    fields = _NAMED.get(text, text).lower().split()
+    if len(fields) != len(_RANGES):
+        raise NoSchedule(f"expected exactly 5 fields, found {len(fields)}: [{' '.join(fields)}]")
+    minutes, hours, days, months, weekdays = (_numbers(field, place) for place, field in enumerate(fields))
+    return Schedule(
+        minutes,
+        hours,
+        days,
+        months,
+        frozenset(day % 7 for day in weekdays),
+        fields[2].startswith(("*", "?")),
+        fields[4].startswith(("*", "?")),
+    )
+
+
+def _numbers(field: str, place: int) -> frozenset[int]:
+    low, high = _RANGES[place]
+    numbers: set[int] = set()
+    for part in field.split(","):
+        match = _PART.fullmatch(part)
+        if match is None:
+            raise NoSchedule(f"failed to parse int from {part}: strconv.Atoi: parsing {part!r}: invalid syntax")
+        step = int(match[2] or 1)
+        first, _, last = match[1].partition("-")
+        start = low if first in "*?" else _number(first, place)
+        end = high if first in "*?" or (match[2] and not last) else _number(last or first, place)
+        if start < low or end > high or start > end or step < 1:
+            raise NoSchedule(f"end of range ({end}) or beginning ({start}) out of [{low}, {high}]: {part}")
+        numbers.update(range(start, end + 1, step))
+    return frozenset(numbers)
+
+
+def _number(text: str, place: int) -> int:
+    known = _WORDS.get(place, {}).get(text)
+    if known is None and not (text.isdecimal() and len(text) < 3):
+        raise NoSchedule(f"failed to parse int from {text}: strconv.Atoi: parsing {text!r}: invalid syntax")
+    return int(text) if known is None else known

@@ -1,0 +1,262 @@
+"""Commands that are about the shell itself: variables, folders, tests, leaving."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable
+
+from canton.emulator.shell.files import NO_FILE, NO_FOLDER
+from canton.emulator.shell.interpreter import Exit, LoopLeft
+from canton.emulator.shell.process import MISUSED, Process, Program, UsageProblem
+
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "0": "\0", "a": "\a", "b": "\b", "e": "\x1b"}
+
+
+async def succeed(_: Process) -> int:
+    return 0
+
+
+async def fail(_: Process) -> int:
+    return 1
+
+
+async def echo(process: Process) -> int:
+    words = process.argv[1:]
+    newline, escapes = True, False
+    while words and words[0][:1] == "-" and words[0][1:] and set(words[0][1:]) <= set("neE"):
+        newline &= "n" not in words[0]
+        escapes = "e" in words.pop(0)
+    text = " ".join(words)
+    await process.out.write((unescaped(text) if escapes else text) + ("\n" if newline else ""))
+    return 0
+
+
+def unescaped(text: str) -> str:
+    head, *parts = text.split("\\")
+    result = [head]
+    place = iter(range(len(parts)))
+    for number in place:
+        part = parts[number]
+        if not part and number + 1 < len(parts):
+            result.append("\\" + parts[next(place)])
+        else:
+            result.append(_ESCAPES[part[0]] + part[1:] if part[:1] in _ESCAPES else "\\" + part)
+    return "".join(result)
+
+
+async def printf(process: Process) -> int:
+    """``%s``, ``%d`` and ``%%``; the format is used again as long as there are arguments."""
+    if len(process.argv) < 2:
+        return await process.complain("usage: printf format [arguments]", MISUSED)
+    form, arguments = unescaped(process.argv[1]), process.argv[2:]
+    while True:
+        text, arguments, used = _formatted(form, arguments)
+        await process.out.write(process.budget.handle(text))
+        if not arguments or not used:
+            return 0
+
+
+def _formatted(form: str, arguments: list[str]) -> tuple[str, list[str], bool]:
+    head, *parts = form.split("%")
+    result, used = [head], False
+    rest = list(arguments)
+    place = iter(range(len(parts)))
+    for number in place:
+        part = parts[number]
+        if not part and number + 1 < len(parts):
+            result.append("%" + parts[next(place)])
+        elif part[:1] in ("s", "d", "i", "b"):
+            used = True
+            value = rest.pop(0) if rest else ""
+            result.append((value if part[0] in "sb" else value or "0") + part[1:])
+        else:
+            raise UsageProblem(f"`%{part[:1]}': this shell's printf has %s, %d and %%")
+    return "".join(result), rest, used
+
+
+async def change_folder(process: Process) -> int:
+    variables = process.variables
+    target = process.argv[1] if len(process.argv) > 1 else variables.get("HOME") or "/"
+    path = variables.path(variables.get("OLDPWD") or "/" if target == "-" else target)
+    if not process.files.is_folder(path):
+        why = NO_FOLDER if process.files.is_file(path) else NO_FILE
+        return await process.complain(f"{target}: {why}")
+    variables.values["OLDPWD"], variables.folder = variables.folder, path
+    variables.values["PWD"] = path
+    return 0
+
+
+async def print_folder(process: Process) -> int:
+    await process.out.write(f"{process.variables.folder}\n")
+    return 0
+
+
+async def export(process: Process) -> int:
+    """Every variable is one of the environment here."""
+    for word in process.argv[1:]:
+        name, mark, value = word.partition("=")
+        if mark:
+            process.variables.values[name] = value
+    return 0
+
+
+async def unset(process: Process) -> int:
+    for name in process.argv[1:]:
+        process.variables.values.pop(name, None)
+    return 0
+
+
+async def environment(process: Process) -> int:
+    """``env``, ``printenv`` and ``set``; ``printenv NAME`` prints one."""
+    values = process.variables.values
+    names = process.argv[1:]
+    if process.name == "set":
+        names = []
+    elif process.name == "env" and names:
+        raise UsageProblem("this shell's env lists variables, and runs nothing")
+    lines = [values[name] for name in names if name in values]
+    if not names:
+        lines = [f"{name}={value}" for name, value in values.items()]
+    await process.out.write("".join(f"{line}\n" for line in lines))
+    return int(any(name not in values for name in names))
+
+
+async def leave(process: Process) -> int:
+    raise Exit(_code(process))
+
+
+def _code(process: Process) -> int:
+    if len(process.argv) < 2:
+        return process.variables.code
+    text = process.argv[1]
+    return int(text) % 256 if text.lstrip("-").isdecimal() and len(text) < 10 else MISUSED
+
+
+async def leave_loop(process: Process) -> int:
+    raise LoopLeft(goes_on=process.name == "continue")
+
+
+async def shift(process: Process) -> int:
+    del process.variables.arguments[:1]
+    return 0
+
+
+async def read(process: Process) -> int:
+    """A line into variables, the last of which takes what is left."""
+    names = [word for word in process.argv[1:] if not word.startswith("-")] or ["REPLY"]
+    line = await process.stdin.line()
+    words = line.strip().split(None, len(names) - 1)
+    for number, name in enumerate(names):
+        process.variables.values[name] = words[number] if number < len(words) else ""
+    return int(not line.endswith("\n"))
+
+
+async def find_command(process: Process) -> int:
+    """``which``, ``type`` and ``command -v``."""
+    names = [word for word in process.argv[1:] if not word.startswith("-")]
+    unknown = [name for name in names if name not in process.commands]
+    await process.out.write("".join(f"/usr/bin/{name}\n" for name in names if name in process.commands))
+    return int(bool(unknown))
+
+
+_FILE_TESTS: dict[str, Callable[[Process, str], bool]] = {
+    "-e": lambda process, path: process.files.exists(path),
+    "-f": lambda process, path: process.files.is_file(path),
+    "-d": lambda process, path: process.files.is_folder(path),
+    "-r": lambda process, path: process.files.exists(path),
+    "-s": lambda process, path: process.files.is_file(path) and process.files.size(path) > 0,
+}
+_NUMBER_TESTS: dict[str, Callable[[int, int], bool]] = {
+    "-eq": lambda one, other: one == other,
+    "-ne": lambda one, other: one != other,
+    "-lt": lambda one, other: one < other,
+    "-le": lambda one, other: one <= other,
+    "-gt": lambda one, other: one > other,
+    "-ge": lambda one, other: one >= other,
+}
+
+
+async def test(process: Process) -> int:
+    words = process.argv[1:]
+    if process.name == "[":
+        if words[-1:] != ["]"]:
+            return await process.complain("missing `]'", MISUSED)
+        words.pop()
+    return int(not _holds(process, words))
+
+
+def _holds(process: Process, words: list[str]) -> bool:
+    if words[:1] == ["!"] and len(words) > 1:
+        return not _holds(process, words[1:])
+    if len(words) <= 1:
+        return bool(words and words[0])
+    if len(words) == 2:
+        return _holds_of_one(process, *words)
+    if len(words) == 3:
+        return _holds_of_two(*words)
+    for word in ("-o", "-a"):
+        if word in words:
+            place = words.index(word)
+            sides = _holds(process, words[:place]), _holds(process, words[place + 1 :])
+            return any(sides) if word == "-o" else all(sides)
+    raise UsageProblem("too many arguments")
+
+
+def _holds_of_one(process: Process, word: str, value: str) -> bool:
+    if word in ("-n", "-z"):
+        return bool(value) == (word == "-n")
+    if word not in _FILE_TESTS:
+        raise UsageProblem(f"{word}: unary operator expected")
+    return _FILE_TESTS[word](process, process.variables.path(value))
+
+
+def _holds_of_two(one: str, word: str, other: str) -> bool:
+    if word in ("=", "==", "!="):
+        return (one == other) == (word != "!=")
+    if word not in _NUMBER_TESTS:
+        raise UsageProblem(f"{word}: binary operator expected")
+    for text in (one, other):
+        if not text.lstrip("-").isdecimal() or len(text) > 20:
+            raise UsageProblem(f"{text}: integer expression expected")
+    return _NUMBER_TESTS[word](int(one), int(other))
+
+
+async def name_of(process: Process) -> int:
+    if len(process.argv) < 2:
+        return await process.complain("missing operand")
+    path = process.argv[1].rstrip("/") or "/"
+    if process.name == "dirname":
+        text = posixpath.dirname(path) or "."
+    else:
+        text = (posixpath.basename(path) or "/").removesuffix(process.argv[2] if len(process.argv) > 2 else "")
+    await process.out.write(f"{text}\n")
+    return 0
+
+
+BUILTINS: dict[str, Program] = {
+    ":": succeed,
+    "true": succeed,
+    "false": fail,
+    "sleep": succeed,
+    "echo": echo,
+    "printf": printf,
+    "cd": change_folder,
+    "pwd": print_folder,
+    "export": export,
+    "unset": unset,
+    "env": environment,
+    "printenv": environment,
+    "set": environment,
+    "exit": leave,
+    "break": leave_loop,
+    "continue": leave_loop,
+    "shift": shift,
+    "read": read,
+    "which": find_command,
+    "type": find_command,
+    "command": find_command,
+    "test": test,
+    "[": test,
+    "basename": name_of,
+    "dirname": name_of,
+}

@@ -1,0 +1,288 @@
+"""Words as values: quotes, variables, substitutions, and names of files that fit a pattern."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import posixpath
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from canton.emulator.shell.budget import LONGEST_VALUE, MOST_WORDS, Budget, Exhausted
+from canton.emulator.shell.files import Files
+from canton.emulator.shell.syntax import part_end
+
+_VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|([0-9?#@*$!-]))")
+_BRACED = re.compile(r"(#?)([A-Za-z_][A-Za-z0-9_]*|[0-9?#@*$]+)(?:(:?[-=+]|%%?|##?)(.*))?", re.DOTALL)
+_ESCAPED_IN_QUOTES = '$`"\\\n'
+_WILD = re.compile(r"[*?\[]")
+_MOST_STARS = 3
+_LONGEST_SUM, _LONGEST_TRIMMED = 200, 4096
+
+
+class BadSubstitution(Exception):
+    """The text says of what."""
+
+
+@dataclass(slots=True)
+class Variables:
+    """Of one shell; a subshell has a copy."""
+
+    values: dict[str, str]
+    arguments: list[str] = field(default_factory=list)
+    name: str = "sh"
+    code: int = 0
+    folder: str = "/"
+
+    def get(self, name: str) -> str | None:
+        if name == "?":
+            return str(self.code)
+        if name == "#":
+            return str(len(self.arguments))
+        if name in ("@", "*"):
+            return " ".join(self.arguments)
+        if name == "$":
+            return "1"
+        if name.isdecimal():
+            listed = [self.name, *self.arguments]
+            return listed[int(name)] if len(name) < 4 and int(name) < len(listed) else None
+        return self.values.get(name)
+
+    def copy(self) -> Variables:
+        return Variables(dict(self.values), list(self.arguments), self.name, self.code, self.folder)
+
+    def path(self, path: str) -> str:
+        """From the root."""
+        return posixpath.normpath(posixpath.join(self.folder, path)).replace("//", "/")
+
+
+Piece = tuple[str, bool]
+"""Text, and whether it was quoted."""
+
+
+class Expansion:
+    """``substitute`` runs a script and comes back with what it wrote."""
+
+    def __init__(
+        self, variables: Variables, files: Files, budget: Budget, substitute: Callable[[str], Awaitable[str]]
+    ) -> None:
+        self._variables = variables
+        self._files = files
+        self._budget = budget
+        self._substitute = substitute
+
+    async def words(self, raw: tuple[str, ...]) -> list[str]:
+        """With fields split and patterns replaced by names of files."""
+        found: list[str] = []
+        for word in raw:
+            for pieces in await self._fields(word):
+                found += self._names(pieces)
+            if len(found) > MOST_WORDS:
+                raise Exhausted(f"a command has more than {MOST_WORDS} words")
+        return found
+
+    async def text(self, raw: str) -> str:
+        """As one value: of an assignment, or of a file's name."""
+        return self._bounded("".join(text for text, _, _ in await self._parts(raw)))
+
+    async def _fields(self, raw: str) -> list[list[Piece]]:
+        if raw in ('"$@"', '"${@}"'):
+            return [[(argument, True)] for argument in self._variables.arguments]
+        fields: list[list[Piece]] = [[]]
+        for text, quoted, expanded in await self._parts(raw):
+            if quoted or not expanded:
+                fields[-1].append((text, quoted))
+                continue
+            for number, part in enumerate(re.split(r"[ \t\n]+", text)):
+                if number:
+                    fields.append([])
+                if part:
+                    fields[-1].append((part, False))
+        return [pieces for pieces in fields if pieces]
+
+    def _names(self, pieces: list[Piece]) -> list[str]:
+        plain = self._bounded("".join(text for text, _ in pieces))
+        wild = [text for text, quoted in pieces if not quoted and _WILD.search(text)]
+        if not wild:
+            return [plain]
+        pattern = "".join(_as_pattern(text) if quoted else text for text, quoted in pieces)
+        return list(self._matching(pattern)) or [plain]
+
+    def _matching(self, pattern: str) -> Iterator[str]:
+        """In one folder: a pattern in the names of folders is not looked for."""
+        folder, _, last = pattern.rpartition("/")
+        start = f"{folder}/" if "/" in pattern else ""
+        place = self._variables.path(start or ".")
+        if _WILD.search(folder) or last.count("*") > _MOST_STARS or not self._files.is_folder(place):
+            return
+        for name in self._files.entries(place):
+            self._budget.spend(10)
+            if fnmatchcase(name, last) and (not name.startswith(".") or last.startswith(".")):
+                yield start + name
+
+    def _bounded(self, text: str) -> str:
+        if len(text) > LONGEST_VALUE:
+            raise Exhausted(f"a word is longer than {LONGEST_VALUE} characters")
+        return self._budget.handle(text)
+
+    async def _parts(self, raw: str) -> list[tuple[str, bool, bool]]:
+        """Text, whether it was quoted, whether it came out of an expansion."""
+        found: list[tuple[str, bool, bool]] = []
+        if raw == "~" or raw.startswith("~/"):
+            found.append((self._variables.get("HOME") or "/", True, True))
+            raw = raw[1:]
+        place = 0
+        while place < len(raw):
+            sign = raw[place]
+            end = part_end(raw, place) if sign in "'\"\\`" else place + 1
+            if sign == "'":
+                found.append((raw[place + 1 : end - 1], True, False))
+            elif sign == "\\":
+                found.append((raw[place + 1 : end].replace("\n", ""), True, False))
+            elif sign == '"':
+                found.append((await self._in_quotes(raw[place + 1 : end - 1]), True, False))
+            elif sign in "$`":
+                text, end = await self._dollar(raw, place)
+                found.append((text, False, True))
+            else:
+                found.append((sign, False, False))
+            place = end
+        return found
+
+    async def _in_quotes(self, raw: str) -> str:
+        parts: list[str] = []
+        place = 0
+        while place < len(raw):
+            if raw[place] == "\\" and raw[place + 1 : place + 2] and raw[place + 1] in _ESCAPED_IN_QUOTES:
+                parts.append(raw[place + 1].replace("\n", ""))
+                place += 2
+            elif raw[place] in "$`":
+                text, place = await self._dollar(raw, place)
+                parts.append(text)
+            else:
+                parts.append(raw[place])
+                place += 1
+        return self._bounded("".join(parts))
+
+    async def _dollar(self, raw: str, place: int) -> tuple[str, int]:
+        """What stands for it, and where it ends."""
+        if raw[place] == "`":
+            end = part_end(raw, place)
+            return await self._substitute(raw[place + 1 : end - 1].replace("\\`", "`")), end
+        if raw.startswith("$((", place):
+            end = part_end(raw, place)
+            if raw[end - 2 : end] == "))":
+                return await self._sum(raw[place + 3 : end - 2]), end
+        if raw.startswith("$(", place):
+            end = part_end(raw, place)
+            return await self._substitute(raw[place + 2 : end - 1]), end
+        if raw.startswith("${", place):
+            end = part_end(raw, place)
+            return await self._braced(raw[place + 2 : end - 1]), end
+        variable = _VARIABLE.match(raw, place)
+        if variable is None:
+            return "$", place + 1
+        return self._variables.get(variable[1] or variable[2]) or "", variable.end()
+
+    async def _braced(self, inner: str) -> str:
+        match = _BRACED.fullmatch(inner)
+        if match is None or (match[1] and match[3]):
+            raise BadSubstitution(f"${{{inner}}}: bad substitution")
+        count, name, mark, rest = match.groups()
+        value = self._variables.get(name)
+        if count:
+            return str(len(value or ""))
+        if not mark:
+            return value or ""
+        if mark[0] in "%#":
+            self._budget.spend(4 * len(value or ""))
+            return _trimmed(value or "", mark, await self.text(rest))
+        missing = value is None or (mark[0] == ":" and not value)
+        if mark[-1] == "+":
+            return "" if missing else await self.text(rest)
+        if not missing:
+            return value or ""
+        chosen = await self.text(rest)
+        if mark[-1] == "=":
+            self._variables.values[name] = chosen
+        return chosen
+
+    async def _sum(self, raw: str) -> str:
+        text = (await self.text(raw)).strip()
+        try:
+            return str(calculate(text, self._variables.values))
+        except (ValueError, SyntaxError, ArithmeticError, RecursionError, MemoryError):
+            raise BadSubstitution(f"arithmetic: cannot calculate `{text[:40]}'") from None
+
+
+def _as_pattern(text: str) -> str:
+    return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in text)
+
+
+def _trimmed(value: str, mark: str, pattern: str) -> str:
+    """Without the shortest, or with a doubled mark the longest, beginning or end that fits."""
+    if pattern.count("*") > _MOST_STARS or len(value) > _LONGEST_TRIMMED:
+        raise BadSubstitution("a pattern or a value is too long for this shell")
+    cuts = range(len(value) + 1)
+    if (mark[0] == "#") == (len(mark) == 2):
+        cuts = range(len(value), -1, -1)
+    for cut in cuts:
+        part, rest = (value[:cut], value[cut:]) if mark[0] == "#" else (value[cut:], value[:cut])
+        if fnmatchcase(part, pattern):
+            return rest
+    return value
+
+
+_OPERATIONS: dict[type[ast.AST], Callable[..., object]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: lambda one, other: _divided(one, other)[0],
+    ast.Mod: lambda one, other: _divided(one, other)[1],
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+
+
+def calculate(text: str, values: Mapping[str, str]) -> int:
+    """Whole numbers of 64 bits, as the shell has them; raises ``ValueError``, ``SyntaxError``, ``ArithmeticError``."""
+    if len(text) > _LONGEST_SUM:
+        raise ValueError(text)
+    return _value(ast.parse(text or "0", mode="eval").body, values)
+
+
+def _value(node: ast.AST, values: Mapping[str, str]) -> int:
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return _wrapped(node.value)
+    if isinstance(node, ast.Name):
+        return _wrapped(int(values.get(node.id, "0") or "0"))
+    if isinstance(node, ast.UnaryOp) and type(node.op) in _OPERATIONS:
+        return _applied(node.op, _value(node.operand, values))
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
+        return _applied(node.op, _value(node.left, values), _value(node.right, values))
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _OPERATIONS:
+        return _applied(node.ops[0], _value(node.left, values), _value(node.comparators[0], values))
+    raise ValueError(ast.dump(node))
+
+
+def _applied(operation: ast.AST, *numbers: int) -> int:
+    return _wrapped(int(_OPERATIONS[type(operation)](*numbers)))  # type: ignore[call-overload]
+
+
+def _divided(one: int, other: int) -> tuple[int, int]:
+    """Towards zero, as in C."""
+    whole = abs(one) // abs(other)
+    whole = -whole if (one < 0) != (other < 0) else whole
+    return whole, one - whole * other
+
+
+def _wrapped(number: int) -> int:
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)

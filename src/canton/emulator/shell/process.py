@@ -1,0 +1,58 @@
+"""A command that runs, as the command itself sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from canton.emulator.shell.budget import Budget
+from canton.emulator.shell.expansion import Variables
+from canton.emulator.shell.files import FileProblem, Files
+from canton.emulator.shell.streams import Input, Output
+
+MISUSED = 2
+
+
+class UsageProblem(Exception):
+    """An option or an operand that the command does not take; the text says which."""
+
+
+@dataclass(slots=True)
+class Process:
+    argv: list[str]
+    variables: Variables
+    files: Files
+    budget: Budget
+    stdin: Input
+    out: Output
+    err: Output
+    commands: Mapping[str, Program]
+    """That this shell knows."""
+    foreground: bool = False
+    """Whether it stands alone at the top of its line, and writes to the caller."""
+
+    @property
+    def name(self) -> str:
+        return self.argv[0].rpartition("/")[2]
+
+    async def complain(self, text: str, code: int = 1) -> int:
+        await self.err.write(f"{self.name}: {text}\n")
+        return code
+
+    async def texts(self, paths: list[str]) -> list[tuple[str, str]]:
+        """Name and text of each file, or of the input; what cannot be read is complained of."""
+        found: list[tuple[str, str]] = []
+        for path in paths or ["-"]:
+            try:
+                found.append((path, await self.source(path).whole(self.budget)))
+            except FileProblem as problem:
+                await self.complain(f"{path}: {problem}")
+        return found
+
+    def source(self, path: str) -> Input:
+        """Raises ``FileProblem``."""
+        return self.stdin if path == "-" else Input(self.files.read(self.variables.path(path)))
+
+
+Program = Callable[[Process], Awaitable[int]]
+"""Comes back with its exit code; may raise ``UsageProblem`` and ``FileProblem``."""
