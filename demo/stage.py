@@ -17,7 +17,7 @@ from typing import IO
 
 from canton.emulator.process import Emulator, emulate
 from demo import browser
-from demo.inventory import nodes_csv
+from demo.inventory import new_nodes_csv, nodes_csv
 
 CANTON = Path(sys.executable).with_name("canton")
 # Context, and the roles that the issuer vouches for.
@@ -53,7 +53,11 @@ class Stage:
         secret = self.folder / "admin-client.secret"
         secret.write_text(machine.clients["admin-client"])
         (self.folder / "nodes.csv").write_text(nodes_csv(machine))
-        (self.folder / "users.toml").write_text(
+        (self.folder / "new.csv").write_text(new_nodes_csv(machine))
+        users = self.folder / "users.toml"
+        # Passwords in the clear: before anything is written, nobody else may read it.
+        users.touch(mode=0o600)
+        users.write_text(
             "\n".join(
                 f'[users.{who}]\npassword = "{who}"\nroles = {json.dumps(roles)}' for who, roles in PEOPLE.items()
             )
@@ -71,11 +75,8 @@ level = "warning"
 enabled = true
 state = "{self.folder / "issuer"}"
 users = "{self.folder / "users.toml"}"
-[sites.alps]
-power = "csm"
-url = "{machine.url}"
-ca = "{machine.ca}"
-secret_file = "{secret}"
+{self._site("alps", machine, secret)}
+{self._site("annex", machine, secret)}
 """
         )
         self._write_csm(machine, secret)
@@ -83,6 +84,16 @@ secret_file = "{secret}"
         names = ("CANTON_EMULATOR", "PATH", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "CANTON_CONFIG")
         lines = [f"export {name}={shlex.quote(self.environment[name])}" for name in names]
         (self.folder / "env").write_text("\n".join([*lines, ""]))
+
+    def _site(self, name: str, machine: Emulator, secret: Path) -> str:
+        """A site of the configuration. Both are the one machine: each page about the demo has a site of its own."""
+        return f"""\
+[sites.{name}]
+power = "csm"
+url = "{machine.url}"
+ca = "{machine.ca}"
+secret_file = "{secret}"
+"""
 
     def _write_csm(self, machine: Emulator, secret: Path) -> None:
         """``./csm PUT /apis/… '{…}'``, for those who have no curl."""

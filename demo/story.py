@@ -1,11 +1,13 @@
 """`make demo`: a pretend supercomputer, two tenants, three people, a worker that is killed half-way, and a broken wire.
 
 Every command is shown as typed, and what it prints is checked: a line that does not hold ends the story with a status
-that is not 0. With ONCE=1 it ends there; otherwise server and worker stay up for whoever wants to try.
+that is not 0. With ONCE=1 it ends there; otherwise server and worker stay up to be tried. With EMPTY=1 there is no
+story: the people are logged in, and the server has nothing yet, as the how-to pages begin.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -13,6 +15,8 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from canton.domain.nodeset import expand
@@ -31,16 +35,19 @@ class Story:
         self.stage = stage
 
     def tell(self, url: str) -> None:
-        self.say("Three people log in by device code, each into a context of their own.")
-        for who, roles in PEOPLE.items():
-            self.stage.log_in(who, url)
-            print(f"    {who}: {', '.join(roles) or 'no role at all'}")
+        self.log_in(url)
         self.set_up()
         self.who_may_what()
         self.kill_half_way()
         self.lose_an_answer()
         self.look_back()
         Boot(self).tell()
+
+    def log_in(self, url: str) -> None:
+        self.say("Three people log in by device code, each into a context of their own.")
+        for who, roles in PEOPLE.items():
+            self.stage.log_in(who, url)
+            print(f"    {who}: {', '.join(roles) or 'no role at all'}")
 
     def set_up(self) -> None:
         self.say("Beside the server runs a pretend HPE Cray EX, with the services of CSM on their real paths.")
@@ -49,7 +56,7 @@ class Story:
         self.play("canton site create alps --context rosa")
         self.play("canton tenant create psi --description 'Paul Scherrer Institute' --context rosa")
         self.play("canton tenant create cscs --description 'Centre for Supercomputing' --context rosa")
-        self.play("canton node import nodes.csv --site alps --context rosa", expect="added")
+        self.play("canton node import nodes.csv --site alps --reason 'as HSM has them' --context rosa", expect="added")
         self.play("canton tenant list --context rosa", expect="cscs.*psi")
         self.play("canton node list --context rosa", expect="cscs")
 
@@ -64,7 +71,7 @@ class Story:
         self.play("canton tenant show cscs --context ann", expect="no tenant", status=3)
         self.say("Eve has an account and no role. Zero roles see nothing.")
         self.play("canton tenant list --context eve", never="psi")
-        self.play(f"canton node power off '{PSI}' --reason 'for fun' --yes --context eve", status=3)
+        self.play(f"canton node power off '{PSI}' --reason 'for fun' --yes --context eve", status=4)
 
     def kill_half_way(self) -> None:
         self.say("Ann plans to switch her nodes on. The server says what it would do, and nothing happens yet.")
@@ -110,7 +117,7 @@ class Story:
         print(f"\n$ {command}", flush=True)
         ran = self.stage.run(command)
         print("".join(f"  {line}\n" for line in ran.stdout.splitlines()), end="", flush=True)
-        self.expect(ran.returncode == status, f"the command ended with {status}, not {ran.returncode}")
+        self.expect(ran.returncode == status, f"the command ended with {ran.returncode}, not {status}")
         self.find(f"(?s){expect}", ran.stdout)
         self.expect(never is None or never not in ran.stdout, f'it does not say "{never}"')
         return ran.stdout
@@ -138,7 +145,8 @@ def free_port() -> int:
     raise SystemExit("no port is free on 127.0.0.1")
 
 
-def stay(folder: Path, url: str) -> None:
+def invite(folder: Path, url: str) -> None:
+    """What to try on a server that has the story behind it."""
     print(f"""
 # The server stays up at {url} with a worker, beside the pretend machine. From a second shell:
 
@@ -152,6 +160,21 @@ def stay(folder: Path, url: str) -> None:
     canton --help
 
 Ctrl-C ends it.""")
+
+
+def invite_to_pages(folder: Path, url: str) -> None:
+    """What to try on a server that is empty."""
+    print(f"""
+# A server without tenants and nodes is up at {url} with a worker, beside the pretend machine. From a second shell,
+# follow docs/howto/tenants.md or docs/howto/nodes.md; both begin with:
+
+    . {os.path.relpath(folder / "env")} && cd {os.path.relpath(folder)}
+
+Ctrl-C ends it.""")
+
+
+def stay() -> None:
+    sys.stdout.flush()
     try:
         while True:
             time.sleep(3600)
@@ -159,8 +182,25 @@ Ctrl-C ends it.""")
         print()
 
 
+@contextmanager
+def exclusive(folder: Path) -> Iterator[None]:
+    """Hold a lock beside the folder, which ends with this process; refuse if another demo has it."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_suffix(".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SystemExit(f"another demo is running in {folder}; use it, or end it with Ctrl-C first") from None
+        yield
+
+
 def main() -> None:
     folder = Path("build/demo").resolve()
+    with exclusive(folder):
+        run(folder)
+
+
+def run(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     stage = Stage(folder, free_port())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -168,10 +208,17 @@ def main() -> None:
     try:
         stage.build()
         url = stage.start()
+        if os.environ.get("EMPTY"):
+            Story(stage).log_in(url)
+            stage.start_worker()
+            invite_to_pages(folder, url)
+            stay()
+            return
         Story(stage).tell(url)
         print(f"\n# Every line of the story held ({time.monotonic() - began:.0f} s).", flush=True)
         if not os.environ.get("ONCE"):
-            stay(folder, url)
+            invite(folder, url)
+            stay()
     finally:
         stage.stop()
 

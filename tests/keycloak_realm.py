@@ -55,11 +55,11 @@ def realm(name: str) -> dict[str, Any]:
         "groups": [{"name": group, "realmRoles": [group]} for group in GROUPS],
         "clients": [_shasta(), _command_line(), _console(), _service()],
         "users": [
-            _user("alice", "Alice Psi", "psi"),
-            _user("bob", "Bob Cscs", "cscs"),
-            _user("carol", "Carol Both", "psi", "cscs"),
-            _user("ruth", "Ruth Root", "pa_admin"),
-            _user("nemo", "Nemo Nobody"),
+            user("alice", "Alice Psi", "psi"),
+            user("bob", "Bob Cscs", "cscs"),
+            user("carol", "Carol Both", "psi", "cscs"),
+            user("ruth", "Ruth Root", "pa_admin"),
+            user("nemo", "Nemo Nobody"),
             {
                 "username": "service-account-canton-robot",
                 "enabled": True,
@@ -74,7 +74,7 @@ def password(username: str) -> str:
     return f"{username} likes long passwords"
 
 
-def _user(username: str, name: str, *groups: str) -> dict[str, Any]:
+def user(username: str, name: str, *groups: str) -> dict[str, Any]:
     first, last = name.split()
     return {
         "username": username,

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -38,6 +38,7 @@ class Mint:
             "iss": self.url,
             "aud": AUDIENCE,
             "sub": f"id-of-{user}",
+            "sid": f"session-of-{user}",
             "preferred_username": user,
             "iat": now,
             "exp": now + 3600,
@@ -52,18 +53,22 @@ def new_key() -> ECKey:
 
 
 @contextmanager
-def mint() -> Iterator[Mint]:
+def mint(latency: Callable[[], float] = lambda: 0.0) -> Iterator[Mint]:
+    """``latency`` gives the seconds that the issuer takes to answer a request."""
     key = new_key()
     documents: dict[str, Any] = {"/jwks": {"keys": [key.as_dict(private=False)]}}
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            time.sleep(latency())
             body = json.dumps(documents.get(self.path, {})).encode()
             self.send_response(200 if self.path in documents else 404)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(body)
+            # A client that did not wait for a slow issuer is gone.
+            with suppress(BrokenPipeError):
+                self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
             """Quiet."""

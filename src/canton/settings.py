@@ -46,9 +46,14 @@ class Api:
     import_limit: int
     header_limit: int
     timeout: float
+    rate: int
+    rate_without_roles: int
+    rate_without_token: int
     concurrency: int
     readers: int
     readers_each: int
+    readers_tenant: int
+    readers_reserve: int
     drain: float
     proxies: tuple[str, ...]
 
@@ -61,6 +66,7 @@ class Worker:
     per_device: int
     sweep: float
     grace: float
+    power_interval: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +104,8 @@ class IssuerEntry:
     rules: tuple[Mapping[str, object], ...]
     username_claim: str
     groups_claim: str
+    person_claims: tuple[str, ...]
+    unmarked_tokens: bool
     ca: Path | None
     skew: float
     longest_lifetime: float
@@ -139,6 +147,12 @@ class Settings:
     roles: Mapping[str, RoleEntry] = field(default_factory=dict)
     sites: Mapping[str, SiteEntry] = field(default_factory=dict)
 
+    @property
+    def issuer_names(self) -> list[str]:
+        """What the names of people can begin with, the embedded issuer's included."""
+        embedded = {self.embedded_issuer.name} if self.embedded_issuer.enabled else set()
+        return sorted({*self.issuers, *embedded})
+
 
 def _api(name: str, kind: Kind, default: object, meaning: str) -> Setting:
     return Setting(f"api.{name}", kind, default, meaning)
@@ -164,9 +178,14 @@ TABLE = (
     _api("import_limit", size(1024), 16 * 2**20, "largest body of an import of nodes"),
     _api("header_limit", number(8, 1000), 64, "most headers of a request"),
     _api("timeout", duration(0.1, 3600), 30.0, "how long a request may take; followers of events are not cut"),
+    _api("rate", number(1, 1_000_000), 200, "requests a second that one principal may send, to this server"),
+    _api("rate_without_roles", number(1, 1_000_000), 5, "the same for a principal that is bound to no role"),
+    _api("rate_without_token", number(1, 1_000_000), 20, "the same for an address, of requests without a good token"),
     _api("concurrency", number(1, 10_000), 128, "requests under way at a time; more are told to try again"),
     _api("readers", number(1, 100_000), 2000, "followers of events at a time"),
     _api("readers_each", number(1, 100_000), 100, "of these, followers with one name"),
+    _api("readers_tenant", number(1, 100_000), 500, "of these, one tenant's members and service accounts together"),
+    _api("readers_reserve", number(0, 100_000), 200, "of these, only for followers of the provider"),
     _api("drain", duration(0, 600), 20.0, "how long a stop waits for requests under way"),
     _api("proxies", NETWORKS, (), "proxies whose X-Forwarded-For and X-Forwarded-Proto are believed"),
     Setting("worker.lease", duration(1, 3600), 15.0, "a dead worker's operations are taken over after this time"),
@@ -175,6 +194,7 @@ TABLE = (
     Setting("worker.per_device", number(1, 10_000), 4, "device calls at a time for one device, by one worker"),
     Setting("worker.sweep", duration(1, 3600), 60.0, "how long a worker sleeps at most"),
     Setting("worker.grace", duration(0, 3600), 30.0, "how long a worker's stop waits for device calls under way"),
+    Setting("worker.power_interval", duration(1, DAY), 30.0, "how often the power of a site's nodes is read"),
     Setting("log.format", choice("auto", "json", "console"), "auto", "auto: console on a terminal, else JSON"),
     Setting("log.level", choice("debug", "info", "warning", "error"), "info", "the least that is logged"),
     Setting("policy.two_person", LIST, (), "permissions whose use a second person must approve"),
@@ -193,6 +213,8 @@ TABLE = (
     _issuer("rules", TABLES, (), "how claims become bindings: tables of claim, match, role, tenant, except"),
     _issuer("username_claim", text("preferred_username"), "preferred_username", "the claim that names somebody"),
     _issuer("groups_claim", text("groups"), "groups", "the claim that lists somebody's groups"),
+    _issuer("person_claims", LIST, ("sid", "session_state"), "a token with none of these claims is a machine's"),
+    _issuer("unmarked_tokens", FLAG, False, "take access tokens with neither typ at+jwt nor typ Bearer"),
     _issuer("ca", PATH, None, "certificates to trust for the issuer, PEM; else the system's"),
     _issuer("skew", duration(0, 120), 30.0, "how far the issuer's clock may be off"),
     _issuer("longest_lifetime", duration(60, 30 * DAY), DAY, "a token that lives longer is refused"),

@@ -17,6 +17,7 @@ import structlog
 from structlog.contextvars import bound_contextvars, merge_contextvars
 from structlog.typing import EventDict, WrappedLogger
 
+from canton.domain.database_address import hide_addresses
 from canton.domain.harmless import harmless
 
 CUT = "(cut)"
@@ -24,15 +25,19 @@ _SECRET_NAME = re.compile(
     r"(?i)(^|[_.-])(password|passwd|passphrase|secret|token|authorization|cookie|credentials?|api[_-]?key|"
     r"private[_-]?key|device[_-]?code|code[_-]?verifier)$"
 )
-# In a text: what a token looks like, and whatever stands behind the name of a secret.
+# In characters, of one value. A client chooses its path, and an issuer the names of its people.
+LONGEST = 4096
+LONGEST_TRACEBACK = 65_536
+# In a text: what a token looks like, and whatever stands behind the name of a secret. Clients choose some of the texts:
+# every pattern must take time in proportion to the text, so none may start again within what it has run over.
 _SECRET_TEXT = (
     (re.compile(r"(?i)\b(bearer|basic|negotiate)\s+[A-Za-z0-9._~+/=-]{6,}"), rf"\1 {CUT}"),
-    (re.compile(r"\beyJ[A-Za-z0-9_-]{5,}(\.[A-Za-z0-9_-]*){1,4}"), CUT),
+    (re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{5,}(\.[A-Za-z0-9_-]*){1,4}"), CUT),
     (re.compile(r"\bcanton_[A-Za-z0-9_-]{16,}"), CUT),
-    (re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s:/@]*):[^\s/@]+@"), rf"\1:{CUT}@"),
+    (re.compile(r"(\b[a-z][a-z0-9+.-]{0,30}://[^\s:/@]*):[^\s/@]+@"), rf"\1:{CUT}@"),
     (
         re.compile(
-            r"(?i)((?:password|passwd|passphrase|secret|[a-z_]*token|authorization|cookie|api[_-]?key|device_code|"
+            r"(?i)((?:password|passwd|passphrase|secret|token|authorization|cookie|api[_-]?key|device_code|"
             r"code_verifier)[\"']?\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|[^\s,;&\"']+)"
         ),
         rf"\1{CUT}",
@@ -90,6 +95,10 @@ def _cut(value: Any, name: str = "") -> Any:
     text = (
         value if isinstance(value, str) else value.decode(errors="replace") if isinstance(value, bytes) else str(value)
     )
+    longest = LONGEST_TRACEBACK if name == "exception" else LONGEST
+    if len(text) > longest:
+        text = f"{text[:longest]}… ({len(text) - longest} more characters)"
+    text = hide_addresses(text)
     for pattern, replacement in _SECRET_TEXT:
         text = pattern.sub(replacement, text)
     return text

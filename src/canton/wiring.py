@@ -15,34 +15,36 @@ from canton.drivers.csm.power import PcsPower
 from canton.drivers.demo.power import FolderPower
 from canton.operations import worker as engine
 from canton.operations.kinds import Kinds, Pace, register
+from canton.operations.power_reading import PowerReading
 from canton.operations.steps.set_power import PACE, SetPower
 from canton.policy.permissions import PERMISSIONS
 from canton.policy.roles import BUILTIN, Roles, custom
 from canton.settings import Settings, SiteEntry
 from canton.store import database, migrate
-from canton.store.database import Database, system_clock
+from canton.store.database import SERVING, UNBOUNDED, Database, Waits, system_clock
 
 if TYPE_CHECKING:  # a worker, and every command for the database, does without the HTTP stack
     from starlette.types import ASGIApp
 
     from canton.api.hub import Hub
+    from canton.api.refusals import Refusals
 
 
 # A folder shows at once what was written, and takes its nodes one after the other.
 FOLDER_PACE = Pace(batch=8, timeout=60.0, settle=1.0, poll=0.2, tries=4, backoff=1.0)
 
 
-def open_database(settings: Settings, *, create: bool = False) -> Database:
+def open_database(settings: Settings, *, create: bool = False, waits: Waits = UNBOUNDED) -> Database:
     """Open the database; an SQLite file that is not there is made, readable by its owner only, if ``create``."""
-    opened = database.open_database(settings.database)
+    opened = database.open_database(settings.database, waits=waits)
     if not opened.is_postgresql:
         _find_file(opened.engine.url.database, create=create)
     return opened
 
 
-def open_current(settings: Settings) -> Database:
+def open_current(settings: Settings, waits: Waits) -> Database:
     """A database that this version can work with."""
-    opened = open_database(settings)
+    opened = open_database(settings, waits=waits)
     try:
         migrate.require_current(opened)
     except BaseException:
@@ -68,6 +70,11 @@ def make_worker(settings: Settings, opened: Database) -> engine.Worker:
     return engine.Worker(opened, make_kinds(settings), limits)
 
 
+def make_power_reading(settings: Settings, opened: Database) -> PowerReading:
+    powers = {site.name: _power(site) for site in settings.sites.values()}
+    return PowerReading(opened, powers, settings.worker.power_interval)
+
+
 def make_kinds(settings: Settings) -> Kinds:
     powers = {f"power@{site.name}": _power(site) for site in settings.sites.values()}
     folders_only = all(site.power == "demo" for site in settings.sites.values())
@@ -81,7 +88,7 @@ def make_roles(settings: Settings) -> Roles:
     except InvalidSetting:
         raise
     except Invalid as error:
-        raise InvalidSetting(f"a role in the configuration is wrong: {error.message}", **error.details) from error
+        raise InvalidSetting(f"a role in the configuration is wrong: {error.message}") from error
     return {**BUILTIN, **{role.name: role for role in own}}
 
 
@@ -99,6 +106,15 @@ def check_policy(settings: Settings) -> None:
             )
 
 
+def check_issuers(settings: Settings) -> None:
+    """Without an issuer there is no way in: a server would start and refuse every request."""
+    if not settings.issuers and not settings.embedded_issuer.enabled:
+        raise InvalidSetting(
+            "no issuer is configured, so that nobody could log in; add [issuers.NAME] with the url of your OIDC issuer "
+            "to the configuration, or try Canton on this machine with: canton serve --dev"
+        )
+
+
 def check(settings: Settings) -> None:
     """Everything that can be found wrong without a database or a network."""
     from canton import wiring_issuers  # noqa: PLC0415
@@ -113,6 +129,7 @@ def check(settings: Settings) -> None:
     for path in (settings.api.tls_certificate, settings.api.tls_key):
         if path is not None:
             _readable(path, "api.tls_certificate and api.tls_key")
+    check_issuers(settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +139,7 @@ class Serving:
     app: ASGIApp
     hub: Hub
     database: Database
+    refusals: Refusals
 
 
 def make_app(settings: Settings, url: str) -> Serving:
@@ -129,26 +147,33 @@ def make_app(settings: Settings, url: str) -> Serving:
     from canton import wiring_issuers  # noqa: PLC0415
     from canton.api import health, limits  # noqa: PLC0415
     from canton.api.app import create_app  # noqa: PLC0415
-    from canton.api.hub import Hub  # noqa: PLC0415
+    from canton.api.hub import Hub, Places  # noqa: PLC0415
     from canton.api.metrics import Metrics  # noqa: PLC0415
+    from canton.api.rates import Rates  # noqa: PLC0415
     from canton.api.services import Services  # noqa: PLC0415
 
     check_policy(settings)
-    opened = open_current(settings)
-    hub = Hub(opened, settings.api.readers, settings.api.readers_each)
+    check_issuers(settings)
+    opened = open_current(settings, SERVING)
+    api = settings.api
+    hub = Hub(opened, Places(api.readers, api.readers_each, api.readers_tenant, api.readers_reserve))
+    verifier = wiring_issuers.make_verifier(settings, url)
+    issuer = wiring_issuers.make_issuer(settings, url)
+    verifier.prefetch()
     services = Services(
         database=opened,
-        verifier=wiring_issuers.make_verifier(settings, url),
+        verifier=verifier,
         roles=make_roles(settings),
         settings=settings,
         hub=hub,
         clock=system_clock,
-        issuer=wiring_issuers.make_issuer(settings, url),
+        rates=Rates(settings.api.rate, settings.api.rate_without_roles, settings.api.rate_without_token),
+        issuer=issuer,
     )
     metrics = Metrics()
     app = create_app(services)
     app.include_router(health.router(health.Health(opened, hub, metrics)))
-    return Serving(limits.guard(app, settings.api, metrics.observe), hub, opened)
+    return Serving(limits.guard(app, settings.api, metrics.observe), hub, opened, services.refusals)
 
 
 def _power(site: SiteEntry) -> Power:

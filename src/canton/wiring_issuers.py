@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+import stat
 import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -10,13 +12,17 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
-from canton.contracts.identity import TokenVerifier
-from canton.domain.errors import InvalidSetting
+from canton.domain.errors import InvalidSetting, IssuerUnavailable
+from canton.drivers.oidc.fetch import Fetch, fetcher
 from canton.drivers.oidc.issuer import IssuerSettings
+from canton.drivers.oidc.keyring import DISCOVERY
 from canton.drivers.oidc.mapping import NOT_TENANTS, Rule, preset
 from canton.drivers.oidc.verify import OidcVerifier
 from canton.issuer.app import create_issuer
+from canton.issuer.keys import published
+from canton.issuer.passwords import is_hash
 from canton.issuer.settings import Client, EmbeddedIssuer, User
+from canton.issuer.state import State
 from canton.settings import IssuerEntry, Settings
 
 MOUNT = "/issuer"
@@ -24,13 +30,34 @@ MOUNT = "/issuer"
 CALLBACK = "http://127.0.0.1/callback"
 
 
-def make_verifier(settings: Settings, url: str) -> TokenVerifier:
+def make_verifier(settings: Settings, url: str) -> OidcVerifier:
     """``url`` is where clients find this server, and so its embedded issuer."""
     trusted = [_trusted(entry) for entry in settings.issuers.values()]
     if settings.embedded_issuer.enabled:
         mapping = (*preset("keycloak-groups"), *preset("flat"))
-        trusted.append(IssuerSettings(settings.embedded_issuer.name, url + MOUNT, ("canton",), mapping))
-    return OidcVerifier(trusted)
+        name, people = settings.embedded_issuer.name, ("amr",)
+        trusted.append(IssuerSettings(name, url + MOUNT, ("canton",), mapping, person_claims=people))
+
+    def fetching(issuer: IssuerSettings) -> Fetch:
+        own = issuer.url == url + MOUNT
+        return _own_documents(issuer.url, settings.embedded_issuer.state) if own else fetcher(issuer.ca_file)
+
+    return OidcVerifier(trusted, fetching=fetching)
+
+
+def _own_documents(url: str, state: Path) -> Fetch:
+    """Those of the embedded issuer, from its file: a server that asked itself over HTTP would wait for itself."""
+
+    def fetch(where: str) -> dict[str, object]:
+        if where.endswith(DISCOVERY):
+            return {"issuer": url, "jwks_uri": f"{url}/jwks"}
+        try:
+            with State(state).transaction() as connection:
+                return published(connection)
+        except (InvalidSetting, sqlite3.Error) as error:
+            raise IssuerUnavailable("the embedded issuer's keys cannot be read", cause=str(error)) from error
+
+    return fetch
 
 
 def make_issuer(settings: Settings, url: str) -> FastAPI | None:
@@ -60,6 +87,8 @@ def _trusted(entry: IssuerEntry) -> IssuerSettings:
         ca_file=entry.ca,
         username_claim=entry.username_claim,
         groups_claim=entry.groups_claim,
+        person_claims=entry.person_claims,
+        unmarked_tokens=entry.unmarked_tokens,
         skew=int(entry.skew),
         longest_lifetime=int(entry.longest_lifetime),
         keys_for=entry.keys_for,
@@ -91,7 +120,21 @@ def _users(path: Path) -> tuple[User, ...]:
     written = table.get("users")
     if not isinstance(written, dict) or not written or len(table) > 1:
         raise InvalidSetting(f"{path} must hold tables such as [users.alice], and nothing else")
-    return tuple(_user(path, name, entry) for name, entry in written.items())
+    users = tuple(_user(path, name, entry) for name, entry in written.items())
+    _check_mode(path, plain=not all(is_hash(user.password) for user in users))
+    return users
+
+
+def _check_mode(path: Path, *, plain: bool) -> None:
+    """Hashes may be read by others; what others may change, they could log in with."""
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if plain and mode & 0o077:
+        raise InvalidSetting(
+            f"{path} holds passwords in the clear and others may read or change it (mode {mode:04o}); "
+            f"run: chmod 600 {path}, or write hashes, made with: canton admin hash-password"
+        )
+    if mode & 0o022:
+        raise InvalidSetting(f"{path} may be changed by others (mode {mode:04o}); run: chmod go-w {path}")
 
 
 def _user(path: Path, name: str, entry: object) -> User:

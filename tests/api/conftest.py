@@ -19,6 +19,7 @@ from canton import settings
 from canton.api import limits
 from canton.api.app import create_app
 from canton.api.hub import Hub
+from canton.api.rates import Rates
 from canton.api.services import Services
 from canton.drivers.oidc.verify import OidcVerifier
 from canton.policy.roles import BUILTIN
@@ -87,7 +88,10 @@ class Api:
 def made_services(database: Database, tokens: Mint, **changed: Any) -> Services:
     """``changed`` are fields of Services; settings may be given as a mapping of dotted names."""
     configured = settings.load({}, str(database.engine.url))
-    given = Services(database, OidcVerifier([tokens.settings]), BUILTIN, configured, Hub(database), system_clock)
+    # A test sends in a second what a person does in an hour.
+    rates = Rates(1e6, 1e6, 1e6)
+    verifier = OidcVerifier([tokens.settings])
+    given = Services(database, verifier, BUILTIN, configured, Hub(database), system_clock, rates)
     return replace(given, **changed)
 
 
@@ -109,6 +113,7 @@ def serving(services: Services, tokens: Mint) -> Iterator[Api]:
     finally:
         server.should_exit = True
         thread.join(20)
+        services.refusals.flush(services.database)
 
 
 @pytest.fixture(scope="session")

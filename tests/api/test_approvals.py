@@ -84,6 +84,7 @@ def test_a_change_goes_through_once_when_a_second_person_says_so(admin: Api, sec
         "path": "/v1/tenants/psi",
         "body": None,
         "requested_by": "test:root",
+        "requested_identity": "test:id-of-root",
         "reason": "contract ended",
         "state": "approved",
         "decided_by": "test:second",
@@ -95,6 +96,39 @@ def test_a_change_goes_through_once_when_a_second_person_says_so(admin: Api, sec
     assert delete(admin, waiting).status == 204
     assert admin.get("/v1/tenants/psi").status == 404
     assert state(admin, waiting) == "used"
+
+
+def test_only_people_approve_and_ask(admin: Api, second: Api) -> None:
+    """A token from client credentials has no session; the same holds where that cannot be told."""
+    make(admin, "psi")
+    machines = [
+        admin.as_("service-account-robot", "canton-provider-admin"),
+        admin.as_("second", "canton-provider-admin", sid=None),
+        admin.as_("second", "canton-provider-admin", clientHost="10.0.0.1"),
+    ]
+    waiting = ask(admin)
+    for machine in machines:
+        assert machine.get("/v1/whoami").json["kind"] == "machine"
+        for verdict in ("approve", "refuse"):
+            refused = decide(machine, waiting, verdict)
+            assert (refused.status, refused.json["details"]["rule"]) == (403, "two-persons")
+        asked = delete(machine)
+        assert (asked.code, asked.json["details"]["rule"]) == ("forbidden", "two-persons")
+        assert machine.get("/v1/tenants/psi").status == 200
+    assert state(admin, waiting) == "pending"
+    decide(second, waiting)
+    used = delete(admin.as_("root", "canton-provider-admin", sid=None), waiting)
+    assert (used.code, used.json["details"]["rule"]) == ("forbidden", "two-persons")
+    assert state(admin, waiting) == "approved"
+
+
+def test_a_machine_has_the_roles_that_it_was_granted(admin: Api) -> None:
+    make(admin, "psi")
+    subject = "test:service-account-robot"
+    admin.post("/v1/bindings", {"subject": subject, "role": "tenant-viewer", "tenant": "psi"})
+    robot = admin.as_("service-account-robot")
+    assert robot.get("/v1/tenants/psi").status == 200
+    assert robot.get("/v1/whoami").json["id"] == subject
 
 
 def test_an_approval_is_used_once(admin: Api, second: Api) -> None:
@@ -113,6 +147,19 @@ def test_another_request_is_not_what_was_approved(admin: Api, second: Api) -> No
     assert update(admin, "two", waiting).code == "approval-not-usable"
     assert admin.get("/v1/tenants/psi").json["description"] == ""
     assert update(admin, "one", waiting).status == 200
+
+
+def test_an_approval_is_for_the_reason_too(admin: Api, second: Api) -> None:
+    make(admin, "psi")
+    waiting = ask(admin)
+    decide(second, waiting)
+    other = admin.call("DELETE", "/v1/tenants/psi", reason="spite", Canton_Approval=waiting)
+    assert other.code == "approval-not-usable"
+    assert "reason" in other.json["detail"]
+    again = admin.call("DELETE", "/v1/tenants/psi", reason="spite")
+    assert again.json["details"]["approval"] != waiting
+    assert admin.get(f"/v1/approvals/{waiting}").json["state"] == "approved"
+    assert delete(admin, waiting).status == 204
 
 
 def test_a_change_that_fails_leaves_the_approval_good(admin: Api, second: Api) -> None:
@@ -191,7 +238,7 @@ def test_a_service_account_neither_asks_nor_decides(admin: Api) -> None:
     ci = replace(admin, token=admin.post(f"{path}/tokens").json["token"])
     for refused in (decide(ci, waiting), delete(ci)):
         assert (refused.status, refused.code, refused.json["details"]["rule"]) == (403, "forbidden", "two-persons")
-    assert delete(ci, waiting).code == "approval-not-usable"
+    assert delete(ci, waiting).json["details"]["rule"] == "two-persons"
     assert state(admin, waiting) == "pending"
 
 

@@ -35,6 +35,8 @@ def test_a_record_says_who_did_what_why_and_by_which_rule(admin: Api, ann: Api) 
         "decision": "granted",
         "rule": "provider:provider-admin",
         "request": record["details"]["request"],
+        "identity": "test:id-of-root",
+        "client_request": "of-a-test",
         "outcome": "done",
         "tenant": "psi",
     }
@@ -62,7 +64,7 @@ def test_filters(admin: Api, ann: Api) -> None:
 
 def test_a_tenants_records_are_the_tenants_and_the_rest_the_providers(admin: Api, ann: Api) -> None:
     admin.post("/v1/sites", {"name": "alps"})
-    assert listed(ann) == [REFUSED, PSI]
+    assert listed(ann) == [PSI]
     assert listed(ann, "?tenant=cscs") == listed(ann, "?action=site.create") == []
     assert listed(admin.as_("vic", "canton-tenant-viewer:psi")) == listed(admin.as_("eve")) == []
     assert listed(admin.as_("aud", "canton-auditor"))[0][0] == "site.create"
@@ -71,3 +73,26 @@ def test_a_tenants_records_are_the_tenants_and_the_rest_the_providers(admin: Api
 @pytest.mark.parametrize("query", ["actor=%00", "subject=", "sort=at", "tenant=PSI", "limit=0", "fields=previous"])
 def test_a_wrong_question_is_refused(admin: Api, query: str) -> None:
     assert admin.get(f"/v1/audit?{query}").code == "invalid-request"
+
+
+def test_what_was_done_since(admin: Api, ann: Api) -> None:
+    at = {(it["action"], it["subject"]): it["at"] for it in admin.get("/v1/audit").json["items"]}
+    assert listed(admin, f"?since={at[CSCS]}") == [REFUSED, CSCS]
+    assert listed(admin, f"?since={at[CSCS]}&sort=seq&action=tenant.create") == [CSCS]
+    assert listed(admin, "?since=2099-01-01T00:00:00Z") == []
+    assert listed(ann, "?since=2020-01-01T00:00:00%2B01:00") == listed(ann)
+    page = admin.get(f"/v1/audit?limit=1&since={at[CSCS]}").json
+    assert listed(admin, f"?limit=1&since={at[CSCS]}&after={page['next']}") == [CSCS]
+    assert admin.get("/v1/audit?since=2026-02-30T00:00:00Z").status == 400
+
+
+def test_the_audit_of_a_tenant_does_not_name_the_people_of_another(admin: Api) -> None:
+    for name in ("psi", "eth"):
+        admin.post("/v1/tenants", {"name": name})
+    stranger, viewer = admin.as_("eve", "canton-tenant-admin:eth"), admin.as_("vic", "canton-tenant-viewer:psi")
+    for api in (stranger, viewer):
+        api.call("PATCH", "/v1/tenants/psi", {"description": "x"}, reason="call me")
+    seen = admin.as_("pia", "canton-tenant-admin:psi").get("/v1/audit").json["items"]
+    assert {each["actor"] for each in seen} == {"test:root", "test:vic"}
+    refused = admin.get("/v1/audit?actor=test:eve").json["items"]
+    assert [(each["tenant"], each["details"]["named_tenant"]) for each in refused] == [(None, "psi")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from api.conftest import Api, made_services, serving
 from canton.api.hub import Hub, Pace
 from canton.client.sse import Message, Parser
 from canton.domain.tenant import TenantState
+from canton.operations.endings import Because, announce
 from canton.store import outbox, service_accounts, tenants
 from canton.store.database import Database
 from tokens import Mint
@@ -29,6 +31,36 @@ def api(database: Database, tokens: Mint) -> Iterator[Api]:
         yield running
         # A reader that does not leave must not keep the server up.
         hub.draining = True
+
+
+def test_every_change_is_an_event_of_its_name(admin: Api) -> None:
+    """The names are a contract: pipelines wait for them, and --watch goes by how they begin."""
+    grant = {"subject": "test:bob", "role": "tenant-viewer", "tenant": "psi"}
+    quota = {"nodes": 5, "open_operations": None, "service_accounts": None}
+    binding = ""
+    for method, path, body, kind in (
+        ("POST", "/v1/sites", {"name": "alps"}, "site.created"),
+        ("PATCH", "/v1/sites/alps", {"description": "new"}, "site.updated"),
+        ("POST", "/v1/tenants", {"name": "psi"}, "tenant.created"),
+        ("PATCH", "/v1/tenants/psi", {"description": "new"}, "tenant.updated"),
+        ("PUT", "/v1/tenants/psi/quota", quota, "quota.set"),
+        ("POST", "/v1/tenants/psi/suspend", None, "tenant.suspended"),
+        ("POST", "/v1/tenants/psi/resume", None, "tenant.resumed"),
+        ("POST", "/v1/bindings", grant, "member.granted"),
+        ("DELETE", "/v1/bindings/{binding}", None, "member.revoked"),
+        ("POST", "/v1/nodes/import", {"site": "alps", "nodes": [{"xname": "x1000c0s0b0n0"}]}, "node.imported"),
+        ("POST", "/v1/nodes/power", {"nodes": "x1000c0s0b0n0", "to": "on"}, "operation.queued"),
+        ("DELETE", "/v1/tenants/psi", None, "tenant.deleted"),
+    ):
+        before = len(happened(admin))
+        reply = admin.call(method, path.format(binding=binding), body, reason="a test")
+        assert reply.status < 300, reply.text
+        binding = reply.json["id"] if path == "/v1/bindings" else binding
+        assert happened(admin)[before:] == [kind]
+
+
+def happened(api: Api) -> list[str]:
+    return [each["kind"] for each in api.get("/v1/events?after=start").json["items"]]
 
 
 @pytest.fixture
@@ -99,6 +131,57 @@ def test_pages_follow_each_other_without_gap_or_double(admin: Api, ann: Api) -> 
     assert seen == 5
 
 
+def walked(api: Api, query: str) -> list[int]:
+    """The numbers in the bodies of all pages."""
+    numbers, after = [], ""
+    while True:
+        page = api.get(f"/v1/events?{query}{after}").json
+        numbers += [event["body"]["number"] for event in page["items"]]
+        if page["next"] is None:
+            return numbers
+        after = f"&after={quote(page['next'])}"
+
+
+@pytest.fixture
+def history(admin: Api, ann: Api) -> dict[int, str]:
+    """Ten more events, the even numbers psi's: the instant of each, by its number."""
+    for number in range(10, 20):
+        event = outbox.Event("tenant.told", f"node:{number % 5}", {"number": number})
+        with admin.services.database.write() as connection:
+            outbox.append(connection, ("psi", "cscs")[number % 2], [event])
+        time.sleep(0.005)
+    return {event["body"]["number"]: event["at"] for event in admin.get("/v1/events").json["items"]}
+
+
+@pytest.mark.usefixtures("history")
+def test_the_newest_so_many(admin: Api, ann: Api) -> None:
+    assert sorted(walked(admin, "newest=4")) == [16, 17, 18, 19]
+    assert sorted(walked(admin, "newest=4&limit=1")) == [16, 17, 18, 19]
+    assert walked(admin, "newest=3&tenant=psi") == walked(ann, "newest=3") == [14, 16, 18]
+    assert len(walked(admin, "newest=1000")) == 12
+    assert sorted(walked(admin, "newest=2&subject=node:3")) == [13, 18]
+    assert walked(admin.as_("eve"), "newest=5") == []
+    assert admin.get("/v1/events?newest=0").status == 400
+
+
+def test_what_happened_since(admin: Api, ann: Api, history: dict[int, str]) -> None:
+    assert sorted(walked(admin, f"since={history[16]}")) == [16, 17, 18, 19]
+    assert sorted(walked(admin, f"since={history[17]}&limit=1")) == [17, 18, 19]
+    assert walked(ann, f"since={history[17]}") == [18]
+    assert walked(ann, f"since={history[12]}&newest=2") == [16, 18], "the later of the two places"
+    assert walked(ann, f"since={history[18]}&newest=9") == [18]
+    assert walked(admin, "since=2099-01-01T00:00:00Z") == []
+    assert admin.get("/v1/events?since=yesterday").status == 400
+
+
+def test_a_stream_may_begin_in_the_past(ann: Api, history: dict[int, str]) -> None:
+    with stream(ann, f"?since={history[16]}") as response:
+        told = messages(response, 2)
+    assert [json.loads(message.data)["body"]["number"] for message in told] == [16, 18]
+    with stream(ann, f"?since={history[16]}", Last_Event_ID=told[0].id) as response:
+        assert json.loads(messages(response, 1)[0].data)["body"]["number"] == 18
+
+
 def test_nobody_hears_of_others(admin: Api, ann: Api) -> None:
     assert pages(ann, "?tenant=cscs") == pages(ann, "?tenant=none") == pages(admin.as_("eve")) == []
     with stream(admin.as_("eve")) as response:
@@ -154,3 +237,32 @@ def test_a_suspended_tenants_members_go_on_reading(admin: Api, ann: Api) -> None
     with admin.services.database.write() as connection:
         tenants.change(connection, "psi", None, state=TenantState.SUSPENDED)
     assert len(pages(ann)) == 1
+
+
+def test_who_may_not_read_the_audit_is_not_told_who_did_it_and_why(admin: Api, ann: Api) -> None:
+    """Page and stream alike; in a tenant whose audit the same reader may read, both are there."""
+    both = admin.as_("bob", "canton-tenant-viewer:psi", "canton-tenant-operator:cscs")
+    auditor = admin.as_("eve", "canton-auditor")
+    with stream(ann) as for_viewer, stream(both) as for_both:
+        for tenant in ("psi", "cscs"):
+            changed = admin.call("PATCH", f"/v1/tenants/{tenant}", {"description": "x"}, reason="a secret merger")
+            assert changed.status == 200
+        heard = [*messages(for_viewer, 1), *messages(for_both, 2)]
+    bodies = [(json.loads(told.data)["tenant"], json.loads(told.data)["body"]) for told in heard]
+    assert all(("actor" in body, "reason" in body) == (tenant == "cscs",) * 2 for tenant, body in bodies)
+    assert [tenant for tenant, _ in bodies] == ["psi", "psi", "cscs"]
+    for reader, attributed in ((ann, set()), (both, {"cscs"}), (auditor, {"psi", "cscs"})):
+        items = reader.get("/v1/events").json["items"]
+        assert {item["tenant"] for item in items if item["body"].get("actor") == "test:root"} == attributed
+        assert {item["tenant"] for item in items if item["body"].get("reason") == "a secret merger"} == attributed
+    assert "merger" not in ann.get("/v1/events").text
+
+
+def test_what_an_operation_was_for_is_withheld_too(admin: Api, ann: Api) -> None:
+    with admin.services.database.write() as connection:
+        announce(
+            connection, "op_1", "psi", "operation.queued", Because("test:root", "a secret merger", {}), {"plan": "p"}
+        )
+    assert "merger" in admin.get("/v1/events").text
+    (queued,) = (item for item in ann.get("/v1/events").json["items"] if item["kind"] == "operation.queued")
+    assert queued["body"] == {"plan": "p"}

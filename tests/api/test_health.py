@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
+import subprocess
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
 from sqlalchemy import event as listening
+from sqlalchemy.engine import make_url
 
 from asgi import request
 from canton import __version__
@@ -63,7 +69,7 @@ def test_a_process_that_answers_is_alive_whatever_the_database_does(tmp_path: An
 
 def test_ready_is_database_migrations_and_a_worker(database: Database) -> None:
     worker_seen(database, 50)
-    assert ready(database) == (200, {"database": None, "migrations": None, "worker": None})
+    assert ready(database) == (200, {"database": None, "migrations": None, "writes": None, "worker": None})
 
 
 @pytest.mark.parametrize("prepare", [lambda _: None, lambda database: worker_seen(database, 61)], ids=["none", "old"])
@@ -82,6 +88,62 @@ def test_a_database_without_tables_is_not_ready(empty_database: Database) -> Non
 def test_a_database_that_does_not_answer_is_named_but_not_where_it_is(tmp_path: Any) -> None:
     nothing = open_database(f"sqlite:///{tmp_path}/none/none.db")
     assert ready(nothing) == (503, {"database": "database-unavailable"})
+
+
+@pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
+def test_a_postgresql_that_refuses_writes_is_not_ready(database: Database) -> None:
+    """By the code that PostgreSQL has for a full disk; to fill a real one takes the server down on some releases."""
+    worker_seen(database, 1)
+    with database.write() as connection:
+        connection.exec_driver_sql(
+            "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$"
+        )
+        connection.exec_driver_sql(
+            "CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE ON write_probe EXECUTE FUNCTION full_disk()"
+        )
+    assert ready(database) == (503, {"database": None, "migrations": None, "writes": "database-unavailable"})
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_a_full_disk_is_not_ready_until_it_has_room_again(database_url: str, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)], check=True)  # noqa: S607
+    database = open_database(f"sqlite:///{disk / 'canton.db'}")
+    try:
+        shutil.copy(str(make_url(database_url).database), disk / "canton.db")
+        worker_seen(database, 1)
+        app = watched(database)
+        assert run(request(app, "GET", "/readyz")).status == 200
+        filler = disk / "filler"
+        with filler.open("wb", buffering=0) as file, suppress(OSError):
+            while True:
+                file.write(b"x" * 4096)
+        answer = run(request(watched(database), "GET", "/readyz"))
+        assert (answer.status, answer.json["checks"][-1]["name"]) == (503, "writes")
+        filler.unlink()
+        assert run(request(watched(database), "GET", "/readyz")).status == 200
+    finally:
+        database.close()
+        subprocess.run(["umount", str(disk)], check=True)  # noqa: S607
+
+
+def test_writes_are_tried_every_few_seconds_only(database: Database) -> None:
+    worker_seen(database, 1)
+    writes: list[str] = []
+    listening.listen(
+        database.engine,
+        "before_cursor_execute",
+        lambda _c, _u, statement, *_: writes.append(statement) if "write_probe" in statement else None,
+    )
+    looking = Health(database, Hub(database), Metrics())
+    for _ in range(5):
+        assert all(check.problem is None for check in looking._look())
+    assert 1 <= len(writes) <= 2
+    with database.read() as connection:
+        assert connection.scalar(sa.select(sa.func.count()).select_from(schema.write_probe)) == 1
 
 
 def test_a_server_that_stops_is_not_ready(database: Database) -> None:

@@ -21,8 +21,8 @@ from sqlalchemy import event as listening
 from asgi import Call, open_request
 from canton.api import positions
 from canton.api.event_stream import ABORT, EventStream
-from canton.api.follow import Visible, Wanted, open_reader
-from canton.api.hub import Hub, Pace
+from canton.api.follow import Beginning, Sight, Visible, Wanted, open_reader
+from canton.api.hub import Hub, Pace, Places
 from canton.domain.errors import CantonError, DatabaseUnavailable, Forbidden, InvalidCursor, TooBusy
 from canton.store import outbox
 from canton.store.database import Database
@@ -93,16 +93,18 @@ class Rights:
     error: CantonError | None = None
     asked: int = 0
 
-    async def __call__(self) -> Visible:
+    async def __call__(self) -> Sight:
         self.asked += 1
         if self.error is not None:
             raise self.error
-        return self.visible
+        return Sight(self.visible, None)
 
 
 @asynccontextmanager
-async def follow(hub: Hub, rights: Rights | None = None, **wanted: Any) -> AsyncIterator[Client]:
-    reader = await open_reader(hub, Wanted(rights or Rights(), **wanted))
+async def follow(
+    hub: Hub, rights: Rights | None = None, after: str | None = None, **wanted: Any
+) -> AsyncIterator[Client]:
+    reader = await open_reader(hub, Wanted(rights or Rights(), beginning=Beginning(after), **wanted))
     async with open_request(EventStream(hub, reader), "GET", "/v1/events") as call:
         await call.until(b"\n\n")
         yield Client(call)
@@ -110,7 +112,7 @@ async def follow(hub: Hub, rights: Rights | None = None, **wanted: Any) -> Async
 
 @asynccontextmanager
 async def hub_of(database: Database, pace: Pace = QUIET, places: int = 2000) -> AsyncIterator[Hub]:
-    hub = Hub(database, places, pace=pace)
+    hub = Hub(database, Places(places), pace)
     try:
         yield hub
     finally:
@@ -247,7 +249,7 @@ def test_no_tenants_is_nothing(database: Database) -> None:
             tell(database, PROVIDER, 1)
             await asyncio.sleep(0.1)
             assert client.read() == []
-            page = await (await open_reader(hub, Wanted(Rights(frozenset()), after="start"))).page(10)
+            page = await (await open_reader(hub, Wanted(Rights(frozenset()), beginning=Beginning("start")))).page(10)
             assert page.items == []
 
     run(scenario())
@@ -273,6 +275,42 @@ def test_filters_hide_and_the_cursor_moves_on_all_the_same(database: Database) -
                 assert await again.has(1) == [("psi", 4)]
 
     run(scenario())
+
+
+def test_one_tenant_does_not_take_every_place_and_the_provider_has_a_reserve(database: Database) -> None:
+    async def scenario() -> None:
+        hub = Hub(database, Places(total=20, principal=100, tenant=8, reserve=6))
+        with ExitStack() as stack:
+            for n in range(8):
+                stack.enter_context(hub.place(f"service:psi/ci-{n}", frozenset({"psi"})))
+            with pytest.raises(TooBusy, match="the tenant psi follows events 8 times"):
+                stack.enter_context(hub.place("cscs:alice", frozenset({"psi", "cscs"})))
+            for n in range(6):
+                stack.enter_context(hub.place(f"service:cscs/ci-{n}", frozenset({"cscs"})))
+            with pytest.raises(TooBusy, match="has 14 readers"):
+                stack.enter_context(hub.place("service:eth/ci", frozenset({"eth"})))
+            for n in range(6):
+                stack.enter_context(hub.place(f"cscs:operator-{n}"))
+            with pytest.raises(TooBusy, match="has 20 readers"):
+                stack.enter_context(hub.place("cscs:root"))
+        with hub.place("cscs:alice", frozenset({"psi"})):
+            assert hub.readers == 1
+        hub.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_reserve_as_large_as_all_places_leaves_half_of_them_to_tenants(database: Database) -> None:
+    async def scenario() -> None:
+        hub = Hub(database, Places(total=4, principal=100, tenant=100, reserve=200))
+        with ExitStack() as stack:
+            for n in range(2):
+                stack.enter_context(hub.place(f"service:psi/ci-{n}", frozenset({"psi"})))
+            with pytest.raises(TooBusy, match="has 2 readers"):
+                stack.enter_context(hub.place("service:psi/ci", frozenset({"psi"})))
+        hub.close()
+
+    asyncio.run(scenario())
 
 
 def test_one_principal_does_not_take_every_place(database: Database) -> None:
@@ -500,7 +538,7 @@ def test_pages_for_those_who_do_not_follow(database: Database) -> None:
             heard: list[Any] = []
             cursor, more, pages = "start", True, 0
             while more:
-                page = await (await open_reader(hub, Wanted(Rights(), after=cursor))).page(4)
+                page = await (await open_reader(hub, Wanted(Rights(), beginning=Beginning(cursor)))).page(4)
                 assert len(page.items) <= 4
                 items: list[Any] = list(page.items)
                 heard += [(item["tenant"], item["body"]["n"]) for item in items]
@@ -547,7 +585,7 @@ def test_a_forged_cursor_is_refused(database: Database, forged: str) -> None:
         tell(database, "psi", 1, 2, 3)
         async with hub_of(database) as hub:
             with pytest.raises(InvalidCursor):
-                await open_reader(hub, Wanted(Rights(), after=forged))
+                await open_reader(hub, Wanted(Rights(), beginning=Beginning(forged)))
 
     run(scenario())
 

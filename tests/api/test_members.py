@@ -49,6 +49,8 @@ def test_a_role_is_granted_seen_and_used(admin: Api) -> None:
     assert {**made.json, "id": "…", "created_at": "…"} == {
         "id": "…",
         "subject": "test:ann",
+        "identity": None,
+        "other_identity": None,
         "role": "tenant-viewer",
         "tenant": "psi",
         "until": None,
@@ -58,7 +60,9 @@ def test_a_role_is_granted_seen_and_used(admin: Api) -> None:
     }
     assert ann.get("/v1/tenants/psi").status == 200
     assert ann.get("/v1/tenants/cscs").status == 404
-    assert ann.get(f"/v1/bindings/{made.json['id']}").json == made.json
+    # Who granted it and why is for readers of the audit, and a viewer is none.
+    shown = made.json | {"identity": "test:id-of-ann", "granted_by": None, "reason": None}
+    assert ann.get(f"/v1/bindings/{made.json['id']}").json == shown
 
 
 def test_a_revoked_role_is_gone_with_the_next_request(admin: Api) -> None:
@@ -215,7 +219,21 @@ def test_a_subject_nobody_could_be_is_refused(admin: Api) -> None:
 def test_a_subject_is_of_an_issuer_that_is_trusted(admin: Api) -> None:
     given = admin.services.settings
     entry = settings.IssuerEntry(
-        "hpc", "https://x", ("canton",), "canton", None, (), "preferred_username", "groups", None, 0, 60, 1, 1
+        "hpc",
+        "https://x",
+        ("canton",),
+        "canton",
+        None,
+        (),
+        "preferred_username",
+        "groups",
+        (),
+        False,
+        None,
+        0,
+        60,
+        1,
+        1,
     )
     embedded = replace(given.embedded_issuer, enabled=True)
     with served_with(admin, settings=replace(given, issuers={"hpc": entry}, embedded_issuer=embedded)) as other:

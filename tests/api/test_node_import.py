@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from api.conftest import Api, Reply
+from api.conftest import Api, Reply, serving
+from canton.api.services import Services
+from canton.policy.roles import BUILTIN, custom
 from machine import contents
+from tokens import Mint
 
 
 @pytest.fixture
@@ -17,8 +21,15 @@ def alps(admin: Api) -> Api:
     return admin
 
 
-def load(api: Api, *rows: Any, site: str = "alps", suffix: str = "", **headers: str) -> Reply:
-    return api.post(f"/v1/nodes/import{suffix}", {"site": site, "nodes": list(rows)}, **headers)
+def load(
+    api: Api,
+    *rows: Any,
+    site: str = "alps",
+    suffix: str = "",
+    renumber: bool = False,
+    reason: str | None = "a test",
+) -> Reply:
+    return api.post(f"/v1/nodes/import{suffix}", {"site": site, "nodes": list(rows), "renumber": renumber}, reason)
 
 
 def row(n: int, **facts: Any) -> dict[str, Any]:
@@ -31,26 +42,26 @@ def facts(api: Api) -> dict[str, tuple[Any, ...]]:
 
 
 def test_nodes_are_added_changed_and_left_alone(alps: Api) -> None:
-    first = load(alps, row(0, nid=10, power="on"), row(1, state="free"), {"xname": " X1000C0S02B0N0 ", "nid": 12})
+    first = load(alps, row(0, nid=10), row(1, state="free"), {"xname": " X1000C0S02B0N0 ", "nid": 12})
     assert first.status == 200
     assert first.json == {"added": 3, "changed": 0, "unchanged": 0, "nodes": "x1000c0s[0-2]b0n0"}
     assert facts(alps) == {
-        "x1000c0s0b0n0": (10, "alps", "discovered", "on", 1),
+        "x1000c0s0b0n0": (10, "alps", "discovered", None, 1),
         "x1000c0s1b0n0": (None, "alps", "free", None, 1),
         "x1000c0s2b0n0": (12, "alps", "discovered", None, 1),
     }
-    second = load(alps, row(0, nid=20), row(1, state="discovered"), row(2, nid=12, power="off"), row(3))
-    assert second.json == {"added": 1, "changed": 2, "unchanged": 1, "nodes": "x1000c0s[0,2-3]b0n0"}
+    second = load(alps, row(0), row(1, nid=11, state="free"), row(2, nid=12), row(3))
+    assert second.json == {"added": 1, "changed": 1, "unchanged": 2, "nodes": "x1000c0s[1,3]b0n0"}
     assert facts(alps) == {
-        "x1000c0s0b0n0": (20, "alps", "discovered", "on", 2),
-        "x1000c0s1b0n0": (None, "alps", "free", None, 1),
-        "x1000c0s2b0n0": (12, "alps", "discovered", "off", 1),
+        "x1000c0s0b0n0": (10, "alps", "discovered", None, 1),
+        "x1000c0s1b0n0": (11, "alps", "free", None, 2),
+        "x1000c0s2b0n0": (12, "alps", "discovered", None, 1),
         "x1000c0s3b0n0": (None, "alps", "discovered", None, 1),
     }
 
 
 def test_the_same_again_changes_nothing_and_says_so(alps: Api) -> None:
-    rows = [row(n, nid=n, power="on", state="free") for n in range(3)]
+    rows = [row(n, nid=n, state="free") for n in range(3)]
     assert "canton-unchanged" not in load(alps, *rows).headers
     before = facts(alps)
     again = load(alps, *rows)
@@ -59,16 +70,66 @@ def test_the_same_again_changes_nothing_and_says_so(alps: Api) -> None:
 
 
 def test_a_dry_run_says_the_same_and_writes_nothing(alps: Api) -> None:
-    load(alps, row(0, nid=1))
+    load(alps, row(0))
     before = contents(alps.services.database)
     planned = load(alps, row(0, nid=2), row(1), suffix="?dry_run=true")
     assert contents(alps.services.database) == before
     assert load(alps, row(0, nid=2), row(1)).json == planned.json
 
 
-def test_numbers_may_change_hands(alps: Api) -> None:
+def test_a_dry_run_is_refused_where_the_import_would_be(alps: Api) -> None:
+    alps.post("/v1/tenants", {"name": "psi"})
+    quota = {"nodes": 1, "open_operations": None, "service_accounts": None}
+    assert alps.call("PUT", "/v1/tenants/psi/quota", quota, reason="a test").status == 200
+    load(alps, row(9, nid=9))
+    for rows, code in (
+        ([row(0, tenant="psi"), row(1, tenant="psi")], "quota-exceeded"),
+        ([row(9, nid=10)], "conflict"),
+        ([row(0, tenant="none")], "conflict"),
+        ([row(0, power="on")], "invalid-request"),
+    ):
+        replies = [load(alps, *rows, suffix=suffix) for suffix in ("?dry_run=true", "")]
+        assert [reply.code for reply in replies] == [code, code]
+        assert replies[0].json["detail"] == replies[1].json["detail"]
+    assert load(alps, row(0, tenant="psi"), suffix="?dry_run=true").json["added"] == 1
+
+
+@pytest.mark.parametrize(
+    ("contradiction", "words"),
+    [
+        ({"nid": 8}, "x1000c0s0b0n0 has nid 7, not 8"),
+        ({"state": "free"}, "x1000c0s0b0n0 is assigned, not free"),
+        ({"state": "discovered"}, "x1000c0s0b0n0 is assigned, not discovered"),
+        ({"tenant": "cscs"}, "x1000c0s0b0n0 is psi's, not cscs's"),
+    ],
+)
+def test_a_row_that_contradicts_what_is_known_is_named_and_never_called_unchanged(
+    alps: Api, contradiction: dict[str, Any], words: str
+) -> None:
+    for name in ("psi", "cscs"):
+        alps.post("/v1/tenants", {"name": name})
+    load(alps, row(0, nid=7, tenant="psi"))
+    before = facts(alps)
+    refused = load(alps, row(1), row(0, **contradiction))
+    assert (refused.status, refused.code) == (409, "conflict")
+    assert [(each["row"], words in each["what"]) for each in refused.json["details"]["rows"]] == [(2, True)]
+    assert facts(alps) == before
+
+
+def test_what_a_file_says_of_power_is_no_observation(alps: Api) -> None:
+    refused = load(alps, row(0, power="on"))
+    assert (refused.status, refused.json["details"]["rows"][0]["what"]) == (
+        400,
+        "power: workers read it from the site, so a file cannot say it; leave it out",
+    )
+    assert facts(alps) == {}
+
+
+def test_numbers_may_change_hands_when_that_is_said(alps: Api) -> None:
     load(alps, row(0, nid=1), row(1, nid=2), row(2, nid=3))
-    assert load(alps, row(0, nid=2), row(1, nid=1), row(3, nid=3), row(2, nid=4)).json["changed"] == 3
+    swapped = [row(0, nid=2), row(1, nid=1), row(3, nid=3), row(2, nid=4)]
+    assert load(alps, *swapped).code == "conflict"
+    assert load(alps, *swapped, renumber=True).json["changed"] == 3
     assert {name: each[0] for name, each in facts(alps).items()} == {
         "x1000c0s0b0n0": 2,
         "x1000c0s1b0n0": 1,
@@ -99,7 +160,7 @@ def test_every_wrong_row_is_named_and_nothing_is_written(alps: Api) -> None:
         row(12, nid=7),
         row(30),
         row(14, nid=31),
-        {**row(15), "\ud800": 1},
+        {**row(15), "\x00": 1},
     )
     assert (refused.status, refused.code) == (400, "invalid-request")
     details = refused.json["details"]
@@ -181,5 +242,50 @@ def test_two_imports_at_once_do_not_give_one_number_to_two_nodes(alps: Api) -> N
 def test_a_whole_machine_at_once(alps: Api) -> None:
     names = [f"x{1000 + n // 512}c{n // 64 % 8}s{n // 8 % 8}b{n // 4 % 2}n{n % 4}" for n in range(10_000)]
     assert load(alps, *({"xname": name, "nid": n} for n, name in enumerate(names))).json["added"] == 10_000
-    swapped = load(alps, *({"xname": name, "nid": n} for n, name in enumerate(reversed(names))))
+    swapped = load(alps, *({"xname": name, "nid": n} for n, name in enumerate(reversed(names))), renumber=True)
     assert (swapped.status, swapped.json["changed"]) == (200, 10_000)
+
+
+VOUCHED = [{"state": "free"}, {"tenant": "psi"}, {"state": "assigned", "tenant": "psi"}]
+
+
+@pytest.mark.parametrize("said", VOUCHED)
+def test_to_vouch_for_a_new_node_takes_a_reason(alps: Api, said: dict[str, str]) -> None:
+    alps.post("/v1/tenants", {"name": "psi"})
+    assert load(alps, row(0), row(1, **said), reason=None).code == "reason-required"
+    assert facts(alps) == {}
+    assert load(alps, row(0), row(1, **said), reason=None, suffix="?dry_run=true").status == 200
+    assert load(alps, row(0), row(1, **said)).status == 200
+    assert load(alps, row(0, nid=5), row(1, **said), reason=None).status == 200, (
+        "of a known node nothing is vouched for"
+    )
+
+
+@pytest.mark.parametrize("said", VOUCHED)
+@pytest.mark.parametrize("suffix", ["", "?dry_run=true"])
+def test_where_two_persons_enroll_nobody_imports_a_free_node_alone(
+    services: Services, tokens: Mint, said: dict[str, str], suffix: str
+) -> None:
+    policy = replace(services.settings.policy, two_person=("node.enroll",))
+    with serving(replace(services, settings=replace(services.settings, policy=policy)), tokens) as api:
+        admin = api.as_("root", "canton-provider-admin")
+        admin.post("/v1/sites", {"name": "alps"})
+        admin.post("/v1/tenants", {"name": "psi"})
+        refused = load(admin, row(0, **said), suffix=suffix)
+        assert (refused.code, refused.json["details"]["rule"]) == ("forbidden", "two-persons")
+        assert "canton node enroll" in refused.json["detail"]
+        assert load(admin, row(0), suffix=suffix).status == 200
+
+
+def test_who_may_not_enroll_imports_nodes_as_discovered(services: Services, tokens: Mint) -> None:
+    importer = custom("importer", "provider", "", ["node.import", "node.read", "site.read"])
+    with serving(replace(services, roles={**BUILTIN, "importer": importer}), tokens) as api:
+        admin = api.as_("root", "canton-provider-admin")
+        admin.post("/v1/sites", {"name": "alps"})
+        admin.post("/v1/tenants", {"name": "psi"})
+        admin.post("/v1/bindings", {"subject": "test:ida", "role": "importer", "tenant": None})
+        ida = api.as_("ida")
+        for said in VOUCHED:
+            refused = load(ida, row(0, **said))
+            assert (refused.code, refused.json["details"]["permission"]) == ("forbidden", "node.enroll")
+        assert load(ida, row(0)).status == 200

@@ -67,6 +67,7 @@ def test_an_operation_is_shown_with_its_steps(admin: Api, ann: Api) -> None:
         "changed_at": "…",
         "evidence": None,
         "error": {"code": "x"},
+        "cause": None,
     }
 
 
@@ -97,6 +98,13 @@ def test_lists_the_newest_first_by_what_is_asked_for(admin: Api, ann: Api) -> No
     assert [each["id"] for each in page["items"]] == [foreign, second]
     assert page["items"][0]["steps"]["pending"] == 1
     assert [each["id"] for each in admin.get(f"/v1/operations?limit=2&after={page['next']}").json["items"]] == [first]
+
+
+def test_those_since_an_instant(ann: Api) -> None:
+    started(ann)
+    at = ann.get("/v1/operations").json["items"][0]["created_at"]
+    assert len(ann.get(f"/v1/operations?since={at}").json["items"]) == 1
+    assert ann.get("/v1/operations?since=2099-01-01T00:00:00Z").json["items"] == []
 
 
 def test_steps_come_in_pages(admin: Api, ann: Api) -> None:

@@ -6,6 +6,8 @@ import pytest
 
 from api.conftest import Api
 from api.test_nodes import fill, member, xname
+from canton.operations import worker
+from canton.store import plans
 
 
 def planned(api: Api, nodes: str) -> str:
@@ -51,7 +53,7 @@ def test_members_see_their_tenants_and_the_provider_all(admin: Api, ann: Api) ->
     assert listed(admin) == [free, foreign, own]
     assert listed(admin, "?sort=created_at&limit=2") == [own, foreign]
     assert listed(admin, "?tenant=cscs") == [foreign]
-    assert listed(admin, "?kind=node.set-aside") == []
+    assert listed(admin, "?kind=node.maintenance") == []
     assert listed(ann) == [own]
     assert listed(ann, "?tenant=cscs") == listed(admin.as_("eve")) == []
     absent = "sha256:" + "0" * 64
@@ -64,3 +66,23 @@ def test_members_see_their_tenants_and_the_provider_all(admin: Api, ann: Api) ->
 @pytest.mark.parametrize("path", ["/v1/plans/sha256:1", "/v1/plans/%00", "/v1/plans?kind=%00", "/v1/plans?tenant=-"])
 def test_a_wrong_question_is_refused(admin: Api, path: str) -> None:
     assert admin.get(path).code == "invalid-request"
+
+
+def test_the_oldest_unused_plans_of_a_tenant_give_way(admin: Api, ann: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plans, "MOST_UNUSED", 2)
+    free = planned(admin, xname(4))
+    used = ann.post("/v1/nodes/power", {"nodes": xname(0), "to": "on"}).json["plan"]
+    made = [planned(ann, nodes) for nodes in (xname(1), f"{xname(0)},{xname(1)}")]
+    off = ann.post("/v1/nodes/power?dry_run=true", {"nodes": xname(1), "to": "off"}).json["digest"]
+    assert set(listed(admin)) == {free, used, made[1], off}
+    assert ann.post("/v1/nodes/power", {"nodes": xname(1), "to": "on", "plan": made[0]}).code == "unknown-plan"
+
+
+def test_a_plan_that_was_not_used_in_time_is_forgotten(admin: Api, ann: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    used = ann.post("/v1/nodes/power", {"nodes": xname(0), "to": "on"}).json["plan"]
+    unused = planned(ann, xname(1))
+    for longest, left in ((plans.UNUSED_FOR, {used, unused}), (0, {used})):
+        monkeypatch.setattr(plans, "UNUSED_FOR", longest)
+        with admin.services.database.write() as connection:
+            worker.sweep(connection)
+        assert set(listed(admin)) == left

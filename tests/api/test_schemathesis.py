@@ -19,10 +19,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import sqlalchemy as sa
+
 from api.conftest import Api
+from canton.domain.lifecycle import NodeState
 from canton.domain.operation import OperationState
 from canton.store import approvals, journal
 from canton.store.database import Database
+from canton.store.schema import node
 
 EXAMPLES = "CANTON_TEST_EXAMPLES"
 FEW = 15
@@ -61,14 +65,40 @@ class Seeds:
             self._make("/v1/tenants", {"name": name})
         self.known["path.name"] = ["alps", "psi", "cscs"]
         names = [f"x1000c0s{n}b0n0" for n in range(40)]
-        nodes = [{"xname": name, "nid": n, "power": "off", "state": "free"} for n, name in enumerate(names)]
+        nodes = [{"xname": name, "nid": n, "state": "free"} for n, name in enumerate(names)]
         self._make("/v1/nodes/import", {"site": "alps", "nodes": nodes})
         self.known["path.xname"] = names[:5]
         self.apart["/v1/nodes/import"] = {"body.site": ["alps"], "body.nodes[*].xname": names}
+        self._empty()
+        self._nodes_to_move()
         self._orders()
         self._people()
         self._accounts()
         self._approvals()
+
+    def _empty(self) -> None:
+        """Sites and tenants that can be deleted."""
+        names = [f"empty-{n}" for n in range(5)]
+        for route in ("/v1/sites", "/v1/tenants"):
+            for name in names:
+                self._make(route, {"name": name})
+            self.apart[f"{route}/{{name}}"] = {"path.name": ["alps", "psi", *names]}
+
+    def _nodes_to_move(self) -> None:
+        """For every order of the life cycle, nodes in a state that it takes."""
+        states = {"enroll": "discovered", "assign": "free", "maintenance": "free", "release": "assigned"}
+        states |= {"retire": "discovered", "delete": "discovered"}
+        for chassis, (verb, state) in enumerate(states.items(), 1):
+            names = [f"x1000c{chassis}s{n}b0n0" for n in range(10)]
+            owner = {"tenant": "psi"} if state == "assigned" else {}
+            rows = [{"xname": name, "state": state, **owner} for name in names]
+            self._make("/v1/nodes/import", {"site": "alps", "nodes": rows})
+            self.apart[f"/v1/nodes/{verb}"] = {"body.nodes": names}
+        self.apart["/v1/nodes/assign"]["body.tenant"] = ["psi", "cscs"]
+        for verb, reached in (("retire", NodeState.MAINTENANCE), ("delete", NodeState.RETIRED)):
+            these = node.c.xname.in_(self.apart[f"/v1/nodes/{verb}"]["body.nodes"])
+            with self.database.write() as connection:
+                connection.execute(sa.update(node).where(these).values(state=reached))
 
     def _orders(self) -> None:
         made = [self._make("/v1/nodes/power", {"nodes": f"x1000c0s{n}b0n0", "to": "on"}) for n in range(20, 40)]
@@ -100,7 +130,7 @@ class Seeds:
         def ask(n: int) -> str:
             wanted = approvals.Wanted("site.create", None, "POST", "/v1/sites", {"name": f"s{n}"}, f"digest {n}", "why")
             with self.database.write() as connection:
-                return approvals.ask(connection, "test:rosa", wanted, 3600)
+                return approvals.ask(connection, "test:rosa", "test:id-of-rosa", wanted, 3600)
 
         self.known["path.approval_id"] = asked = [ask(n) for n in range(20)]
         for verb, mine in (("approve", asked[:10]), ("refuse", asked[10:])):

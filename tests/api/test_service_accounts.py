@@ -191,6 +191,35 @@ def test_a_narrow_token_does_not_become_a_wide_one(admin: Api) -> None:
     assert renewed["permissions"] == ["node.read", "service-account.token"]
 
 
+def seconds_left(reply: Reply) -> float:
+    assert reply.status == 201, reply.text
+    return (from_text(reply.json["expires_at"]) - system_clock()) / SECOND
+
+
+def test_a_short_token_does_not_become_a_long_one(admin: Api) -> None:
+    """Neither by rotation, nor by a rotation of the rotated, nor by a token that it issues."""
+    make(admin, "psi")
+    path = account(admin, "psi", [*READS, "service-account.token", "service-account.read"])
+    short = speaking_for(admin, path, ttl=60)
+    for refused in (short.post(f"{path}/rotate", {"ttl": 61}), issue(short, path, ttl=61)):
+        assert (refused.status, refused.code, refused.json["details"]["ttl"]) == (400, "invalid-request", 60)
+    assert seconds_left(issue(short, path)) <= 60
+    renewed = short.post(f"{path}/rotate", {"overlap": 30})
+    assert seconds_left(renewed) <= 60
+    assert seconds_left(holding(admin, renewed.json["token"]).post(f"{path}/rotate")) <= 60
+    long = speaking_for(admin, path, ttl=30 * 24 * 3600)
+    assert 3000 < seconds_left(long.post(f"{path}/rotate")) <= 3600
+
+
+def test_an_administrators_rotation_keeps_tokens_as_narrow_as_they_were(admin: Api) -> None:
+    make(admin, "psi")
+    path = account(admin, "psi", [*READS, "node.power"])
+    assert admin.post(f"{path}/rotate").json["permissions"] == sorted([*READS, "node.power"])
+    other = account(admin, "psi", [*READS, "node.power"], "other")
+    issue(admin, other, permissions=["node.read"])
+    assert admin.post(f"{other}/rotate").json["permissions"] == ["node.read"]
+
+
 def test_nobody_gives_an_account_or_a_token_more_than_they_hold(admin: Api) -> None:
     make(admin, "psi", "cscs")
     strong = account(admin, "psi", ["node.power"], "strong")
@@ -269,6 +298,9 @@ def test_a_suspended_tenants_account_sees_and_changes_nothing(admin: Api) -> Non
     assert ci.get("/v1/tenants/psi").status == 200
     refused = ci.call("PATCH", "/v1/tenants/psi", {"description": "x"})
     assert (refused.status, refused.json["details"]["rule"]) == (403, "tenant-suspended")
+    renewed = ci.post(f"{path}/rotate")
+    assert (renewed.status, renewed.json["details"]["rule"]) == (403, "tenant-suspended")
+    admin.post("/v1/tenants/psi/resume")
     assert ci.post(f"{path}/rotate").status == 201
 
 
@@ -326,7 +358,7 @@ def test_a_wrong_account_is_refused(admin: Api) -> None:
         ("ci", "psi", [], "body.permissions"),
         ("ci", "psi", ["node.raed"], 'did you mean "node.read"?'),
         ("ci", "psi", ["\x00"], "there is no permission"),
-        ("ci", "psi", ["\ud800"], "body.permissions"),
+        ("ci", "psi", ["\ud800"], "Invalid JSON"),
         ("ci", "psi", ["x" * 65], "body.permissions"),
     ):
         refused = create(admin, name, tenant, permissions)

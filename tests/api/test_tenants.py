@@ -90,6 +90,7 @@ def test_a_tenant_with_nodes_is_not_deleted(admin: Api) -> None:
         nodes.add(connection, [Node("x1000c0s0b0n0", 1, NodeState.ASSIGNED, "psi", 1)])
     refused = admin.call("DELETE", "/v1/tenants/psi", reason="contract ended")
     assert (refused.status, refused.code, refused.json["details"]) == (409, "not-empty", {"tenant": "psi", "nodes": 1})
+    assert "canton node release @psi --reason '…'" in refused.json["detail"]
     assert admin.get("/v1/tenants/psi").status == 200
 
 
@@ -169,3 +170,23 @@ def test_granted_and_refused_changes_are_in_the_audit(admin: Api) -> None:
         ("test:root", "tenant.create", "a test", "granted", "provider:provider-admin", "done"),
     ]
     assert all(details["request"] for *_, details in told)
+
+
+def test_a_deleted_tenant_is_gone_for_members_by_claim_too(admin: Api) -> None:
+    """A token may name the tenant for years; audit, events and everything else answer as if it had never been."""
+    make(admin, "psi", "cscs")
+    roles = ("canton-tenant-admin:psi", "canton-tenant-viewer:cscs")
+    ann = admin.as_("ann", *roles)
+    assert "psi" in {record["details"]["tenant"] for record in ann.get("/v1/audit").json["items"]}
+    assert admin.call("DELETE", "/v1/tenants/psi", reason="contract ended").status == 204
+    for member in (ann, admin.as_("ann", roles[0])):
+        for noun in ("audit", "events", "operations", "plans", "bindings", "service-accounts", "approvals", "nodes"):
+            answer = member.get(f"/v1/{noun}?tenant=psi" if noun in ("audit", "events") else f"/v1/{noun}")
+            assert '"psi"' not in answer.text, noun
+        assert {held["tenant"] for held in member.get("/v1/whoami").json["bindings"]} <= {"cscs"}
+        assert member.get("/v1/can-i?permission=audit.read&tenant=psi").json["allowed"] is False
+    assert ann.get("/v1/events").status == 200
+    assert admin.as_("ann", roles[0]).call("GET", "/v1/events", Accept="text/event-stream").status == 403
+    again = admin.post("/v1/tenants", {"name": "psi"})
+    assert again.code == "already-exists", "its name is never given again, so no new member reads what is the old one's"
+    assert "psi" in {record["details"].get("tenant") for record in admin.get("/v1/audit").json["items"]}

@@ -35,7 +35,21 @@ def test_the_first_issuer_is_where_to_log_in(api: Api) -> None:
     given = api.services.settings
     entries = {
         name: settings.IssuerEntry(
-            name, f"https://{name}", ("us", "them"), "cli", None, (), "preferred_username", "groups", None, 0, 60, 1, 1
+            name,
+            f"https://{name}",
+            ("us", "them"),
+            "cli",
+            None,
+            (),
+            "preferred_username",
+            "groups",
+            (),
+            False,
+            None,
+            0,
+            60,
+            1,
+            1,
         )
         for name in ("hpc", "other")
     }

@@ -23,7 +23,7 @@ def test_a_person_sees_their_roles_and_where_they_come_from(admin: Api) -> None:
     told = admin.as_("ann", "canton-tenant-operator:psi", groups=["/ops"], name="Ann").get("/v1/whoami")
     Whoami.model_validate_json(told.text)
     assert (told.json["id"], told.json["name"], told.json["kind"]) == ("test:ann", "Ann", "person")
-    assert told.json["server"] == {"version": __version__}
+    assert told.json["server"] == {"version": __version__, "issuers": []}
     assert sorted(told.json["bindings"], key=str) == sorted(
         (
             {"role": "tenant-operator", "tenant": "psi", "source": "claim", "until": None},

@@ -10,7 +10,21 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from bench import api, claims, client, emulator, emulator_boot, engine, events, fleet, load, nodeset, takeover
+from bench import (
+    api,
+    claims,
+    client,
+    emulator,
+    emulator_boot,
+    emulator_one_node,
+    engine,
+    events,
+    fleet,
+    hostile,
+    load,
+    nodeset,
+    takeover,
+)
 from bench.figures import Row, circumstances, document, table
 from bench.figures import load as load_average
 from bench.places import Place, places, postgresql_version
@@ -25,8 +39,10 @@ PARTS: dict[str, Callable[[Sequence[Place]], Iterable[Row]]] = {
     "client": client.run,
     "events": events.run,
     "load": load.run,
+    "hostile": hostile.run,
     "emulator": lambda _: emulator.run(),
     "emulator-boot": lambda _: emulator_boot.run(),
+    "emulator-one-node": lambda _: emulator_one_node.run(),
 }
 
 

@@ -33,7 +33,7 @@ TENANTS = ("psi", "cscs")
 PATIENCE = 60.0
 _CONFIG = """\
 [api]
-readers_each = 2000
+{api}
 listen = "127.0.0.1:0"
 
 [issuers.{name}]
@@ -172,14 +172,17 @@ class Estate:
             line.must("POST", "/v1/sites", {"name": SITE})
             for tenant in TENANTS:
                 line.must("POST", "/v1/tenants", {"name": tenant})
-            wanted = [{"xname": name, "nid": n, "power": "off", "state": "free"} for n, name in enumerate(names)]
+            wanted = [{"xname": name, "nid": n, "state": "free"} for n, name in enumerate(names)]
             line.must("POST", "/v1/nodes/import", {"site": SITE, "nodes": wanted})
         return names
 
 
 @contextmanager
-def estate(place: Place) -> Iterator[Estate]:
-    """A server on a fresh database of this place; all of it is gone afterwards."""
+def estate(place: Place, api: str = "readers_each = 2000", tables: str = "") -> Iterator[Estate]:
+    """A server on a fresh database of this place; all of it is gone afterwards.
+
+    ``api`` are further lines of the configuration's table of that name, ``tables`` are further tables.
+    """
     with ExitStack() as stack:
         url, database = stack.enter_context(place.fresh())
         issuer = stack.enter_context(mint())
@@ -187,9 +190,9 @@ def estate(place: Place) -> Iterator[Estate]:
         power = folder / "power"
         power.mkdir()
         config = folder / "server.toml"
-        config.write_text(_CONFIG.format(name=NAME, issuer=issuer.url, site=SITE, folder=power))
+        config.write_text(_CONFIG.format(api=api, name=NAME, issuer=issuer.url, site=SITE, folder=power) + tables)
         kept = {name: value for name, value in os.environ.items() if not name.startswith("CANTON_")}
-        environment = {**kept, "CANTON_CONFIG": str(config), "CANTON_DATABASE": url}
+        environment = {**kept, "CANTON_CONFIG": str(config), "CANTON_DATABASE": url, "CANTON_API_RATE": "1000000"}
         server = Process(["serve", "--json"], environment, folder / "serve.log")
         stack.callback(server.stop)
         yield Estate(database, issuer, folder, environment, server, server.line()["url"])

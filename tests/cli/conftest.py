@@ -13,7 +13,8 @@ import pytest
 from canton.cli import contexts, places
 from canton.cli.main import main
 from cli.running import Ran, Run
-from client.scripted import Script, serving
+from client import samples
+from client.scripted import Reply, Script, serving
 
 
 @pytest.fixture
@@ -34,6 +35,8 @@ def script(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Script]:
     with serving(Script()) as served:
         monkeypatch.setenv("CANTON_SERVER", served.url)
         monkeypatch.setenv("CANTON_TOKEN", "secret-token")
+        # A list that is empty looks whether the caller has a role at all.
+        served.on("GET /v1/whoami", Reply(body=samples.whoami()))
         yield served
 
 

@@ -31,7 +31,21 @@ def file(tmp_path: Path) -> str:
     return str(path)
 
 
+ROLES: list[dict[str, object]] = [
+    {"name": name, "scope": "tenant", "permissions": []} for name in ("tenant-admin", "r")
+]
+ALLOWED = {"allowed": True, "permission": "", "tenant": None, "rule": "provider:provider-admin", "reason": "admin"}
+
+
+def asked_first(script: Script) -> None:
+    """What every file is checked against."""
+    script.on("GET /v1/roles", items(*ROLES, {"name": "auditor", "scope": "provider", "permissions": []}))
+    script.on("GET /v1/whoami", Reply(body=samples.whoami()))
+    script.on("GET /v1/can-i", Reply(body=ALLOWED))
+
+
 def there(script: Script) -> None:
+    asked_first(script)
     script.on("GET /v1/sites/alps", Reply(body=samples.site()))
     script.on("GET /v1/tenants/psi", Reply(body=samples.tenant()))
     script.on("GET /v1/tenants/psi/quota", Reply(body=samples.quota()))
@@ -39,6 +53,7 @@ def there(script: Script) -> None:
 
 
 def absent(script: Script) -> None:
+    asked_first(script)
     for line in ("GET /v1/sites/alps", "GET /v1/tenants/psi", "GET /v1/tenants/psi/quota", "GET /v1/bindings"):
         script.on(line, ABSENT)
     script.on("POST /v1/sites", Reply(201, samples.site()))
@@ -67,6 +82,7 @@ class TestDiff:
         ("reply", "status"), [(problem(403, "forbidden", "no"), 4), (problem(500, "needs-human", "no"), 2)]
     )
     def test_an_error_is_never_1(self, canton: Run, script: Script, file: str, reply: Reply, status: int) -> None:
+        asked_first(script)
         script.on("GET /v1/sites/alps", reply)
         assert canton("diff", "-f", file).status == status
 
@@ -138,3 +154,58 @@ class TestApply:
         ran = canton("apply", "-f", file)
         assert ran.status == 5
         assert "psi had that name; 1 of 4 changes were made before. Look with: canton diff -f" in ran.err
+
+    def test_a_dry_run_is_checked_and_changes_nothing(self, canton: Run, script: Script, file: str) -> None:
+        absent(script)
+        ran = canton("apply", "-f", file, "--dry-run")
+        assert (ran.status, ran.out) == (0, ALL)
+        assert "nothing was changed; without --dry-run there would be 4 changes" in ran.err
+        assert {asked.method for asked in script.asked} == {"GET"}
+
+
+MEMBER = "tenants: [{name: psi, members: [{subject: 'SUBJECT', role: ROLE}]}]"
+
+
+@pytest.mark.parametrize("command", [["apply"], ["apply", "--dry-run"], ["diff"]])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            MEMBER.replace("SUBJECT", "cscss:bob").replace("ROLE", "tenant-admin"),
+            'trusts no issuer "cscss"; did you mean "cscs"?; it trusts cscs',
+        ),
+        (MEMBER.replace("SUBJECT", "bob").replace("ROLE", "tenant-admin"), "write a person as ISSUER:NAME"),
+        (
+            MEMBER.replace("SUBJECT", "cscs:bob").replace("ROLE", "tenant-admn"),
+            'there is no role "tenant-admn"; did you mean "tenant-admin"?',
+        ),
+        (MEMBER.replace("SUBJECT", "cscs:bob").replace("ROLE", "auditor"), '"auditor" is bound at the provider'),
+        (
+            "tenants: [{name: psi, members: [{subject: 'cscs:bob', role: r, until: 2020-01-01T00:00:00Z}]}]",
+            "2020-01-01T00:00:00+00:00 is over",
+        ),
+        ("tenants: [{name: psi, members: [{subject: 'cscs:bob', role: r, until: soon}]}]", "soon is no instant"),
+        ("sites: [{name: Alps}]", "site Alps: a name is"),
+        ("tenants: [{name: psi, quota: {nodes: -1}}]", "-1 is not from 0 to"),
+        (f"sites: [{{name: alps, description: {'x' * 501}}}]", "a description is one line"),
+    ],
+)
+def test_everything_is_checked_before_the_first_change(
+    canton: Run, script: Script, command: list[str], text: str, message: str
+) -> None:
+    absent(script)
+    ran = canton(*command, "-f", "-", stdin=text)
+    assert ran.status == 2
+    assert message in ran.err
+    assert "nothing was done" in ran.err
+    assert {asked.method for asked in script.asked} <= {"GET"}
+
+
+@pytest.mark.parametrize("command", ["apply", "diff"])
+def test_what_is_not_yours_to_do_is_known_before(canton: Run, script: Script, file: str, command: str) -> None:
+    absent(script)
+    script.on("GET /v1/can-i", Reply(body=ALLOWED), Reply(body={**ALLOWED, "allowed": False, "reason": "no role"}))
+    ran = canton(command, "-f", file)
+    assert ran.status == 4
+    assert "you may not tenant.create: no role" in ran.err
+    assert {asked.method for asked in script.asked} == {"GET"}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, NamedTuple
 
 import pytest
 
+from canton import __version__
 from cli.running import Run
 from client import samples
 from client.scripted import Reply, Script, items, problem
@@ -72,16 +74,24 @@ READS = [
         items(samples.operation()),
         "op_1",
     ),
-    Read("operation show op_1", "GET /v1/operations/op_1", {}, Reply(body=samples.operation()), "power off 2 nodes"),
+    Read(
+        "operation show op_1",
+        "GET /v1/operations/op_1",
+        {},
+        Reply(body=samples.operation()),
+        "power off x1000c0s0b0n[0-1]",
+    ),
     Read(
         "operation show op_1 --steps",
         "GET /v1/operations/op_1/steps",
         {},
         items(samples.step(1, "x1000c0s0b0n0")),
-        "power.set",
+        "set_power/1",
     ),
     Read("plan list", "GET /v1/plans", {}, items(samples.plan()), "sha256:aa"),
-    Read("plan show sha256:aa", "GET /v1/plans/sha256:aa", {}, Reply(body=samples.plan()), "power.set  x1000c0s0b0n0"),
+    Read(
+        "plan show sha256:aa", "GET /v1/plans/sha256:aa", {}, Reply(body=samples.plan()), "set_power/1  x1000c0s0b0n0"
+    ),
     Read("approval list --state pending", "GET /v1/approvals", {"state": "pending"}, items(samples.approval()), "ap_1"),
     Read("approval show ap_1", "GET /v1/approvals/ap_1", {}, Reply(body=samples.approval()), "/v1/tenants/psi"),
     Read(
@@ -285,13 +295,18 @@ CHANGES = [
         Reply(202, samples.operation()),
         "canton operation follow op_1",
     ),
-    Change(
-        "node set-aside x1",
-        "POST /v1/nodes/set-aside",
-        {"nodes": "x1"},
-        Reply(202, samples.operation()),
-        "canton operation follow op_1",
+    *(
+        Change(line, f"POST /v1/nodes/{verb}", body, Reply(202, samples.operation()), "canton operation follow op_1")
+        for verb, line, body in (
+            ("enroll", "node enroll x1 --sanitised-by-hand", {"nodes": "x1", "sanitised_by_hand": True}),
+            ("assign", "node assign x1 --tenant psi", {"nodes": "x1", "tenant": "psi"}),
+            ("release", "node release x1", {"nodes": "x1"}),
+            ("maintenance", "node maintenance x1", {"nodes": "x1", "power": "off"}),
+            ("maintenance", "node maintenance x1 --leave-power", {"nodes": "x1", "power": "unchanged"}),
+            ("retire", "node retire x1 --plan sha256:aa", {"nodes": "x1", "plan": "sha256:aa"}),
+        )
     ),
+    Change("node delete x1", "POST /v1/nodes/delete", {"nodes": "x1"}, Reply(body={"nodes": "x1", "count": 1}), ""),
 ]
 
 
@@ -494,7 +509,7 @@ class TestHabits:
         assert canton(*typed) == (0, "psi\n", f"canton: the noun comes first here: {meant}\n")
 
     def test_global_options_stand_before_or_after(self, canton: Run, script: Script) -> None:
-        script.on("GET /v1/operations", items())
+        script.on("GET /v1/operations", items(samples.operation()))
         for line in (["--tenant", "psi", "operation", "list"], ["operation", "list", "--tenant", "psi"]):
             assert canton(*line).status == 0
             assert script.last.query["tenant"] == "psi"
@@ -507,7 +522,7 @@ class TestHabits:
         self, canton: Run, script: Script, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("CANTON_TENANT", "psi")
-        script.on("GET /v1/operations", items())
+        script.on("GET /v1/operations", items(samples.operation()))
         canton("operation", "list")
         canton("operation", "list", "-A")
         assert [asked.query.get("tenant") for asked in script.asked] == ["psi", None]
@@ -528,3 +543,87 @@ class TestVerbosity:
         assert '--data-raw \'{"name": "psi"}\'' in ran.err
         assert "Authorization: Bearer …" in ran.err
         assert "secret-token" not in ran.err
+
+
+class TestVersion:
+    def test_of_both(self, canton: Run, script: Script) -> None:
+        script.on("GET /v1/version", Reply(body={"version": "0.2.0", "api": "v1", "login": None}))
+        ran = canton("version")
+        assert (ran.status, ran.err) == (0, "")
+        assert ran.out == f"client  {__version__}\nserver  0.2.0  {script.url}\n"
+        told = json.loads(canton("version", "-o", "json").out)
+        assert told == {"client": __version__, "server": "0.2.0", "url": script.url}
+
+    def test_without_a_server(self, canton: Run) -> None:
+        assert canton("version") == (0, f"client  {__version__}\n", "")
+
+    def test_a_server_that_is_away_is_a_failure(self, canton: Run) -> None:
+        assert canton("version", "--server", "http://127.0.0.1:9").status == 8
+
+
+class TestHelp:
+    @pytest.mark.parametrize(
+        "command", [[], ["node"], ["nodes", "power"], ["node", "power", "on"], ["audit", "verify"]]
+    )
+    def test_is_what_help_says(self, canton: Run, command: list[str]) -> None:
+        ran = canton("help", *command)
+        assert ran.status == 0
+        assert ran.out.split("Usage:")[1].splitlines()[1:] == canton(*command, "--help").out.splitlines()[1:]
+
+    def test_an_unknown_command_is_a_mistake(self, canton: Run) -> None:
+        ran = canton("help", "node", "pwoer")
+        assert ran.status == 2
+        assert "There is no command 'canton node pwoer'" in ran.err
+
+
+def test_a_role_that_is_not_there_names_the_nearest(canton: Run, script: Script) -> None:
+    script.on("GET /v1/roles", items({"name": "auditor", "permissions": []}))
+    ran = canton("role", "show", "auditr")
+    assert ran.status == 3
+    assert 'there is no role "auditr"; did you mean "auditor"?' in ran.err
+
+
+def test_a_role_is_shown_with_its_permissions(canton: Run, script: Script) -> None:
+    auditor = {"name": "auditor", "scope": "provider", "description": "sees", "permissions": ["a.b"], "builtin": True}
+    script.on("GET /v1/roles", items(auditor))
+    assert "permissions:  a.b\n" in canton("role", "show", "auditor").out
+    assert json.loads(canton("role", "show", "auditor", "-o", "json").out) == auditor
+
+
+def test_a_node_is_shown_by_its_number(canton: Run, script: Script) -> None:
+    script.on("GET /v1/nodes", items(samples.node()))
+    assert json.loads(canton("node", "show", "nid000001", "-o", "json").out) == samples.node()
+    assert script.asked[-1].query["nodeset"] == "nid000001"
+
+
+class TestSince:
+    """What happened lately, and the newest of it."""
+
+    def test_the_newest_events_in_their_order(self, canton: Run, script: Script) -> None:
+        later, earlier = samples.event("b", at="2026-11-15T23:07:22.000000Z"), samples.event("a")
+        script.on("GET /v1/events", items(later, earlier))
+        ran = canton("event", "list", "--limit", "2", "-o", "csv", "-c", "kind", "--no-headers")
+        assert ran.out == "a\nb\n"
+        assert script.last.query["newest"] == "2"
+
+    @pytest.mark.parametrize("noun", ["event", "audit", "operation"])
+    def test_an_instant_a_day_or_a_duration(self, canton: Run, script: Script, noun: str) -> None:
+        path = {"event": "events", "audit": "audit", "operation": "operations"}[noun]
+        item = {"event": samples.event, "audit": samples.record, "operation": samples.operation}[noun]()
+        script.on(f"GET /v1/{path}", items(item))
+        for when, sent in [
+            ("2026-11-15", "2026-11-15T00:00:00.000000Z"),
+            ("2026-11-15T18:00:00+01:00", "2026-11-15T17:00:00.000000Z"),
+        ]:
+            assert canton(noun, "list", "--since", when).status == 0
+            assert script.last.query["since"] == sent
+        before = datetime.now(UTC) - timedelta(hours=1, seconds=5)
+        assert canton(noun, "list", "--since", "1h").status == 0
+        sent_at = datetime.fromisoformat(script.last.query["since"])
+        assert before < sent_at < datetime.now(UTC) - timedelta(minutes=59)
+
+    @pytest.mark.parametrize("when", ["yesterday", "2026-11-15T18:00:00", "1y", ""])
+    def test_what_is_no_time_reaches_no_server(self, canton: Run, script: Script, when: str) -> None:
+        ran = canton("event", "list", "--since", when)
+        assert ran.status == 2
+        assert script.asked == []

@@ -28,6 +28,8 @@ def names(script: Script) -> Script:
     script.on("GET /v1/tenants", items(samples.tenant("psi"), samples.tenant("psycho"), samples.tenant("cscs")))
     script.on("GET /v1/nodes", items(samples.node("x1000c0s0b0n0")))
     script.on("GET /v1/operations", items(samples.operation()))
+    operator = {"name": "tenant-operator", "permissions": ["node.power", "node.read"]}
+    script.on("GET /v1/roles", items(operator, {"name": "tenant-viewer", "permissions": ["node.read"]}))
     return script
 
 
@@ -39,6 +41,15 @@ def names(script: Script) -> Script:
         ("canton node show x", ["x1000c0s0b0n0"]),
         ("canton node power off x1", ["x1000c0s0b0n0"]),
         ("canton operation follow ", ["op_1"]),
+        ("canton node list @p", ["@psi", "@psycho"]),
+        ("canton node power off @c", ["@cscs"]),
+        ("canton node list --selector s", ["site=", "state="]),
+        ("canton node list --selector state=q", ["state=quarantined"]),
+        ("canton node list --selector power=on,tenant=c", ["power=on,tenant=cscs"]),
+        ("canton role show tenant-o", ["tenant-operator"]),
+        ("canton member add cscs:alice tenant-", ["tenant-operator", "tenant-viewer"]),
+        ("canton member list --role tenant-v", ["tenant-viewer"]),
+        ("canton service-account create ci --permission node.", ["node.power", "node.read"]),
     ],
 )
 def test_names_come_from_the_server(names: Script, words: str, offered: list[str]) -> None:

@@ -27,7 +27,8 @@ def canton(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
         monkeypatch.setattr(sys, "argv", ["canton", *arguments])
         status = main()
         said = capsys.readouterr()
-        return status, said.out, said.err
+        # Which database it was is the matter of test_which_database.py.
+        return status, said.out, re.sub(r"\Adatabase .*, chosen by .*\n", "", said.err)
 
     return run
 
@@ -79,7 +80,8 @@ def test_the_database_comes_from_the_environment_or_lies_under_the_state_home(
 def test_a_file_that_is_not_there_is_not_created(canton: Run, tmp_path: Path, command: tuple[str, ...]) -> None:
     status, out, complaint = canton(*command, "--database", f"sqlite:///{tmp_path / 'typo.db'}")
     assert (status, out) == (1, "")
-    assert complaint == f"canton: there is no database {tmp_path / 'typo.db'}; create it with: canton db upgrade\n"
+    create = f"canton db upgrade --database sqlite:///{tmp_path / 'typo.db'}"
+    assert complaint == f"canton: there is no database {tmp_path / 'typo.db'}; create it with: {create}\n"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -183,7 +185,7 @@ def test_check_finds_a_server_that_is_too_old(canton: Run, database_url: str, mo
 def test_check_says_that_nobody_answers_and_hides_the_password(canton: Run) -> None:
     found = failures(canton, "postgresql://canton:sesame@127.0.0.1:1/canton")
     assert found.keys() == {"answers"}
-    assert "canton:***@127.0.0.1" in found["answers"]
+    assert "canton:(hidden)@127.0.0.1" in found["answers"]
 
 
 def test_check_waits_for_the_last_revisions(canton: Run, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,3 +230,17 @@ def test_a_database_of_a_newer_release_is_left_alone(canton: Run, database_url: 
     status, _, complaint = canton("db", "upgrade", "--database", database_url)
     assert status == 1
     assert "newer than this Canton" in complaint
+
+
+@pytest.mark.parametrize("secret", ["?password=sesame", "?%70assword=sesame", "?sslpassword=sesame&sslmode=require"])
+@pytest.mark.parametrize(
+    "command", [("settings",), ("settings", "--json"), ("db", "check"), ("db", "backup", "x.dump")]
+)
+def test_no_command_prints_a_password(canton: Run, command: tuple[str, ...], secret: str) -> None:
+    for address in (
+        f"postgresql://canton@127.0.0.1:1/canton{secret}",
+        "postgresql://canton:a/sesame@127.0.0.1:1/canton",
+    ):
+        _, out, complaint = canton(*command, "--database", address)
+        assert "sesame" not in out + complaint
+        assert "127.0.0.1" in out + complaint

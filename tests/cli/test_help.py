@@ -73,7 +73,7 @@ def test_no_command_is_a_mistake_that_shows_the_help(
 
 
 @pytest.mark.parametrize(
-    ("typed", "nearest"), [("manuel", "manual"), ("tennant", "tenant"), ("adit", "audit"), ("servce", "serve")]
+    ("typed", "nearest"), [("manuel", "manual"), ("tennant", "tenant"), ("audt", "audit"), ("servce", "serve")]
 )
 def test_an_unknown_command_suggests_the_nearest(
     typed: str, nearest: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

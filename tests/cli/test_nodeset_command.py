@@ -92,7 +92,7 @@ class TestFailure:
             assert process.stdout.readline() == b"n0\n"
             process.stdout.close()
             assert process.stderr.read() == b""
-        assert process.returncode == 1
+        assert process.returncode == 141
 
 
 class TestExitCodes:

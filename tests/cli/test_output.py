@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import unicodedata
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -151,11 +153,35 @@ class TestNodes:
         script.on("GET /v1/nodes", items(*free, samples.node("x1000c0s3b0n0", state="quarantined", power="off")))
 
     def test_those_that_are_alike_share_a_row(self, canton: Run) -> None:
-        assert canton("node", "list").out == (
-            "COUNT  SITE  STATE        TENANT  POWER  NODES\n"
-            "6      alps  free         -       on     x1000c0s[0-2]b0n[0-1]\n"
-            "1      alps  quarantined  -       off    x1000c0s3b0n0\n"
-        )
+        rows = [re.sub(r" +", " ", line) for line in canton("node", "list").out.splitlines()]
+        age = rows[1].split()[5]
+        assert rows == [
+            "COUNT SITE STATE TENANT POWER NODES",
+            f"6 alps free - on {age} ago x1000c0s[0-2]b0n[0-1]",
+            f"1 alps quarantined - off {age} ago x1000c0s3b0n0",
+        ]
+
+    def test_power_has_the_age_of_its_oldest_reading_and_says_when_that_is_stale(
+        self, canton: Run, script: Script
+    ) -> None:
+        seen = {
+            "x1000c0s0b0n0": (timedelta(seconds=5), False),
+            "x1000c0s1b0n0": (timedelta(seconds=30), False),
+            "x1000c0s2b0n0": (timedelta(hours=3), True),
+        }
+        now = datetime.now(UTC)
+        known = [
+            samples.node(name, seen_at=(now - age).isoformat(), stale=stale) for name, (age, stale) in seen.items()
+        ]
+        script.on("GET /v1/nodes", items(*known, samples.node("x1000c0s3b0n0", power=None, seen_at=None, stale=True)))
+        shown = canton("node", "list", "-c", "power,nodes", "--no-headers").out
+        assert re.fullmatch(
+            r"on 3[0-9]s ago +x1000c0s\[0-1\]b0n0\non 3h ago, stale +x1000c0s2b0n0\n- +x1000c0s3b0n0\n", shown
+        ), shown
+        script.on("GET /v1/nodes/x1000c0s2b0n0", Reply(body=known[2]))
+        one = canton("node", "show", "x1000c0s2b0n0").out
+        assert re.search(r"^seen: .*\(3h ago\)$", one, re.MULTILINE)
+        assert re.search(r"^stale: +yes", one, re.MULTILINE)
 
     def test_columns_decide_what_is_alike(self, canton: Run) -> None:
         assert (

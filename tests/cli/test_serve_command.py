@@ -53,7 +53,7 @@ def config(tmp_path: Path, tokens: Mint) -> Path:
     path.write_text(f"""
         database = "sqlite:///{tmp_path / "canton.db"}"
         api = {{ listen = "127.0.0.1:0", drain = 60 }}
-        worker = {{ lease = 1.5, grace = 5 }}
+        worker = {{ lease = 1.5, grace = 5, power_interval = 1 }}
         issuers.test = {{ url = "{tokens.url}", preset = "flat" }}
         sites.alps = {{ power = "demo", folder = "{tmp_path / "power"}", latency = 0.3 }}
     """)
@@ -171,10 +171,10 @@ def test_it_says_where_it_is_and_stops_when_asked(config: Path, tokens: Mint) ->
     with serving(config, tokens) as server:
         assert server.call("GET", "/healthz") == (200, {"ok": True})
         status, ready = server.call("GET", "/readyz")
-        assert (status, ready["checks"][2]["name"]) == (503, "worker")
+        assert (status, ready["checks"][-1]["name"]) == (503, "worker")
         assert server.end() == 0
     events = [line["event"] for line in server.lines()]
-    assert events[0] == f"serving {server.url}"
+    assert f"serving {server.url}" in events
     assert events[-2:] == ["stopping", "stopped"]
 
 
@@ -239,6 +239,21 @@ def test_a_worker_does_not_outlive_a_server_that_was_killed(config: Path, tokens
         until(lambda: all(gone(pid) for pid in server.workers()))
 
 
+def test_a_worker_reads_the_power_of_nodes_without_being_asked(config: Path, tokens: Mint) -> None:
+    with serving(config, tokens, "--all") as server:
+        assert server.call("POST", "/v1/sites", {"name": "alps"})[0] == 201
+        rows = [{"xname": node} for node in expand(NODES)]
+        assert server.call("POST", "/v1/nodes/import", {"site": "alps", "nodes": rows})[0] == 200
+
+        def power() -> set[str | None]:
+            return {node["power"] for node in server.call("GET", "/v1/nodes")[1]["items"]}
+
+        until(lambda: power() == {"off"})
+        for node in expand(NODES):
+            (config.with_name("power") / node).write_text("on")
+        until(lambda: power() == {"on"})
+
+
 def test_a_worker_that_is_killed_half_way_is_replaced_and_its_work_finished(config: Path, tokens: Mint) -> None:
     switched = [config.with_name("power") / node for node in expand(NODES)]
 
@@ -247,7 +262,7 @@ def test_a_worker_that_is_killed_half_way_is_replaced_and_its_work_finished(conf
 
     with serving(config, tokens, "--all") as server:
         assert server.call("POST", "/v1/sites", {"name": "alps"})[0] == 201
-        listed = [{"xname": node, "state": "free", "power": "off"} for node in expand(NODES)]
+        listed = [{"xname": node, "state": "free"} for node in expand(NODES)]
         assert server.call("POST", "/v1/nodes/import", {"site": "alps", "nodes": listed})[0] == 200
         until(lambda: bool(server.workers()))
         status, operation = server.call("POST", "/v1/nodes/power", {"nodes": NODES, "to": "on"})

@@ -125,6 +125,8 @@ class TestQuestions:
 
     def test_apply_shows_then_asks(self, terminal: Open, script: Script, tmp_path: Path) -> None:
         (tmp_path / "f").write_text("tenants: [{name: new}]")
+        allowed = {"allowed": True, "rule": "provider:provider-admin", "reason": "root is provider-admin"}
+        script.on("GET /v1/can-i", Reply(body={**allowed, "permission": "tenant.create", "tenant": None}))
         script.on("POST /v1/tenants", Reply(201, samples.tenant("new")))
         shell = terminal("apply", "-f", str(tmp_path / "f"))
         shell.until("+ tenant new\n")
@@ -185,7 +187,7 @@ class TestWork:
     ) -> None:
         gate.set()
         shell = terminal("node", "power", "off", "x1000c0s0b0n[0-1]")
-        shell.until("power off 2 nodes: x1000c0s0b0n[0-1]\nType psi to go on")
+        shell.until("Power off 2 nodes (x1000c0s0b0n[0-1]) of psi?\nType psi to go on")
         shell.type("psi")
         assert shell.end() == 0
         submitted = [asked for asked in script.asked if asked.line == "POST /v1/nodes/power"]

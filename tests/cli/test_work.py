@@ -166,13 +166,13 @@ class TestImport:
     def server(self, script: Script) -> None:
         script.on("POST /v1/nodes/import", Reply(body={"added": 2, "changed": 0, "unchanged": 1, "nodes": "x[1-3]"}))
 
-    ROWS: ClassVar = [{"xname": "x1", "nid": 7, "power": "on"}, {"xname": "x2"}]
+    ROWS: ClassVar = [{"xname": "x1", "nid": 7, "state": "free"}, {"xname": "x2"}]
 
     @pytest.mark.parametrize(
         "text",
         [
-            "xname,nid,power\nx1,7,on\n\nx2,,\n",
-            "\ufeffxname,nid,power\r\nx1,7,on\r\nx2,,\r\n",
+            "xname,nid,state\nx1,7,free\n\nx2,,\n",
+            "\ufeffxname,nid,state\r\nx1,7,free\r\nx2,,\r\n",
             json.dumps(ROWS),
             json.dumps({"nodes": ROWS, "site": "alps"}),
         ],
@@ -249,11 +249,54 @@ class TestWatching:
         script.on("GET /v1/events", live, problem(401, "token-invalid", "enough"))
         script.on("GET /v1/nodes", items(samples.node()))
 
-    def test_the_list_then_what_happens_to_it(self, canton: Run, script: Script) -> None:
-        ran = canton("node", "list", "-q", "--watch")
+    @pytest.fixture
+    def changing(self, script: Script) -> None:
+        on, off = samples.node(), samples.node(power="off", version=2)
+        other = samples.node("x1000c0s0b0n1")
+        script.on("GET /v1/nodes", items(on, other), items(off, other))
+
+    @pytest.mark.usefixtures("changing")
+    def test_the_list_then_the_rows_that_change(self, canton: Run, script: Script) -> None:
+        ran = canton("node", "list", "--watch", "-c", "xname,power")
         assert ran.status == 4
-        assert ran.out == "x1000c0s0b0n0\nx1\nop_1\n"
+        assert ran.out.splitlines() == [
+            "XNAME          POWER",
+            "x1000c0s0b0n0  on",
+            "x1000c0s0b0n1  on",
+            "x1000c0s0b0n0  off",
+        ]
         assert script.lines()[:2] == ["GET /v1/events", "GET /v1/nodes"]
+
+    @pytest.mark.usefixtures("changing")
+    def test_objects_that_change_are_lines_of_json(self, canton: Run) -> None:
+        lines = [json.loads(line) for line in canton("node", "list", "--watch", "-o", "json").out.splitlines()]
+        assert [(it["xname"], it["power"]) for it in lines] == [
+            ("x1000c0s0b0n0", "on"),
+            ("x1000c0s0b0n1", "on"),
+            ("x1000c0s0b0n0", "off"),
+        ]
+
+    @pytest.mark.parametrize(
+        ("command", "kind", "looks"),
+        [
+            *((("node", "list"), kind, 2) for kind in ("node.imported", "step.changed", "operation.done")),
+            *((("node", "list"), kind, 1) for kind in ("tenant.created", "site.created", "nodes.x")),
+            *((("operation", "list"), kind, 2) for kind in ("operation.queued", "step.changed")),
+            *((("operation", "list"), kind, 1) for kind in ("node.imported", "tenant.created")),
+            *((("tenant", "list"), kind, 2) for kind in ("tenant.suspended", "node.imported")),
+            *((("tenant", "list"), kind, 1) for kind in ("step.changed", "operation.done")),
+        ],
+    )
+    def test_a_list_is_made_anew_for_events_about_it_and_for_no_others(
+        self, canton: Run, script: Script, command: tuple[str, str], kind: str, looks: int
+    ) -> None:
+        text = f"id: 1\nevent: e\ndata: {json.dumps(samples.event(kind))}\n\n"
+        live = Reply(raw=text.encode(), headers={"Content-Type": "text/event-stream"}, cut=True)
+        script.on("GET /v1/events", live, problem(401, "token-invalid", "enough"))
+        script.on("GET /v1/operations", items(samples.operation()))
+        script.on("GET /v1/tenants", items(samples.tenant()))
+        assert canton(*command, "--watch").status == 4
+        assert script.lines().count(f"GET /v1/{command[0]}s") == looks
 
     def test_json_lines(self, canton: Run) -> None:
         out = canton("event", "follow", "-o", "json").out
@@ -266,3 +309,34 @@ class TestWatching:
     def test_for_people(self, canton: Run) -> None:
         first = canton("event", "follow").out.splitlines()[0]
         assert first == f"{samples.AT}  tenant.created  psi  psi  a=1"
+
+
+class TestNodesThatAreNotThere:
+    """What was named and is not there is an error; what is there is shown all the same."""
+
+    def test_none_of_them(self, canton: Run, script: Script) -> None:
+        script.on("GET /v1/nodes", items())
+        ran = canton("node", "list", "x1000c0s0b0n[8-9]")
+        assert (ran.status, ran.out) == (3, "")
+        assert "no such node, or not yours to see: x1000c0s0b0n[8-9]" in ran.err
+
+    def test_some_of_them(self, canton: Run, script: Script) -> None:
+        script.on("GET /v1/nodes", items(samples.node(nid=12)))
+        ran = canton("node", "list", "-q", "nid000012", "nid000013", "x1000c0s0b0n[0-1]")
+        assert (ran.status, ran.out) == (3, "x1000c0s0b0n0\n")
+        assert "not yours to see: nid000013,x1000c0s0b0n1;" in ran.err
+
+    def test_all_are_there(self, canton: Run, script: Script) -> None:
+        script.on("GET /v1/nodes", items(samples.node(nid=12)))
+        assert canton("node", "list", "-q", "nid12").status == 0
+        assert canton("node", "list", "-q", "x1000c0s0b0n0").status == 0
+
+    def test_a_selector_may_match_none(self, canton: Run, script: Script) -> None:
+        script.on("GET /v1/nodes", items())
+        assert canton("node", "list", "x1000c0s0b0n0", "--selector", "power=on").status == 0
+
+    def test_show_by_a_number_that_nobody_has(self, canton: Run, script: Script) -> None:
+        script.on("GET /v1/nodes", items())
+        ran = canton("node", "show", "nid000099")
+        assert ran.status == 3
+        assert "nid000099" in ran.err

@@ -17,31 +17,48 @@ def site(name: str = "alps", **changes: Any) -> dict[str, Any]:
 
 
 def node(xname: str = "x1000c0s0b0n0", **changes: Any) -> dict[str, Any]:
-    told = {"xname": xname, "nid": 1, "site": "alps", "state": "free", "tenant": None, "power": "on", "seen_at": AT}
+    told = {
+        "xname": xname,
+        "nid": 1,
+        "site": "alps",
+        "state": "free",
+        "tenant": None,
+        "separation": None,
+        "power": "on",
+        "seen_at": AT,
+        "stale": False,
+    }
     return told | {"version": 1, "changed_at": AT, "claimed_by": None} | changes
 
 
 def operation(state: str = "queued", done: int = 0, total: int = 2, **changes: Any) -> dict[str, Any]:
     steps = {"total": total, "done": done, "failed": 0, "under_way": 0, "pending": total - done}
-    told = {"id": "op_1", "kind": "power", "summary": "power off 2 nodes", "tenant": "psi", "actor": "cscs:alice"}
+    told = {
+        "id": "op_1",
+        "kind": "node.power",
+        "summary": "power off x1000c0s0b0n[0-1]",
+        "tenant": "psi",
+        "actor": "cscs:alice",
+    }
     told |= {"reason": "ticket 17", "plan": "sha256:aa", "state": state, "nodes": "x1000c0s0b0n[0-1]"}
     rest = {"attention": None, "cancel_requested_by": None, "worker": None, "created_at": AT, "ended_at": None}
     return told | {"steps": steps} | rest | changes
 
 
 def step(n: int, target: str, state: str = "done", **changes: Any) -> dict[str, Any]:
-    told = {"n": n, "kind": "power.set", "target": target, "state": state, "tries": 1, "acts": 1, "begun_at": AT}
-    return told | {"changed_at": AT, "evidence": None, "error": None} | changes
+    told = {"n": n, "kind": "set_power/1", "target": target, "state": state, "tries": 1, "acts": 1, "begun_at": AT}
+    return told | {"changed_at": AT, "evidence": None, "error": None, "cause": None} | changes
 
 
 def plan(**changes: Any) -> dict[str, Any]:
-    told = {"digest": "sha256:aa", "kind": "power", "summary": "power off 2 nodes", "tenant": "psi"}
-    steps = [{"kind": "power.set", "target": "x1000c0s0b0n0"}]
+    told = {"digest": "sha256:aa", "kind": "node.power", "summary": "power off x1000c0s0b0n[0-1]", "tenant": "psi"}
+    steps = [{"kind": "set_power/1", "target": "x1000c0s0b0n0"}]
     return told | {"nodes": "x1000c0s0b0n[0-1]", "steps": steps, "inputs": {}, "created_at": AT} | changes
 
 
 def binding(identity: str = "bd_1", **changes: Any) -> dict[str, Any]:
     told = {"id": identity, "subject": "cscs:alice", "role": "tenant-admin", "tenant": "psi", "until": None}
+    told |= {"identity": "cscs:f7f5-1", "other_identity": None}
     return told | {"granted_by": "cscs:root", "reason": "r", "created_at": AT} | changes
 
 
@@ -53,7 +70,12 @@ def quota(**changes: Any) -> dict[str, Any]:
 
 def approval(state: str = "pending", **changes: Any) -> dict[str, Any]:
     told = {"id": "ap_1", "permission": "tenant.delete", "tenant": "psi", "method": "DELETE", "path": "/v1/tenants/psi"}
-    told |= {"requested_by": "cscs:alice", "reason": "contract ended", "state": state}
+    told |= {
+        "requested_by": "cscs:alice",
+        "requested_identity": "cscs:f7f5-1",
+        "reason": "contract ended",
+        "state": state,
+    }
     return (
         told | {"body": None, "decided_by": None, "decided_reason": None, "created_at": AT, "expires_at": AT} | changes
     )
@@ -79,5 +101,12 @@ def record(**changes: Any) -> dict[str, Any]:
 
 def whoami(**changes: Any) -> dict[str, Any]:
     held = {"role": "tenant-admin", "tenant": "psi", "source": "claim", "until": None}
-    told = {"id": "cscs:alice", "name": "Alice", "kind": "person", "issuer": "cscs", "bindings": [held]}
-    return told | {"expires_at": None, "server": {"version": "0.2.0"}} | changes
+    told = {
+        "id": "cscs:alice",
+        "identity": "cscs:f7f5-1",
+        "name": "Alice",
+        "kind": "person",
+        "issuer": "cscs",
+        "bindings": [held],
+    }
+    return told | {"expires_at": None, "server": {"version": "0.2.0", "issuers": ["cscs"]}} | changes

@@ -58,9 +58,9 @@ class Device:
         if request["verb"] == "forgive":
             self.faults.clear()
             return {}
-        return self._set(request["items"], request["fence"])
+        return self._set(request["items"], request["fence"], request["sent"])
 
-    def _set(self, items: dict[str, Json], fence: int) -> dict[str, Json] | None:
+    def _set(self, items: dict[str, Json], fence: int, sent: float) -> dict[str, Json] | None:
         if 0 < fence < self.highest_fence:
             for target, value in items.items():
                 self._write(target, value, fence, "stale")
@@ -77,7 +77,8 @@ class Device:
                 answered = False
                 self._write(target, value, fence, "ignored")
             elif fault.startswith("late:"):
-                self.late.append((time.monotonic() + float(fault[5:]), target, value, fence))
+                # From when it was sent: a device that gets no time from a busy machine must not be later than it says.
+                self.late.append((sent + float(fault[5:]), target, value, fence))
             else:
                 answered = answered and fault not in ("lose", "half")
                 self._apply(target, value, fence, "applied")
@@ -117,7 +118,7 @@ async def call(port: int, request: dict[str, Json], guard: Guard = lambda: None)
     try:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         guard()
-        writer.write(json.dumps(request).encode() + b"\n")
+        writer.write(json.dumps(request | {"sent": time.monotonic()}).encode() + b"\n")
         answer = await reader.readline()
         writer.close()
     except OSError as error:

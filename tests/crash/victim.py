@@ -180,9 +180,9 @@ class CountedDatabase(Database):
     points: Points
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self, lock_wait: float | None = None) -> Iterator[Connection]:
         self.points.reach()
-        with self.points.writing, super().write() as connection:
+        with self.points.writing, super().write(lock_wait) as connection:
             yield connection
             self.points.at_commit()
         self.points.reach()

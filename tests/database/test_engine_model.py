@@ -408,7 +408,9 @@ class Site:
     def intervene(self, identity: str, decision: str) -> None:
         intervene, before, after = DECISIONS[decision]
         undoing = any(n < 0 for n in rows(self.database, identity))
-        allowed = self.states[identity] in before and not (decision == "undo" and undoing)
+        between_owners = any(move.start for move in self.plans[identity].moves)
+        hindered = (decision == "undo" and undoing) or (decision == "cancel" and between_owners)
+        allowed = self.states[identity] in before and not hindered
         try:
             by_hand(self.database, intervene, identity, BOB)
         except WrongState:

@@ -96,8 +96,9 @@ def last_event(database: Database) -> tuple[str, str]:
 def test_cancel_before_anything_acted_is_the_end(database: Database) -> None:
     (name,) = add_nodes(database, 1)
     machine = Machine()
-    moves = (Move(name, start=NodeEvent.CLEAN, done=NodeEvent.SANITISED, undone=NodeEvent.ABANDON),)
+    moves = (Move(name, done=NodeEvent.MAINTENANCE),)
     identity = order(database, replace(plan_of(set_value(1, name), nodes=(name,)), moves=moves))
+    (before,) = node_states(database).values()
     by_hand(database, cancel, identity, BOB)
     assert last_record(database) == ("bob", "operation.cancel-requested", identity, "ticket 18")
     assert last_event(database) == ("operation.cancel-requested", identity)
@@ -105,7 +106,7 @@ def test_cancel_before_anything_acted_is_the_end(database: Database) -> None:
     assert last_record(database)[1:3] == ("operation.cancelled", identity)
     assert machine.calls == {}, "nothing was even looked at"
     assert states(database, identity) == {1: S.SKIPPED}
-    assert node_states(database) == {name: NodeState.QUARANTINED}
+    assert node_states(database) == {name: before}
 
 
 def test_cancel_withdraws_what_was_only_looked_at(database: Database) -> None:
@@ -143,7 +144,7 @@ def test_cancel_stops_at_the_next_safe_point_and_names_it(database: Database) ->
     identity = asyncio.run(scenario())
     assert operation(database, identity).state is Op.NEEDS_ATTENTION
     assert said(database, identity) == (
-        "cancelled by bob; stopped at a safe point, before step 2 (set_value/1 u), 3 (set_value/1 v)"
+        "cancelled; stopped at a safe point, before step 2 (set_value/1 u), 3 (set_value/1 v)"
     )
     assert (operation(database, identity).attention or {})["stopped_before"] == [2, 3]
     assert states(database, identity) == {1: S.DONE, 2: S.PENDING, 3: S.PENDING}
@@ -163,7 +164,7 @@ def test_cancel_finishes_a_stretch_that_must_not_be_left_half_way(database: Data
         return identity
 
     identity = asyncio.run(scenario())
-    assert said(database, identity) == "cancelled by bob; stopped at a safe point, before step 3 (set_value/1 v)"
+    assert said(database, identity) == "cancelled; stopped at a safe point, before step 3 (set_value/1 v)"
 
 
 def test_cancel_waits_for_what_is_under_way(database: Database) -> None:
@@ -358,7 +359,7 @@ def test_abandon_lets_go_and_leaves_what_was_between_owners_in_quarantine(databa
         moves=(
             Move(coming, NodeEvent.ASSIGN, NodeEvent.JOINED, NodeEvent.UNDO, TENANT),
             Move(cleaned, NodeEvent.CLEAN, NodeEvent.SANITISED, NodeEvent.ABANDON),
-            Move(resting, done=NodeEvent.SET_ASIDE),
+            Move(resting, done=NodeEvent.MAINTENANCE),
         ),
     )
     identity = stuck(database, Machine(refuse={coming: [permanent()]}), plan)

@@ -89,6 +89,8 @@ def fill(connection: Connection) -> dict[str, dict[str, Any]]:
 def value(column: sa.Column[Any]) -> object:
     if isinstance(column.type, sa.JSON):
         return {"kept": ["ü", 1, None]}
+    if (column.table.name, column.name) == ("write_probe", "id"):
+        return 1  # the only row that it may have
     return 7 if column.type.python_type is int else f"{column.table.name}.{column.name} ü"
 
 

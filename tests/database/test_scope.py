@@ -28,7 +28,7 @@ def test_a_list_holds_exactly_what_policy_lets_one_see(
     database: Database, world: tuple[Roles, Principal], permission: str, owners: list[str | None]
 ) -> None:
     roles, who = world
-    caller = Caller(who, cast("Services", None), "-", NOW)
+    caller = Caller(who, cast("Services", None), "-", NOW, lambda _connection: who)
     rows: list[dict[str, str | None]] = [
         {"digest": f"{n:04}", "body": "", "tenant": owner} for n, owner in enumerate(owners)
     ]

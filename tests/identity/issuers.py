@@ -91,6 +91,22 @@ class Keycloak(_Discovered):
         (provider,) = (key["providerId"] for key in known if key["kid"] == kid)
         keycloak_realm.call(self._base, "DELETE", f"{self._realm}/components/{provider}")
 
+    @contextmanager
+    def changed_client(self, client: str, **changes: Any) -> Iterator[None]:
+        """While it lasts, the client is set differently; ``attributes`` are added to those that it has."""
+        (before,) = keycloak_realm.call(self._base, "GET", f"{self._realm}/clients?clientId={client}")
+        path = f"{self._realm}/clients/{before['id']}"
+        changed = {**before, **changes}
+        added = dict.fromkeys(changes.get("attributes", {}), "")
+        changed["attributes"] = {**before["attributes"], **changes.get("attributes", {})}
+        keycloak_realm.call(self._base, "PUT", path, changed)
+        try:
+            yield
+        finally:
+            # An attribute that is left out stays; an empty one goes.
+            restored = {**before, "attributes": {**added, **before["attributes"]}}
+            keycloak_realm.call(self._base, "PUT", path, restored)
+
     def press_to_allow(self, visitor: Visitor, page: Answer, username: str) -> Answer:
         consent = visitor.follow(visitor.log_in(visitor.follow(page), username))
         return visitor.follow(visitor.submit(consent, {}, press="accept"))

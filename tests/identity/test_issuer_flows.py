@@ -32,7 +32,7 @@ PSI, CSCS = ClaimBinding("tenant-operator", "psi"), ClaimBinding("tenant-operato
 
 
 def door(issuer: Issuer, mapping: tuple[Rule, ...] = preset("csm"), steady: Clock | None = None) -> OidcVerifier:
-    settings = IssuerSettings("site", issuer.url, ("canton",), mapping)
+    settings = IssuerSettings("site", issuer.url, ("canton",), mapping, person_claims=("sid", "amr"))
     return OidcVerifier([settings], Clocks(steady=steady or time.monotonic))
 
 

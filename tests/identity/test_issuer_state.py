@@ -163,7 +163,7 @@ ALICE = User("alice", "Alice", "x")
         ({"algorithm": "HS256"}, "cannot sign"),
         ({"algorithm": "none"}, "cannot sign"),
         ({"users": (ALICE, ALICE)}, "twice"),
-        ({"users": (replace(ALICE, username="a/b"),)}, "has a name"),
+        ({"users": (replace(ALICE, username="a/b"),)}, "is not up to 128 letters"),
         ({"users": (replace(ALICE, username="service-account-robot"),)}, "does not begin"),
         ({"users": (replace(ALICE, password=""),)}, "needs a password"),
         ({"clients": (Client("a", grants=("password",)),)}, "no grant"),

@@ -196,7 +196,7 @@ def test_cancel_begins_nothing_new_and_names_the_safe_point() -> None:
     rest = board.rest("alice")
     assert rest.state is Op.NEEDS_ATTENTION
     assert rest.attention == {
-        "reason": f"cancelled by alice; stopped at a safe point, before step 2 ({KIND} t2)",
+        "reason": f"cancelled; stopped at a safe point, before step 2 ({KIND} t2)",
         "stopped_before": [2],
         "failed": [],
         "choices": ["retry", "undo", "abandon"],

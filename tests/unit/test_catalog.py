@@ -9,13 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canton.domain.errors import WrongState
-from canton.domain.lifecycle import NodeEvent, NodeState, events_from, must_have_tenant
+from canton.domain.lifecycle import RESTING, NodeEvent, NodeState, must_have_tenant
 from canton.domain.node import Node
+from canton.operations.catalog.move_nodes import ORDERS, plan_move
 from canton.operations.catalog.power_nodes import Seen, plan_power
-from canton.operations.catalog.set_aside_nodes import plan_set_aside
 from canton.operations.plan import Move, Plan, Undo, check
 
-MAY_BE_SET_ASIDE = sorted(state for state in NodeState if NodeEvent.SET_ASIDE in events_from(state))
+MAINTENANCE = ORDERS["maintenance"]
+MAY_BE_MAINTAINED = sorted(state for state in NodeState if MAINTENANCE.end(state))
+IMPOSSIBLE = [(verb, state) for verb, order in ORDERS.items() for state in NodeState if not order.end(state)]
 
 
 def node(n: int, state: NodeState = NodeState.FREE, version: int = 1) -> Node:
@@ -56,23 +58,67 @@ def test_what_was_never_seen_is_left_as_it_is() -> None:
     assert undo_of(plan_power(seen(node(0)), "on")) == {"x1000c0s0b0n0": None}
 
 
-@pytest.mark.parametrize("state", MAY_BE_SET_ASIDE)
-def test_a_node_that_is_nobodys_is_powered_off_and_set_aside(state: NodeState) -> None:
-    plan = plan_set_aside(seen(node(0, state, version=5), power={"x1000c0s0b0n0": "on"}))
+def test_the_orders_lead_where_the_life_cycle_says() -> None:
+    ends = {
+        verb: {str(state): str(order.end(state)) for state in NodeState if order.end(state)}
+        for verb, order in ORDERS.items()
+    }
+    assert ends == {
+        "enroll": {"discovered": "free", "quarantined": "free", "maintenance": "free"},
+        "assign": {"free": "assigned"},
+        "release": {"assigned": "quarantined"},
+        "maintenance": {"discovered": "maintenance", "free": "maintenance", "quarantined": "maintenance"},
+        "retire": {"maintenance": "retired"},
+    }
+
+
+def test_from_every_state_that_a_node_can_rest_in_an_order_leads_on() -> None:
+    """A retired node is deleted; ``api/test_node_moves.py`` walks the same with a worker."""
+    stuck = [state for state in RESTING if not any(order.end(state) for order in ORDERS.values())]
+    assert stuck == [NodeState.RETIRED]
+
+
+@pytest.mark.parametrize("state", MAY_BE_MAINTAINED)
+def test_a_node_that_is_nobodys_is_powered_off_for_maintenance(state: NodeState) -> None:
+    plan = plan_move(seen(node(0, state, version=5), power={"x1000c0s0b0n0": "on"}), MAINTENANCE)
+    assert (plan.kind, plan.summary) == ("node.maintenance", "take x1000c0s0b0n0 into maintenance")
     assert [step.goal for step in plan.steps] == [{"power": "off"}]
     assert undo_of(plan) == {"x1000c0s0b0n0": Undo("set_power/1", {"power": "on"})}
-    assert plan.moves == (Move("x1000c0s0b0n0", done=NodeEvent.SET_ASIDE),)
+    assert plan.moves == (Move("x1000c0s0b0n0", done=NodeEvent.MAINTENANCE),)
     assert plan.inputs == {"node:x1000c0s0b0n0": 5}
 
 
-@pytest.mark.parametrize("state", sorted(set(NodeState) - set(MAY_BE_SET_ASIDE)))
-def test_a_node_that_cannot_be_set_aside_refuses_the_plan(state: NodeState) -> None:
-    with pytest.raises(WrongState, match=f"x1000c0s1b0n0 cannot be set aside: {state};"):
-        plan_set_aside(seen(node(0), node(1, state)))
+def test_a_node_whose_controller_is_dead_goes_into_maintenance_without_a_step() -> None:
+    assert plan_move(seen(node(0)), MAINTENANCE, power_off=False).steps == ()
 
 
-def test_an_assigned_node_is_never_set_aside() -> None:
-    assert NodeState.ASSIGNED not in MAY_BE_SET_ASIDE
+@pytest.mark.parametrize("verb", ["enroll", "assign", "release"])
+def test_a_node_that_changes_hands_is_off_and_never_switched_on_again_by_an_undo(verb: str) -> None:
+    state = next(state for state in NodeState if ORDERS[verb].end(state))
+    plan = plan_move(seen(node(0, state), power={"x1000c0s0b0n0": "on"}), ORDERS[verb], "psi")
+    assert [(step.goal, step.undo) for step in plan.steps] == [({"power": "off"}, None)]
+    assert {move.tenant for move in plan.moves} == {"psi"} == {plan.tenant}
+
+
+@pytest.mark.parametrize(("verb", "words"), [
+    ("enroll", "a person vouches that they are sanitised"),
+    ("assign", "separation unproven"),
+    ("release", "into quarantine; not sanitised"),
+])  # fmt: skip
+def test_a_plan_says_what_canton_does_not_do(verb: str, words: str) -> None:
+    state = next(state for state in NodeState if ORDERS[verb].end(state))
+    assert words in plan_move(seen(node(0, state)), ORDERS[verb], "psi").summary
+
+
+@pytest.mark.parametrize(("verb", "state"), IMPOSSIBLE)
+def test_an_order_that_the_life_cycle_does_not_have_refuses_the_plan(verb: str, state: NodeState) -> None:
+    good = next(state for state in NodeState if ORDERS[verb].end(state))
+    with pytest.raises(WrongState, match=f"node {verb} is not possible for x1000c0s1b0n0: {state}; it needs a node"):
+        plan_move(seen(node(0, good), node(1, state)), ORDERS[verb])
+
+
+def test_a_tenants_node_never_goes_into_maintenance() -> None:
+    assert NodeState.ASSIGNED not in MAY_BE_MAINTAINED
 
 
 snapshots = st.builds(
@@ -81,7 +127,7 @@ snapshots = st.builds(
         {f"x1000c0s{n}b0n0": state for n, state in power.items()},
         "pcs",
     ),
-    st.lists(st.sampled_from(MAY_BE_SET_ASIDE), max_size=6),
+    st.lists(st.sampled_from(MAY_BE_MAINTAINED), max_size=6),
     st.lists(st.integers(1, 99), min_size=6, max_size=6),
     st.dictionaries(st.integers(0, 6), st.sampled_from(["on", "off", "unknown"])),
 )
@@ -92,7 +138,7 @@ def test_equal_snapshots_give_equal_digests(snapshot: Seen) -> None:
     same = Seen(tuple(snapshot.nodes), dict(sorted(snapshot.power.items(), reverse=True)), snapshot.device)
     for plan, again in (
         (plan_power(snapshot, "on"), plan_power(same, "on")),
-        (plan_set_aside(snapshot), plan_set_aside(same)),
+        (plan_move(snapshot, MAINTENANCE), plan_move(same, MAINTENANCE)),
     ):
         assert check(plan).digest == again.digest
 
@@ -102,4 +148,4 @@ def test_a_node_that_moved_moves_the_digest(snapshot: Seen) -> None:
     first, *rest = snapshot.nodes
     later = replace(snapshot, nodes=[replace(first, version=first.version + 1), *rest])
     assert plan_power(later, "off").digest != plan_power(snapshot, "off").digest
-    assert plan_set_aside(later).digest != plan_set_aside(snapshot).digest
+    assert plan_move(later, MAINTENANCE).digest != plan_move(snapshot, MAINTENANCE).digest

@@ -31,7 +31,8 @@ def test_it_shows_what_the_files_say(folder: Path) -> None:
     assert (seen[ONE], seen[TWO]) == (PowerState.OFF, PowerState.UNKNOWN)
     unknown = seen[GONE]
     assert isinstance(unknown, PermanentFailure)
-    assert str(folder) in unknown.message
+    assert str(folder) in unknown.cause
+    assert str(folder) not in unknown.message
 
 
 def test_it_switches_what_it_knows_and_refuses_the_rest(folder: Path) -> None:

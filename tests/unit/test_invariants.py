@@ -143,8 +143,8 @@ def test_require_lists_what_it_found_and_keeps_the_message_short() -> None:
     )
 
 
-STARTS = {E.ASSIGN, E.RELEASE, E.CLEAN, E.SET_ASIDE}
-ENDS = {E.JOINED, E.SANITISED, E.UNDO, E.ABANDON}
+STARTS = {E.ASSIGN, E.RELEASE, E.CLEAN, E.MAINTENANCE}
+ENDS = {E.JOINED, E.SANITISED, E.VACATED, E.UNDO, E.ABANDON}
 
 
 @dataclass

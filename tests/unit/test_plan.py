@@ -101,7 +101,7 @@ def test_a_good_plan_comes_back_as_it_is() -> None:
         (changed(1, deadline=-1.0), "deadline must be positive"),
         (changed(1, deadline=float("nan")), "deadline must be positive"),
         (changed(1, hold_down=-0.1), "hold_down not negative"),
-        (replace(GOOD, moves=(Move("x1c0s0b0n0", done=NodeEvent.SET_ASIDE),)), r"does not claim: \['x1c0s0b0n0'\]"),
+        (replace(GOOD, moves=(Move("x1c0s0b0n0", done=NodeEvent.MAINTENANCE),)), r"does not claim: \['x1c0s0b0n0'\]"),
         (replace(PINNED, moves=(Move("x1000c0s0b0n0", start=NodeEvent.ASSIGN),)), "must say how it ends"),
         (replace(PINNED, moves=PINNED.moves * 2), "moves a node twice"),
         (
@@ -147,7 +147,7 @@ def test_the_stored_form_is_pinned() -> None:
         replace(GOOD, inputs={**GOOD.inputs, "node:x1000c0s0b0n0": 4}),
         replace(GOOD, inputs={}),
         replace(GOOD, tenant="psi"),
-        replace(GOOD, moves=(Move(GOOD.nodes[0], done=NodeEvent.SET_ASIDE),)),
+        replace(GOOD, moves=(Move(GOOD.nodes[0], done=NodeEvent.MAINTENANCE),)),
         replace(GOOD, steps=GOOD.steps[:1]),
         changed(1, kind="set_power/2"),
         changed(1, target="x1000c0s0b0n9"),

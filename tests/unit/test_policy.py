@@ -54,7 +54,10 @@ tenant-operator    approval.decide         Y - -
 tenant-operator    audit.read              Y - -
 tenant-operator    member.grant            - - -
 tenant-operator    service-account.create  - - -
-tenant-operator    node.set-aside          - - -
+tenant-operator    node.maintenance        - - -
+tenant-operator    node.release            - - -
+provider-operator  node.assign             Y Y Y
+provider-operator  node.delete             Y Y Y
 tenant-viewer      node.read               Y - -
 tenant-viewer      member.read             Y - -
 tenant-viewer      role.read               Y Y Y
@@ -88,7 +91,8 @@ def test_roles_hold_what_the_design_says(line: str) -> None:
 def test_no_tenants_role_holds_what_is_the_providers() -> None:
     providers = {
         "site.create", "site.update", "site.delete", "tenant.create", "tenant.suspend", "tenant.resume",
-        "tenant.delete", "quota.set", "node.import", "node.set-aside",
+        "tenant.delete", "quota.set", "node.import", "node.enroll", "node.assign", "node.release", "node.maintenance",
+        "node.retire", "node.delete",
     }  # fmt: skip
     for role in BUILTIN.values():
         if role.scope is RoleScope.TENANT:

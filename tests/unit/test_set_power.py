@@ -128,5 +128,6 @@ def test_a_service_that_nobody_configured_is_refused_with_what_to_set(method: st
     refused = asyncio.run(getattr(kind, method)([call(1, "a", device="power@ault"), call(2, "b", device="power@ault")]))
     assert refused.keys() == {1, 2}
     assert isinstance(refused[1], PermanentFailure)
-    assert '"power@ault"; it knows power@alps: set power in [sites.ault]' in refused[1].message
+    assert "no power service is set up for site ault" in refused[1].message
+    assert "knows power@alps: set power in [sites.ault]" in refused[1].cause
     assert (service.asked, service.switched) == ([], [])

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from canton import settings, wiring
 from canton.admin.settings_reference import settings_page
 from canton.domain.errors import InvalidSetting
+from canton.issuer.passwords import hash_password
 from canton.setting_kinds import Address
 from canton.setting_sources import REQUIRED
 from canton.settings import TABLE, Flags, Settings, variables
@@ -289,3 +290,39 @@ def test_the_configuration_in_the_manual_is_one(write: Write) -> None:
     manual = Path(__file__).parents[2] / "docs" / "howto" / "run-a-server.md"
     [example] = re.findall(r"^```toml\n(.*?)^```$", manual.read_text(), re.MULTILINE | re.DOTALL)
     assert load(write(example)).policy.two_person == ("tenant.delete",)
+
+
+PLAIN = "[users.alice]\npassword = 'choose your own'"
+HASHED = f"[users.alice]\npassword = '{hash_password('choose your own')}'"
+
+
+@pytest.mark.parametrize(
+    ("users", "mode", "advice"),
+    [
+        (PLAIN, 0o600, None),
+        (PLAIN, 0o400, None),
+        (PLAIN, 0o640, "chmod 600 "),
+        (PLAIN, 0o604, "chmod 600 "),
+        (PLAIN, 0o644, "chmod 600 "),
+        (f"{HASHED}\n{PLAIN.replace('alice', 'bob')}", 0o644, "chmod 600 "),
+        ("[users.alice]\npassword = 'scrypt$of$my$own$making$x'", 0o644, "chmod 600 "),
+        (HASHED, 0o644, None),
+        (HASHED, 0o664, "chmod go-w "),
+        (HASHED, 0o646, "chmod go-w "),
+    ],
+)
+def test_plain_passwords_are_for_their_owner_alone(
+    write: Write, tmp_path: Path, users: str, mode: int, advice: str | None
+) -> None:
+    path = tmp_path / "users.toml"
+    path.write_text(users)
+    path.chmod(mode)
+    chosen = load(write(f"[embedded_issuer]\nenabled = true\nusers = '{path}'"))
+    if advice is None:
+        wiring.check(chosen)
+        return
+    with pytest.raises(InvalidSetting) as refusal:
+        wiring.check(chosen)
+    assert f"{advice}{path}" in refusal.value.message
+    assert f"{mode:04o}" in refusal.value.message
+    assert "choose your own" not in refusal.value.message

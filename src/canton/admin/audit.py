@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import click
 
-from canton.admin.options import database_option, opened
+from canton.admin.options import config_option, database_option, opened
+from canton.domain.errors import NotFound
+from canton.settings import Flags
 from canton.store import audit as chain
 from canton.store import migrate
 
@@ -30,25 +33,32 @@ class AnchorType(click.ParamType[chain.Anchor]):
 
 @audit.command(epilog='\b\nExample:\n  canton audit verify --anchor "$(cat /safe/place/audit-head)"')
 @click.option("--anchor", type=AnchorType(), help="A head printed earlier, by `canton audit head`, and kept elsewhere.")
+@config_option
 @database_option
-def verify(anchor: chain.Anchor | None, address: str | None) -> None:
+def verify(anchor: chain.Anchor | None, config: Path | None, address: str | None) -> None:
     """Check every audit record and name the first that was changed, removed, put in or moved.
 
     Somebody who may write to the whole database could seal the whole chain anew. Only an anchor finds that: a head
     that was kept where they could not reach it. It proves everything up to its own record.
     """
-    with opened(address) as database:
+    with opened(Flags(config, address)) as database:
         migrate.require_known(database)
         with database.read() as connection:
             head = chain.verify(connection, anchor)
+    if head.seq == 0:
+        raise NotFound(
+            "the audit of this database holds no record, so nothing was verified; if Canton has been used, this is "
+            "another database than the server's: give --config as the server has it"
+        )
     click.echo(f"audit chain intact: {head.seq} records, head {head}")
 
 
 @audit.command(epilog="\b\nExample, once a day:\n  canton audit head | ssh evidence.example.org 'cat >> canton-heads'")
+@config_option
 @database_option
-def head(address: str | None) -> None:
+def head(config: Path | None, address: str | None) -> None:
     """Print the number and hash of the last audit record, to be kept elsewhere as an anchor for `verify`."""
-    with opened(address) as database:
+    with opened(Flags(config, address)) as database:
         migrate.require_known(database)
         with database.read() as connection:
             click.echo(str(chain.head(connection)))

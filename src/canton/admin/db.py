@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from canton.admin.options import database_option, opened
+from canton.admin.options import config_option, database_option, opened
+from canton.settings import Flags
 from canton.store import backup as copies
 from canton.store import checkup, migrate
 
@@ -29,10 +30,11 @@ def db() -> None:
     show_default=True,
     help="pre: only what the release before this one can run with.",
 )
+@config_option
 @database_option
-def upgrade(phase: migrate.Phase, address: str | None) -> None:
+def upgrade(phase: migrate.Phase, config: Path | None, address: str | None) -> None:
     """Create the tables, or bring them to what this release needs. All of it happens, or nothing."""
-    with opened(address, create=True) as database:
+    with opened(Flags(config, address), create=True) as database:
         done = migrate.upgrade(database, phase)
     if done.before == done.after:
         click.echo(f"already at {done.after or 'empty'}, nothing to do")
@@ -43,12 +45,13 @@ def upgrade(phase: migrate.Phase, address: str | None) -> None:
 
 
 @db.command(epilog="\b\nExample:\n  canton db check --database postgresql://canton@db.example.org/canton")
+@config_option
 @database_option
 @click.pass_context
-def check(context: click.Context, address: str | None) -> None:
+def check(context: click.Context, config: Path | None, address: str | None) -> None:
     """Look for damage: revision, tables, guards, the file or server, the audit chain. Exit code 1 if there is any."""
     failed = False
-    with opened(address) as database:
+    with opened(Flags(config, address)) as database:
         for finding in checkup.examine(database):
             failed |= not finding.ok
             found = " ".join(finding.found.split())
@@ -59,13 +62,14 @@ def check(context: click.Context, address: str | None) -> None:
 
 @db.command(epilog="\b\nExample:\n  canton db backup /backup/canton-$(date +%F).db")
 @click.argument("file", type=click.Path(path_type=Path))
+@config_option
 @database_option
-def backup(file: Path, address: str | None) -> None:
+def backup(file: Path, config: Path | None, address: str | None) -> None:
     """Copy the database into FILE while Canton runs: one consistent moment, checked, complete or absent.
 
     SQLite: FILE is a database; put it in place to restore. PostgreSQL: FILE is for pg_restore.
     """
-    with opened(address) as database:
+    with opened(Flags(config, address)) as database:
         migrate.require_known(database)
         copies.write(database, file)
     click.echo(f"wrote {file} ({file.stat().st_size} bytes)")

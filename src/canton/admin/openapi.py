@@ -23,7 +23,9 @@ from fastapi import FastAPI
 from canton import settings
 from canton.admin.openapi_walk import COLLEAGUE, ISSUER, OPERATOR, PROVIDER, STRANGER, WALK, WORK, Ask
 from canton.api.app import create_app
+from canton.api.bodies import BodyLimit, Bounds
 from canton.api.hub import Hub
+from canton.api.rates import Rates
 from canton.api.services import Services
 from canton.contracts.identity import ClaimBinding, Identity
 from canton.domain.errors import TokenInvalid
@@ -54,7 +56,9 @@ class KnownPeople:
             raise TokenInvalid("the token's signature is wrong; log in again")
         role = bound[token]
         bindings = (ClaimBinding(*role),) if role else ()
-        return Identity(ISSUER, token, token, token.title(), NOON + 3600 * SECOND, frozenset(), bindings)
+        return Identity(
+            ISSUER, token, token, token.title(), NOON + 3600 * SECOND, frozenset(), bindings, is_person=True
+        )
 
 
 @dataclass
@@ -78,7 +82,8 @@ def application() -> Iterator[FastAPI]:
             migrate.upgrade(database)
             configured = settings.load({}, f"sqlite:///{folder}/canton.db")
             two = replace(configured, policy=replace(configured.policy, two_person=("tenant.delete",)))
-            yield create_app(Services(database, KnownPeople(), BUILTIN, two, Hub(database), lambda: NOON))
+            rates = Rates(1e6, 1e6, 1e6)
+            yield create_app(Services(database, KnownPeople(), BUILTIN, two, Hub(database), lambda: NOON, rates))
         finally:
             database.close()
 
@@ -133,7 +138,7 @@ async def call(app: FastAPI, ask: Ask, path: str, approval: str | None) -> Reply
         else:
             reply.body += message.get("body", b"")
 
-    await app(scope, receive, send)
+    await BodyLimit(app, Bounds(2**20))(scope, receive, send)
     return reply
 
 

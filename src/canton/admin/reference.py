@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -292,6 +293,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m canton.admin.reference", description=main.__doc__)
     parser.add_argument("docs", type=Path, help="the folder of the documentation")
     docs: Path = parser.parse_args(argv).docs
+    # The examples show failures on purpose; what the server logs of them is no news here.
+    logging.getLogger("canton").addHandler(logging.NullHandler())
     for name, page in PAGES.items():
         path, text = docs / name, page()
         if not path.exists() or path.read_text(encoding="utf-8") != text:

@@ -1,4 +1,4 @@
-"""``canton serve``: the API, and with ``--all`` a worker beside it."""
+"""``canton serve``: the API, with ``--all`` a worker beside it, with ``--dev`` all that a laptop needs."""
 
 from __future__ import annotations
 
@@ -24,21 +24,23 @@ import uvloop
 from anyio import to_thread
 
 from canton import settings, wiring
+from canton.admin import dev as laptop
 from canton.admin.companion import Companion
-from canton.admin.options import config_option, configured, database_option
-from canton.api.wire import Connection
+from canton.admin.options import config_option, configured, database_option, describe, upgrade_hint
+from canton.api.wire import bounded
 from canton.domain.errors import InvalidSetting, Unavailable
 from canton.setting_kinds import Address
 from canton.settings import Api, Settings
 
 log = logging.getLogger("canton.serve")
 THREADS = 16
-# For the database, the log and the libraries.
-SPARE_FILES = 100
+BACKLOG = 512
+# For the database, the log, the libraries, and connections that are accepted before others were dropped for them.
+SPARE_FILES = 100 + BACKLOG
 
 
 @click.command(
-    epilog="\b\nExamples:\n  canton serve --config /etc/canton/server.toml\n"
+    epilog="\b\nExamples:\n  canton serve --dev\n  canton serve --config /etc/canton/server.toml\n"
     "  canton serve --all --listen 127.0.0.1:0 --json"
 )
 @config_option
@@ -47,34 +49,53 @@ SPARE_FILES = 100
 )
 @database_option
 @click.option("--all", "everything", is_flag=True, help="Run a worker too, as a process that is watched.")
+@click.option("--dev", is_flag=True, help="A server to try things on, without any configuration; see above.")
 @click.option("--json", "as_json", is_flag=True, help="When ready, print one JSON line: url and pid.")
-def serve(config: Path | None, listen: str | None, address: str | None, everything: bool, as_json: bool) -> None:
+def serve(
+    config: Path | None, listen: str | None, address: str | None, everything: bool, dev: bool, as_json: bool
+) -> None:
     """Run the API server.
+
+    With --dev it needs nothing: at the first start it makes a configuration, a database, an issuer with one
+    administrator, whose password is printed once, and a few pretend nodes in canton/dev under $XDG_STATE_HOME. It runs
+    a worker as well, listens on this machine only, and prints what to type next. It is not for production.
 
     On SIGTERM or Ctrl-C it takes no new requests, ends the streams of events, finishes what is under way within
     `api.drain` and exits with 0. A second signal ends it at once.
     """
     flags = settings.Flags(config, address, listen)
+    if dev:
+        flags = laptop.prepare(flags, os.environ)
     chosen = configured(flags)
+    if dev:
+        laptop.check(chosen)
     wiring.start_logging(chosen)
-    _allow_files(chosen.api.readers + chosen.api.concurrency + SPARE_FILES)
+    connections = _allow_connections(chosen.api.readers + chosen.api.concurrency)
     with closing(_bind(chosen.api.listen)) as listening:
         url = _url(chosen.api, listening)
-        serving = wiring.make_app(chosen, chosen.api.public_url or url)
-        companion = Companion(_environment(flags, chosen), chosen.worker.grace) if everything else None
-        server = Server(_uvicorn(chosen.api, serving), Parts(serving, companion, _announcing(url, as_json=as_json)))
+        if dev:
+            laptop.fill(chosen)
+        log.info("%s", describe(flags))
+        with upgrade_hint(flags):
+            serving = wiring.make_app(chosen, chosen.api.public_url or url)
+        companion = Companion(_environment(flags, chosen), chosen.worker.grace) if everything or dev else None
+        steps = laptop.first_steps(url, flags.config) if dev and flags.config else ""
+        announce = _announcing(url, steps, as_json=as_json)
+        server = Server(_uvicorn(chosen.api, serving, connections), Parts(serving, companion, announce))
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(server.serve([listening]))
 
 
-def _allow_files(wanted: int) -> None:
-    """Every connection is an open file, and the usual limit of 1,024 is below what the settings promise."""
+def _allow_connections(most: int) -> int:
+    """How many connections there can be: each is an open file, and the usual 1,024 are fewer than the settings want."""
+    wanted = most + SPARE_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     ceiling = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     if soft != resource.RLIM_INFINITY and soft < ceiling:
         resource.setrlimit(resource.RLIMIT_NOFILE, (ceiling, hard))
     if ceiling < wanted:
         log.warning("only %d files may be open, %d are wanted: raise the limit, or lower api.readers", ceiling, wanted)
+    return max(ceiling - SPARE_FILES, ceiling // 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +124,7 @@ class Server(uvicorn.Server):
             self._parts.serving.hub.close()
             if companion is not None:
                 await companion.stop()
+            self._parts.serving.refusals.flush(self._parts.serving.database)
             self._parts.serving.database.close()
             log.info("stopped")
 
@@ -132,13 +154,14 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
 
-def _uvicorn(api: Api, serving: wiring.Serving) -> uvicorn.Config:
+def _uvicorn(api: Api, serving: wiring.Serving, most: int) -> uvicorn.Config:
     # Its own lines say what ours do; what goes wrong is still told.
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     config = uvicorn.Config(
         serving.app,
-        http=Connection,
+        http=bounded(most),
         ws="none",
+        backlog=BACKLOG,
         lifespan="on",
         log_config=None,
         access_log=False,
@@ -165,7 +188,7 @@ def _bind(address: Address) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((address.host, address.port))
         # Now, and not when all is ready: a second server must not believe that it has the port.
-        listening.listen(2048)
+        listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
         raise Unavailable(
@@ -188,9 +211,11 @@ def _environment(flags: settings.Flags, chosen: Settings) -> dict[str, str]:
     return {**os.environ, **config, settings.DATABASE: chosen.database}
 
 
-def _announcing(url: str, *, as_json: bool) -> Callable[[], None]:
+def _announcing(url: str, steps: str, *, as_json: bool) -> Callable[[], None]:
     def announce() -> None:
         log.info("serving %s", url, extra={"url": url, "pid": os.getpid()})
+        if steps:
+            click.echo(steps, err=True)
         if as_json:
             click.echo(json.dumps({"url": url, "pid": os.getpid()}))
 

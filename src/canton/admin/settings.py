@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from pathlib import Path
 
 import click
@@ -12,10 +11,9 @@ import click
 from canton import settings as table
 from canton import wiring
 from canton.admin.options import config_option, database_option
+from canton.domain.database_address import without_secrets
 from canton.setting_kinds import Address
 from canton.setting_sources import Effective
-
-_PASSWORD = re.compile(r"(://[^:/@]*):[^/@]*@")
 
 
 @click.command(
@@ -44,7 +42,7 @@ def settings(check: bool, as_json: bool, config: Path | None, address: str | Non
 def _plain(it: Effective) -> object:
     value = it.value
     if it.secret:
-        return _PASSWORD.sub(r"\1:(hidden)@", str(value))
+        return without_secrets(str(value))
     return str(value) if isinstance(value, Path | Address) else value
 
 

@@ -13,8 +13,10 @@ from pathlib import Path
 import click
 
 from canton import settings, wiring
-from canton.admin.options import config_option, configured, database_option
+from canton.admin.options import config_option, configured, database_option, describe, upgrade_hint
+from canton.operations.power_reading import PowerReading
 from canton.operations.worker import Worker
+from canton.store.database import WORKING
 
 log = logging.getLogger("canton.worker")
 
@@ -24,20 +26,23 @@ log = logging.getLogger("canton.worker")
 @database_option
 @click.option("--until-eof", is_flag=True, hidden=True, help="Stop when standard input ends, as when a parent dies.")
 def worker(config: Path | None, address: str | None, until_eof: bool) -> None:
-    """Carry out operations until told to stop.
+    """Carry out operations and read the power of nodes, until told to stop.
 
     Any number of workers may run, on any machine that reaches the database and the devices. On SIGTERM or Ctrl-C a
     worker finishes its device calls and hands its operations back; a second signal ends it at once. Either way,
     another worker goes on where this one was.
     """
-    chosen = configured(settings.Flags(config, address))
+    flags = settings.Flags(config, address)
+    chosen = configured(flags)
     wiring.start_logging(chosen)
-    with closing(wiring.open_current(chosen)) as database:
+    log.info("%s", describe(flags))
+    with upgrade_hint(flags), closing(wiring.open_current(chosen, WORKING)) as database:
         made = wiring.make_worker(chosen, database)
-        asyncio.run(_work(made, until_eof=until_eof))
+        reading = wiring.make_power_reading(chosen, database)
+        asyncio.run(_work(made, reading, until_eof=until_eof))
 
 
-async def _work(made: Worker, *, until_eof: bool) -> None:
+async def _work(made: Worker, reading: PowerReading, *, until_eof: bool) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -52,7 +57,12 @@ async def _work(made: Worker, *, until_eof: bool) -> None:
     if until_eof:
         loop.add_reader(sys.stdin.fileno(), _heed, loop, stop)
     log.info("worker %s started", made.id)
-    await made.run(stop)
+    power = asyncio.create_task(reading.run(stop))
+    try:
+        await made.run(stop)
+    finally:
+        power.cancel()
+        await asyncio.gather(power, return_exceptions=True)
     log.info("worker %s stopped", made.id)
 
 

@@ -7,7 +7,7 @@ from starlette.middleware.gzip import GZipMiddleware
 
 from canton import __version__
 from canton.api import problems
-from canton.api.openapi import describe
+from canton.api.openapi import describe, published
 from canton.api.services import Services
 from canton.api.v1 import (
     approvals,
@@ -15,6 +15,7 @@ from canton.api.v1 import (
     events,
     members,
     node_import,
+    node_moves,
     nodes,
     operations,
     plans,
@@ -33,6 +34,7 @@ ROUTERS = (
     events.router,
     members.router,
     node_import.router,
+    node_moves.router,
     nodes.router,
     operations.router,
     plans.router,
@@ -58,12 +60,14 @@ def create_app(services: Services) -> FastAPI:
         title="Canton",
         version=__version__,
         description=DESCRIPTION,
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         separate_input_output_schemas=False,
         generate_unique_id_function=lambda route: route.name,
     )
     app.openapi = describe(app)  # type: ignore[method-assign]  # FastAPI's own way to say it
+    app.add_api_route("/openapi.json", published(app), include_in_schema=False)
     app.state.services = services
     problems.install(app)
     for router in ROUTERS:

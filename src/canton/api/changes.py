@@ -6,24 +6,25 @@ repetition are one transaction. A refusal, and a change that could not be done, 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field, replace
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import unquote
 
-from fastapi import Header, Request
+from fastapi import Depends, Header, Request
 from fastapi.responses import Response
 from sqlalchemy.engine import Connection
-from starlette.requests import ClientDisconnect
+from starlette.concurrency import run_in_threadpool
 
 from canton.api.answers import Answer
 from canton.api.caller import Caller, CallerDep
+from canton.api.refusals import Kind
 from canton.domain.data import Json, JsonObject, digest, storable
 from canton.domain.errors import (
     ApprovalRequired,
     CantonError,
     Conflict,
+    DatabaseUnavailable,
     Forbidden,
     InvalidRequest,
     NotFound,
@@ -31,7 +32,7 @@ from canton.domain.errors import (
 )
 from canton.domain.tenant import TenantState
 from canton.operations.endings import Because
-from canton.policy.bindings import Kind
+from canton.policy import bindings
 from canton.policy.decide import Decision, Question
 from canton.policy.permissions import PERMISSIONS
 from canton.store import approvals, audit, idempotency, outbox, tenants
@@ -83,13 +84,25 @@ class Change:
 
     def carry_out(self, on: On, act: Callable[[Connection, Because], Done]) -> Response:
         decision = self.decide(on)
-        because = Because(self.caller.principal.id, self.reason, self._context(decision))
+        # Recorded with what is done, and then it was checked; otherwise it would be any text that looks like one.
+        used = {"approval": self.approval} if self._needs_approval() else {}
+        because = Because(self.caller.principal.id, self.reason, {**self._context(decision), **used})
         try:
             self._require_reason()
             return self._once(on, because, act).response()
+        except _DecidedOtherwise as now:
+            raise self._refuse(on, now.decision) from None
+        except DatabaseUnavailable:
+            # Its record would wait for the same database, and in vain.
+            raise
         except CantonError as error:
             self._record_alone(on, decision, error.code)
             raise
+
+    def require_anywhere(self) -> None:
+        """Refuse, and record, a caller who holds the permission nowhere, whatever the change is about."""
+        if self.caller.visible(self.permission) == frozenset():
+            self.decide(On(None))
 
     def decide(self, on: On) -> Decision:
         """Whether policy lets it through; a refusal is recorded and raised. Alone, for a dry run."""
@@ -101,15 +114,32 @@ class Change:
             decision = self.caller.decide(question)
         if decision.allowed:
             return decision
+        raise self._refuse(on, decision)
+
+    def _refuse(self, on: On, decision: Decision) -> Forbidden:
         self._record_alone(on, decision, "refused")
         if on.unseen is not None and on.sight is not None:
             self.caller.require_sight(on.sight, on.tenant, on.unseen)
-        raise Forbidden(
+        return Forbidden(
             f"{decision.reason}; ask whoever administers it, or see: canton whoami",
             permission=self.permission,
             rule=decision.rule,
             tenant=on.tenant,
         )
+
+    def _decide_again(self, connection: Connection, on: On) -> None:
+        """Decide with the tenant and the caller's roles locked: who suspends or revokes first is seen, always."""
+        state = None if on.tenant is None else tenants.hold(connection, on.tenant)
+        caller = replace(self.caller, principal=self.caller.principal_in(connection, lock=True))
+        question = Question(
+            self.permission, on.tenant, state == TenantState.SUSPENDED, account=on.account, by_provider=on.by_provider
+        )
+        decision = caller.decide(question)
+        if not decision.allowed:
+            raise _DecidedOtherwise(decision)
+        if set(caller.principal.bindings) != set(self.caller.principal.bindings):
+            # What the change checks beside the permission, it checks with the roles that it came with.
+            raise Conflict(f"the roles of {caller.principal.id} were changed at the same moment; try again")
 
     def _is_suspended(self, tenant: str) -> bool:
         with self.caller.database.read() as connection:
@@ -127,6 +157,9 @@ class Change:
                 repeated = self._repeated(connection)
                 if repeated is not None:
                     return repeated
+                self._decide_again(connection, on)
+                if self._needs_approval():
+                    self._require_person(on)
                 if self._needs_approval() and self.approval is None:
                     waiting = self._ask(connection, on)
                 else:
@@ -147,11 +180,11 @@ class Change:
     def _do(
         self, connection: Connection, on: On, because: Because, act: Callable[[Connection, Because], Done]
     ) -> Answer:
-        actor = self.caller.principal.id
+        actor = self.caller.principal.identity
         if self.key is not None and not idempotency.begin(connection, actor, self.key, self.request_digest):
             raise _KeyTakenMeanwhile(f'the idempotency key "{self.key}" was used at the same moment; try again')
         if self._needs_approval():
-            approvals.use(connection, str(self.approval), actor, self.request_digest)
+            approvals.use(connection, str(self.approval), actor, self.approval_digest)
         done = act(connection, because)
         if done.operation is None:
             self._record(connection, on, because, done)
@@ -164,7 +197,7 @@ class Change:
     def _repeated(self, connection: Connection) -> Answer | None:
         if self.key is None:
             return None
-        known = idempotency.repeated(connection, self.caller.principal.id, self.key, self.request_digest)
+        known = idempotency.repeated(connection, self.caller.principal.identity, self.key, self.request_digest)
         if known is None or known.answer is None:
             return None
         return Answer(**known.answer)  # type: ignore[arg-type]  # as storable_answer wrote it
@@ -173,22 +206,31 @@ class Change:
     def request_digest(self) -> str:
         return digest([self.method, self.path, self.body])
 
+    @property
+    def approval_digest(self) -> str:
+        """What a second person reads and approves: what it takes, the request and why it is made."""
+        return digest([self.permission, self.method, self.path, self.body, self.reason])
+
     def _needs_approval(self) -> bool:
         return self.permission in self.caller.services.settings.policy.two_person
 
-    def _ask(self, connection: Connection, on: On) -> str:
-        if self.caller.principal.kind is not Kind.PERSON:
+    def _require_person(self, on: On) -> None:
+        kind = self.caller.principal.kind
+        if kind is not bindings.Kind.PERSON:
             raise Forbidden(
-                f"{self.permission} takes two persons, and a service account is none; a person has to ask for it",
+                f"{self.permission} takes two persons, and a {kind} is none; a person has to ask for it",
                 permission=self.permission,
                 rule="two-persons",
                 tenant=on.tenant,
             )
+
+    def _ask(self, connection: Connection, on: On) -> str:
         wanted = approvals.Wanted(
-            self.permission, on.tenant, self.method, self.path, self.body, self.request_digest, self.reason
+            self.permission, on.tenant, self.method, self.path, self.body, self.approval_digest, self.reason
         )
         ttl = self.caller.services.settings.policy.approval_ttl
-        return approvals.ask(connection, self.caller.principal.id, wanted, ttl)
+        who = self.caller.principal
+        return approvals.ask(connection, who.id, who.identity, wanted, ttl)
 
     def _record(self, connection: Connection, on: On, because: Because, done: Done) -> None:
         outcome = "done" if done.answer.changed else "unchanged"
@@ -202,12 +244,13 @@ class Change:
             outbox.append(connection, on.tenant or outbox.PROVIDER, [outbox.Event(done.event, done.subject, body)])
 
     def _record_alone(self, on: On, decision: Decision, outcome: str) -> None:
-        details = {**self._context(decision), "outcome": outcome, **_whose(on.tenant)}
-        actor, subject = self.caller.principal.id, str(storable(f"{self.method} {self.path}"))
-        with self.caller.database.write() as connection:
-            audit.append(
-                connection, actor=actor, action=self.permission, subject=subject, reason=self.reason, details=details
-            )
+        # A stranger's attempt is the provider's matter: one tenant's audit does not name another's people.
+        tenant = on.tenant if self.caller.is_bound_in(on.tenant) else None
+        elsewhere = {"named_tenant": on.tenant} if on.tenant and tenant is None else {}
+        details = {**self._context(decision), "outcome": outcome, **_whose(tenant), **elsewhere}
+        kind = Kind(self.caller.principal.id, self.permission, tenant, outcome)
+        subject = str(storable(f"{self.method} {self.path}"))
+        self.caller.services.refusals.record(self.caller.database, kind, subject, self.reason, details)
 
     def _context(self, decision: Decision) -> JsonObject:
         return {
@@ -215,8 +258,17 @@ class Change:
             "decision": "granted" if decision.allowed else "refused",
             "rule": decision.rule,
             "request": self.caller.request,
-            **({"approval": self.approval} if self.approval else {}),
+            **({"client_request": self.caller.client_request} if self.caller.client_request else {}),
+            "identity": self.caller.principal.identity,
         }
+
+
+class _DecidedOtherwise(Exception):
+    """Inside the transaction the decision is a refusal, which it was not before."""
+
+    def __init__(self, decision: Decision) -> None:
+        super().__init__(decision.reason)
+        self.decision = decision
 
 
 class _KeyTakenMeanwhile(Conflict):
@@ -254,7 +306,7 @@ ReasonHeader = Annotated[
 ApprovalHeader = Annotated[
     str | None,
     Header(
-        alias="Canton-Approval", pattern=r"^ap_[0-9a-f]{16,40}$", description="The approval that a second person gave."
+        alias="Canton-Approval", pattern=r"^ap_[0-9a-f]{28}$", description="The approval that a second person gave."
     ),
 ]
 VersionHeader = Annotated[
@@ -263,30 +315,50 @@ VersionHeader = Annotated[
 ]
 
 
-def change(permission: str) -> Callable[..., Awaitable[Change]]:
+@dataclass(frozen=True, slots=True)
+class Changing:
     """The dependency of a route that changes something under this permission."""
 
-    async def dependency(
+    permission: str
+
+    async def __call__(
+        self,
         request: Request,
         caller: CallerDep,
         key: KeyHeader = None,
         reason: ReasonHeader = None,
         approval: ApprovalHeader = None,
         if_match: VersionHeader = None,
-    ) -> Change:
-        return Change(
+    ) -> AsyncIterator[Change]:
+        made = Change(
             caller,
-            PERMISSIONS[permission].name,
+            self.permission,
             _reason(reason),
             key,
             approval,
             int(if_match.strip('"')) if if_match else None,
             request.method,
             _target(request),
-            _body(await _read(request)),
+            getattr(request.state, "document", None),
         )
+        async with caller.services.writers.place(caller.counted_for):
+            yield made
 
-    return dependency
+    async def require_anywhere(self, request: Request, caller: Caller) -> None:
+        """Refuse, and record, a caller who holds the permission nowhere."""
+        if caller.visible(self.permission) != frozenset():
+            return
+        unread = Change(caller, self.permission, "", None, None, None, request.method, _target(request), None)
+        async with caller.services.writers.place(caller.counted_for):
+            await run_in_threadpool(unread.require_anywhere)
+
+
+def change(permission: str) -> Any:
+    """For the parameter of a route that changes something: ``Annotated[Change, change("node.power")]``.
+
+    Its place among the writers is given back before the answer is sent: a client that does not read holds none.
+    """
+    return Depends(Changing(PERMISSIONS[permission].name), scope="function")
 
 
 def _target(request: Request) -> str:
@@ -295,30 +367,18 @@ def _target(request: Request) -> str:
     return str(request.scope["path"]) + (f"?{query}" if query else "")
 
 
-async def _read(request: Request) -> bytes:
-    try:
-        return await request.body()
-    except ClientDisconnect as error:
-        # Nobody reads this answer; but it is no defect of ours, and not to be logged as one.
-        raise InvalidRequest("the request broke off before its body was whole; send it again") from error
-
-
 def _reason(given: str | None) -> str:
     try:
         reason = unquote(given or "", errors="strict").strip()
     except UnicodeDecodeError as error:
         raise InvalidRequest("the header Canton-Reason is not percent-encoded UTF-8") from error
+    check_reason(reason)
+    return reason
+
+
+def check_reason(reason: str) -> None:
     if len(reason) > LONGEST_REASON or storable(reason) != reason or not reason.isprintable():
         raise InvalidRequest(
             f"the reason must be one line of at most {LONGEST_REASON} printable characters; "
             f"it has {len(reason)}, or others"
         )
-    return reason
-
-
-def _body(raw: bytes) -> Json:
-    try:
-        return storable(json.loads(raw)) if raw else None
-    except (ValueError, TypeError, RecursionError) as error:
-        # Python's own reader takes NaN, which JSON does not have, and nests deeper than can be written again.
-        raise InvalidRequest("the body is not JSON, or nested too deep; send valid JSON in UTF-8") from error

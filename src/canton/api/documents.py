@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Generic, TypeVar
 
-from fastapi import Path
+from fastapi import Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
+from canton.api.patterns import MOMENT
 from canton.api.problems import MEDIA_TYPE
 from canton.domain.errors import Remedy
 from canton.domain.tenant import NAME
@@ -17,6 +18,9 @@ Instant = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\
 NAME_PATTERN = f"^{NAME.pattern}$"
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 TenantName = Annotated[str, Path(pattern=NAME_PATTERN, description="The tenant's name.", examples=["psi"])]
+Since = Annotated[
+    str | None, Query(pattern=MOMENT, description="Only from this instant on.", examples=["2026-11-16T12:00:00Z"])
+]
 Description = Annotated[str, Field(max_length=500, pattern=r"^[^\x00-\x1f\x7f]*$")]
 
 
@@ -57,9 +61,10 @@ _PROBLEMS = {
     413: "The body is too large.",
     415: "The body is not JSON.",
     431: "There are too many headers.",
+    429: "The caller sends too many requests; try again later.",
     503: "Something does not answer now; try again.",
 }
-_OF_READS = (400, 401, 404, 431, 503)
+_OF_READS = (400, 401, 404, 429, 431, 503)
 _PLACE = {"Location": {"description": "Where it is.", "schema": {"type": "string"}}}
 _TAG = {"ETag": {"description": "The version, for If-Match.", "schema": {"type": "string"}}}
 

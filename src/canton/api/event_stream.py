@@ -12,6 +12,7 @@ from canton.api import problems, sse
 from canton.api.follow import Reader
 from canton.api.hub import Hub
 from canton.domain.errors import CantonError, TooBusy
+from canton.store.listing import Visible
 
 # Where the server leaves the way to cut a connection: closing politely waits for a side that takes nothing.
 ABORT = "abort"
@@ -21,16 +22,17 @@ log = logging.getLogger("canton.events")
 class EventStream(Response):
     """Returned by a route like any response; takes its place among the readers when it is sent."""
 
-    def __init__(self, hub: Hub, reader: Reader, who: str = "") -> None:
+    def __init__(self, hub: Hub, reader: Reader, who: str = "", visible: Visible = None) -> None:
         super().__init__(headers=sse.HEADERS)
         del self.headers["content-length"]
         self._hub = hub
         self._reader = reader
         self._who = who
+        self._visible = visible
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            with self._hub.place(self._who):
+            with self._hub.place(self._who, self._visible):
                 await self._stream(scope, receive, send)
         except TooBusy as error:
             await problems.respond(scope, receive, send, error)

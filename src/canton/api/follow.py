@@ -6,7 +6,7 @@ import asyncio
 import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from canton.api import positions, sse
@@ -15,6 +15,7 @@ from canton.api.positions import Positions
 from canton.domain.data import JsonObject
 from canton.domain.errors import Forbidden, InvalidCursor
 from canton.store import outbox
+from canton.store.listing import LARGEST_PAGE
 
 START = "start"
 Visible: TypeAlias = frozenset[str] | None
@@ -23,16 +24,34 @@ _jitter = random.random
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """``visible`` is asked at the start and again and again; what it raises ends the reading.
+class Sight:
+    """Whose events a reader may see, and of whose it is also told who did it and why."""
 
-    ``after`` is a cursor, ``start``, or None for what happens from now on.
+    events: Visible
+    attributed: Visible
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """Where a reading begins.
+
+    ``after`` is a cursor, ``start``, or None: then at the instant ``since`` or with the ``newest`` so many, the later
+    of the two, and without either with what happens from now on.
     """
 
-    visible: Callable[[], Awaitable[Visible]]
+    after: str | None = None
+    since: int | None = None
+    newest: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """``sight`` is asked at the start and again and again; what it raises ends the reading."""
+
+    sight: Callable[[], Awaitable[Sight]]
     tenant: str | None = None
     subject: str | None = None
-    after: str | None = None
+    beginning: Beginning = field(default_factory=Beginning)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,29 +65,48 @@ class Page:
 
 async def open_reader(hub: Hub, wanted: Wanted) -> Reader:
     """Raises ``InvalidCursor`` for a place where this reader cannot have been."""
-    visible = await wanted.visible()
+    sight = await wanted.sight()
     lasts = await hub.read(outbox.lasts)
     belongs = positions.mark(wanted.tenant, wanted.subject)
-    if wanted.after is None:
-        at = Positions(belongs, {name: last for name, last in lasts.items() if _sees(wanted, visible, name)})
-    elif wanted.after == START:
+    if wanted.beginning.after is None:
+        ends = {name: last for name, last in lasts.items() if _sees(wanted, sight.events, name)}
+        at = Positions(belongs, await _begin(hub, wanted, ends))
+    elif wanted.beginning.after == START:
         at = Positions(belongs, {})
     else:
-        at = positions.parse(wanted.after, belongs)
+        at = positions.parse(wanted.beginning.after, belongs)
     for name, number in at.items().items():
         # Only of what it may see: the answer would tell of the rest how much happens there.
-        if _sees(wanted, visible, name) and number > lasts.get(name, 0):
+        if _sees(wanted, sight.events, name) and number > lasts.get(name, 0):
             raise InvalidCursor(
                 "the cursor is ahead of what has happened, as after a database was restored; read from start"
             )
-    return Reader(hub, wanted, visible, at)
+    return Reader(hub, wanted, sight, at)
+
+
+def _fitting(events: list[Told]) -> list[Told]:
+    """The first of them, until they are as large as a page may be; at least one."""
+    size = 0
+    for n, told in enumerate(events):
+        size += len(told.text)
+        if n and size > LARGEST_PAGE:
+            return events[:n]
+    return events
+
+
+async def _begin(hub: Hub, wanted: Wanted, ends: Mapping[str, int]) -> Mapping[str, int]:
+    """The place in each stream for a reader that was nowhere yet."""
+    since, newest = wanted.beginning.since, wanted.beginning.newest
+    if since is None and newest is None:
+        return ends
+    return await hub.read(lambda connection: outbox.beginning(connection, ends, wanted.subject, since, newest))
 
 
 class Reader:
-    def __init__(self, hub: Hub, wanted: Wanted, visible: Visible, at: Positions) -> None:
+    def __init__(self, hub: Hub, wanted: Wanted, sight: Sight, at: Positions) -> None:
         self._hub = hub
         self._wanted = wanted
-        self._visible = visible
+        self._sight = sight
         self._at = at
         # On the hub's tail; None while the database has what comes next.
         self._place: int | None = None
@@ -82,7 +120,7 @@ class Reader:
         lasts = await self._hub.read(outbox.lasts)
         backlog = self._backlog(lasts)
         found = await self._hub.read_after(backlog, limit) if backlog else []
-        items = [sse.as_json(told.event, told.tenant) for told in self._take(found[:limit])]
+        items = [sse.as_json(self._shown(told), told.tenant) for told in self._take(_fitting(found[:limit]))]
         return Page(items, self._at.cursor(), more=bool(self._backlog(lasts)))
 
     async def chunks(self) -> AsyncIterator[bytes]:
@@ -110,17 +148,17 @@ class Reader:
             return
         try:
             async with asyncio.timeout(self._hub.pace.check):
-                visible = await self._wanted.visible()
+                sight = await self._wanted.sight()
         except TimeoutError as error:
             raise Forbidden("whether this reader may still read events could not be found out in time") from error
         # Not all at the same moment, where a thousand connected at the same moment.
         self._checked = time.monotonic() - self._hub.pace.check * 0.2 * _jitter()
-        if visible == self._visible:
-            return
-        if visible is not None and not visible:
+        if sight.events is not None and not sight.events:
             raise Forbidden("this reader may not read events any more")
-        # What has become visible may lie before our place on the tail.
-        self._visible, self._place = visible, None
+        if sight.events != self._sight.events:
+            # What has become visible may lie before our place on the tail.
+            self._place = None
+        self._sight = sight
 
     def _due(self) -> float:
         return self._checked + self._hub.pace.check
@@ -149,7 +187,7 @@ class Reader:
         """
         for told in found:
             seen = told.event.seq <= self._at.at(told.stream)
-            if seen or not _sees(self._wanted, self._visible, told.stream):
+            if seen or not _sees(self._wanted, self._sight.events, told.stream):
                 continue
             self._at.advance(told.stream, told.event.seq)
             self._unsaid = self._wanted.subject not in (None, told.event.subject)
@@ -157,11 +195,20 @@ class Reader:
                 yield told
 
     def _written(self, found: Iterable[Told]) -> bytes:
-        return b"".join(sse.numbered(self._at.cursor(), told.text) for told in found)
+        return b"".join(
+            sse.numbered(self._at.cursor(), told.text if self._attributed(told) else told.unattributed)
+            for told in found
+        )
+
+    def _shown(self, told: Told) -> outbox.StoredEvent:
+        return told.event if self._attributed(told) else sse.unattributed(told.event)
+
+    def _attributed(self, told: Told) -> bool:
+        return self._sight.attributed is None or told.stream in self._sight.attributed
 
     def _backlog(self, lasts: Mapping[str, int]) -> dict[str, int]:
         """The streams that have more for this reader, and where it stands in each."""
-        seen = (name for name in lasts if _sees(self._wanted, self._visible, name))
+        seen = (name for name in lasts if _sees(self._wanted, self._sight.events, name))
         return {name: self._at.at(name) for name in seen if self._at.at(name) < lasts[name]}
 
     def _warn(self, count: int) -> bytes:

@@ -19,7 +19,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from canton.api.hub import Hub
 from canton.api.metrics import Metrics
 from canton.domain.errors import CantonError
-from canton.store import census, migrate, workers
+from canton.store import census, migrate, workers, write_probe
 from canton.store.census import Census
 from canton.store.database import Database
 
@@ -27,6 +27,8 @@ T = TypeVar("T")
 WORKER_SEEN = 60.0
 PATIENCE = 5.0
 KEPT = 1.0
+# A failure is looked at again with every look, so that the end of an outage is seen at once.
+BETWEEN_WRITES = 5.0
 log = logging.getLogger("canton.health")
 
 
@@ -63,6 +65,8 @@ class Health:
         self._metrics = metrics
         self._readiness = Kept(self._examine)
         self._census = Kept(self._count)
+        self._written = -BETWEEN_WRITES
+        self._write_problem: str | None = None
 
     async def readiness(self) -> list[Check]:
         return await self._readiness.get()
@@ -82,8 +86,14 @@ class Health:
 
     def _look(self) -> list[Check]:
         checks = []
-        for name, look in (("database", self._reach), ("migrations", self._compare), ("worker", self._find_worker)):
-            checks.append(Check(name, _problem(look)))
+        looks: dict[str, Callable[[], str | None]] = {
+            "database": lambda: _problem(self._reach),
+            "migrations": lambda: _problem(self._compare),
+            "writes": self._try_to_write,
+            "worker": lambda: _problem(self._find_worker),
+        }
+        for name, look in looks.items():
+            checks.append(Check(name, look()))
             if checks[-1].problem is not None:
                 break
         return checks
@@ -95,6 +105,17 @@ class Health:
     def _compare(self) -> None:
         migrate.require_current(self._database)
 
+    def _try_to_write(self) -> str | None:
+        """What keeps changes from being written: a full disk, or a database that can only be read."""
+        if time.monotonic() >= self._written + BETWEEN_WRITES or self._write_problem is not None:
+            self._write_problem = _problem(self._write)
+            self._written = time.monotonic()
+        return self._write_problem
+
+    def _write(self) -> None:
+        with self._database.write() as connection:
+            write_probe.touch(connection)
+
     def _find_worker(self) -> None:
         with self._database.read() as connection:
             if not workers.alive(connection, WORKER_SEEN):
@@ -105,7 +126,7 @@ class Health:
             async with asyncio.timeout(PATIENCE):
                 return await self._hub.read(lambda connection: census.take(connection, WORKER_SEEN))
         except (CantonError, TimeoutError) as error:
-            log.warning("cannot count what is open: %s", error)
+            log.warning("cannot count what is open: %s", getattr(error, "with_cause", "it took too long"))
         except Exception:
             log.exception("cannot count what is open because of a defect")
         return None
@@ -120,7 +141,7 @@ def _problem(look: Callable[[], None]) -> str | None:
         look()
     except CantonError as error:
         # Not its message: that names hosts and files, and anybody may ask.
-        log.warning("not ready: %s", error)
+        log.warning("not ready: %s", error.with_cause)
         return error.code
     except Unseen as error:
         return str(error)

@@ -17,16 +17,19 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from sqlalchemy.engine import Connection
 
-from canton.api.sse import render
+from canton.api.sse import render, unattributed
 from canton.domain.errors import DatabaseUnavailable, TooBusy
 from canton.store import outbox
 from canton.store.database import SECOND, Database
+from canton.store.listing import Visible
 
 T = TypeVar("T")
+Reader: TypeAlias = tuple[str, str]
+"""What a place is counted for: "principal" or "tenant", and its name."""
 log = logging.getLogger("canton.events")
 
 
@@ -49,12 +52,31 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True)
+class Places:
+    """Readers at a time: in all, of one principal, and of one tenant's members and service accounts together."""
+
+    total: int = 2000
+    principal: int = 100
+    tenant: int = 500
+    reserve: int = 200
+    """Of the total, for readers of the provider only; at most half of it."""
+
+    @property
+    def for_tenants(self) -> int:
+        return self.total - min(self.reserve, self.total // 2)
+
+
+@dataclass(frozen=True, slots=True)
 class Told:
-    """An event of a stream, and its lines as every reader gets them."""
+    """An event of a stream, and its lines as readers get them.
+
+    Readers who may not read the audit get ``unattributed``; both are rendered once for all of their readers.
+    """
 
     stream: str
     event: outbox.StoredEvent
     text: bytes
+    unattributed: bytes
 
     @property
     def tenant(self) -> str | None:
@@ -64,8 +86,7 @@ class Told:
 class Hub:
     """One per server; lives on its event loop."""
 
-    def __init__(self, database: Database, places: int = 2000, each: int = 100, pace: Pace | None = None) -> None:
-        """``places`` are for all readers, ``each`` of them for one principal."""
+    def __init__(self, database: Database, places: Places | None = None, pace: Pace | None = None) -> None:
         self.pace = pace or Pace()
         self.readers = 0
         self.lag = 0.0
@@ -74,9 +95,8 @@ class Hub:
         self.published: dict[str, int] | None = None
         """The number up to which each stream is on the tail, or was."""
         self._database = database
-        self._places = places
-        self._each = each
-        self._of: Counter[str] = Counter()
+        self._places = places or Places()
+        self._of: Counter[Reader] = Counter()
         self._tail: list[Told] = []
         self._first = 0
         self._news = asyncio.Event()
@@ -84,26 +104,40 @@ class Hub:
         self._threads = ThreadPoolExecutor(4, "canton-events")
 
     @contextmanager
-    def place(self, who: str = "") -> Iterator[None]:
-        """One of the places for readers, while the block lasts; raises ``TooBusy`` when there is none."""
-        if self.draining or self.readers >= self._places:
-            why = "is stopping" if self.draining else f"has {self._places} readers of events, as many as it takes"
-            raise TooBusy(f"this server {why}; try again, or another server")
-        if self._of[who] >= self._each:
-            raise TooBusy(f"{who} follows events {self._each} times already, as often as one may; end some of them")
+    def place(self, who: str = "", visible: Visible = None) -> Iterator[None]:
+        """One of the places for readers, while the block lasts; raises ``TooBusy`` when there is none.
+
+        A reader counts for its principal and for each tenant that it follows. The provider's sees everything.
+        """
+        counted: list[Reader] = [("principal", who), *(("tenant", name) for name in sorted(visible or ()))]
+        self._require_place(counted, at_provider=visible is None)
         self.readers += 1
-        self._of[who] += 1
+        self._of.update(counted)
         if self._looking is None:
             self._looking = asyncio.create_task(self._keep_looking())
         try:
             yield
         finally:
             self.readers -= 1
-            self._of[who] -= 1
-            if not self._of[who]:
-                del self._of[who]
+            self._of.subtract(counted)
+            for name in counted:
+                if not self._of[name]:
+                    del self._of[name]
             if not self.readers:
                 self._rest()
+
+    def _require_place(self, counted: list[Reader], *, at_provider: bool) -> None:
+        if self.draining:
+            raise TooBusy("this server is stopping; try again, or another server")
+        most = self._places.total if at_provider else self._places.for_tenants
+        if self.readers >= most:
+            raise TooBusy(
+                f"this server has {most} readers of events, as many as it takes; try again, or another server"
+            )
+        for kind, name in counted:
+            limit = self._places.principal if kind == "principal" else self._places.tenant
+            if self._of[kind, name] >= limit:
+                raise TooBusy(f"the {kind} {name} follows events {limit} times already, as often as one may; end some")
 
     def drain(self) -> None:
         """Let every reader end where it stands; nobody new is taken."""
@@ -153,7 +187,7 @@ class Hub:
             try:
                 more = await self._look()
             except DatabaseUnavailable as error:
-                log.warning("cannot read new events, trying again: %s", error)
+                log.warning("cannot read new events, trying again: %s", error.with_cause)
                 await asyncio.sleep(1.0)
             except Exception:
                 log.exception("cannot read new events because of a defect, trying again")
@@ -210,7 +244,11 @@ def _news_of(connection: Connection, known: Mapping[str, int], limit: int) -> li
 def _next_of(connection: Connection, backlog: Mapping[str, int], limit: int) -> list[Told]:
     each = max(1, limit // len(backlog))
     streams = (
-        [Told(name, event, render(event, tenant_of(name))) for event in outbox.read(connection, name, after, each)]
-        for name, after in backlog.items()
+        [_told(name, event) for event in outbox.read(connection, name, after, each)] for name, after in backlog.items()
     )
     return list(heapq.merge(*streams, key=lambda told: told.event.at))
+
+
+def _told(stream: str, event: outbox.StoredEvent) -> Told:
+    text, without = render(event, tenant_of(stream)), unattributed(event)
+    return Told(stream, event, text, text if without is event else render(without, tenant_of(stream)))

@@ -1,7 +1,7 @@
 """What a request may cost, and the id it goes by: pure ASGI, around everything else.
 
-Each answers with a problem before, or instead of, the app. A stream of events is told by the type of its answer: it
-has no time limit and leaves its place to the next request, since readers have places of their own.
+Each answers with a problem before, or instead of, the app. A request leaves its place when its answer begins.
+A stream of events is told by the type of its answer: it has no time limit, since readers have places of their own.
 """
 
 from __future__ import annotations
@@ -11,22 +11,25 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from urllib.parse import quote
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from canton import telemetry
 from canton.api import problems, sse
+from canton.api.bodies import BodyLimit, Bounds
 from canton.api.compatibility import Compatibility
-from canton.domain.errors import CantonError, Defect, HeadersTooLarge, TimedOut, TooBusy, TooLarge
+from canton.api.event_stream import ABORT
+from canton.domain.errors import Defect, HeadersTooLarge, TimedOut, TooBusy
 from canton.settings import Api
 
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 # Whoever watches the server must reach it when it is busiest.
 WATCHED = frozenset({"/healthz", "/readyz", "/metrics"})
 IMPORT = "/v1/nodes/import"
+# Characters of a request's path that are logged; none of ours is longer.
+LONGEST_PATH = 300
 log = logging.getLogger("canton.access")
 
 Observe = Callable[[Scope, int, float], None]
@@ -37,7 +40,7 @@ def guard(app: ASGIApp, api: Api, observe: Observe) -> ASGIApp:
     """All of them, in the one right order: the id first, so that every refusal carries it."""
     app = TimeLimit(app, api.timeout)
     app = Concurrency(app, api.concurrency)
-    app = BodyLimit(app, api.body_limit, {IMPORT: api.import_limit})
+    app = BodyLimit(app, Bounds(api.body_limit, {IMPORT: api.import_limit}))
     app = HeaderLimit(app, api.header_limit)
     app = Compatibility(app)
     return RequestId(app, observe)
@@ -55,8 +58,10 @@ class RequestId:
             await self.app(scope, receive, send)
             return
         given = _header(scope, b"x-request-id") or b""
-        identity = given.decode() if REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
-        scope.setdefault("state", {})["request_id"] = identity
+        own = secrets.token_hex(8)
+        named = given.decode() if REQUEST_ID.fullmatch(given) else None
+        identity = named or own
+        scope.setdefault("state", {}).update(request_id=identity, own_request_id=own, client_request_id=named)
         answer = _Answer(send, [(b"canton-request", identity.encode())])
         began = time.monotonic()
         with telemetry.carrying(request=identity):
@@ -85,10 +90,12 @@ class RequestId:
         facts = {
             "method": scope["method"],
             # As it came, percent-encoded: a terminal would act on what it may hold.
-            "path": quote(scope["path"], safe="/:@!$&'()*+,;="),
+            "path": quote(scope["path"][:LONGEST_PATH], safe="/:@!$&'()*+,;="),
             "status": status,
             "ms": round(seconds * 1000, 1),
             "principal": scope["state"].get("principal"),
+            # As the audit has it; a client may choose the id that its answers carry.
+            "own_request": scope["state"]["own_request_id"],
             "client": client[0] if client else None,
         }
         log.log(level, "request", extra=facts)
@@ -112,7 +119,8 @@ class Concurrency:
             return
         place = _Place(self)
         try:
-            await self.app(scope, receive, _Answer(send, on_stream=place.leave))
+            # What is left is the client's reading, which the connection bounds.
+            await self.app(scope, receive, _Answer(send, on_start=place.leave))
         finally:
             place.leave()
 
@@ -157,108 +165,43 @@ class TimeLimit:
             async with limit:
                 await self.app(scope, receive, answer)
         except TimeoutError:
-            # Half an answer cannot be taken back: the connection ends, and the client sees that it is not whole.
-            if not limit.expired() or answer.status:
+            if not limit.expired():
                 raise
+            if answer.status:
+                await self._cut(scope, receive)
+                return
             error = TimedOut(
                 f"the request took longer than {self.seconds:g} s and was given up; whether it was carried out is not "
                 "known: look, or repeat it with the same idempotency key"
             )
             await problems.respond(scope, receive, send, error)
 
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """How long a body may take, and how many bytes may be on their way, for all requests together."""
-
-    seconds: float = 10.0
-    room: int = 256 * 2**20
-
-
-class BodyLimit:
-    """Has the body here, whole and not too large, before the request takes a place: a slow sender waits outside.
-
-    By what the request says of itself, and by what really comes. What waits is bounded too: each body in time, and
-    all of them together in bytes.
-    """
-
-    def __init__(self, app: ASGIApp, limit: int, others: Mapping[str, int], waiting: Waiting | None = None) -> None:
-        self.app = app
-        self.limit = limit
-        self.others = others
-        self.waiting = waiting or Waiting()
-        self.held = 0
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not _has_body(scope):
-            await self.app(scope, receive, send)
-            return
-        limit = self.others.get(scope["path"], self.limit)
-        stated = _header(scope, b"content-length") or b"0"
-        body = bytearray()
-        try:
-            if stated.isdigit() and int(stated[:20]) > limit:
-                raise _too_large(limit)
-            async with asyncio.timeout(self.waiting.seconds * max(1, limit // self.limit)):
-                whole = await self._collect(receive, body, limit)
-        except TimeoutError:
-            await _refuse(
-                scope, receive, send, TimedOut("the body did not arrive in time; send it faster, or less of it")
-            )
-            return
-        except (TooLarge, TooBusy) as error:
-            await _refuse(scope, receive, send, error)
-            return
-        finally:
-            self.held -= len(body)
-        if whole:
-            await self.app(scope, _replaying(bytes(body), receive), send)
-
-    async def _collect(self, receive: Receive, body: bytearray, limit: int) -> bool:
-        """False when the client has left in between."""
-        while True:
-            message = await receive()
-            if message["type"] != "http.request":
-                return False
-            part = message.get("body", b"")
-            body += part
-            self.held += len(part)
-            if len(body) > limit:
-                raise _too_large(limit)
-            if self.held > self.waiting.room:
-                raise TooBusy("too much is being sent to this server at once; try again shortly")
-            if not message.get("more_body", False):
-                return True
-
-
-def _has_body(scope: Scope) -> bool:
-    announced = any(name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"])
-    return announced or scope["method"] not in ("GET", "HEAD")
-
-
-def _replaying(body: bytes, receive: Receive) -> Receive:
-    """The body at once, and then whatever else the connection says."""
-    told = False
-
-    async def replay() -> Message:
-        nonlocal told
-        if told:
-            return await receive()
-        told = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return replay
+    async def _cut(self, scope: Scope, receive: Receive) -> None:
+        """Half an answer cannot be taken back: the connection ends, and the client sees that it is not whole."""
+        abort = scope.get("state", {}).get(ABORT)
+        if abort is None:
+            raise TimeoutError
+        log.info("an answer was not ended within %g s, and its connection was cut", self.seconds)
+        abort()
+        async with asyncio.timeout(1.0):
+            while (await receive())["type"] != "http.disconnect":
+                pass
 
 
 class _Answer:
     """A ``send`` that notes what is sent."""
 
     def __init__(
-        self, send: Send, headers: list[tuple[bytes, bytes]] | None = None, on_stream: Callable[[], None] | None = None
+        self,
+        send: Send,
+        headers: list[tuple[bytes, bytes]] | None = None,
+        on_stream: Callable[[], None] | None = None,
+        on_start: Callable[[], None] | None = None,
     ) -> None:
         self._send = send
         self._headers = headers or []
         self._on_stream = on_stream
+        self._on_start = on_start
         self.status = 0
         self.complete = False
 
@@ -268,6 +211,8 @@ class _Answer:
             message["headers"] = [*message.get("headers", ()), *self._headers]
             if self._on_stream is not None and _is_stream(message):
                 self._on_stream()
+            if self._on_start is not None:
+                self._on_start()
         await self._send(message)
         self.complete = message["type"] == "http.response.body" and not message.get("more_body", False)
 
@@ -279,12 +224,3 @@ def _is_stream(start: Message) -> bool:
 
 def _header(scope: Scope, wanted: bytes) -> bytes | None:
     return next((value for name, value in scope["headers"] if name == wanted), None)
-
-
-def _too_large(limit: int) -> TooLarge:
-    return TooLarge(f"the body is larger than {limit} bytes, the most that this address takes; send less at a time")
-
-
-async def _refuse(scope: Scope, receive: Receive, send: Send, error: CantonError) -> None:
-    """The rest of the body is not read, so nothing else can come over this connection."""
-    await problems.respond(scope, receive, _Answer(send, [(b"connection", b"close")]), error)

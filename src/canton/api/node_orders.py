@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
+from fastapi import Query
 from fastapi.responses import Response
 from pydantic import Field
 from sqlalchemy.engine import Connection, RowMapping
@@ -16,8 +17,9 @@ from canton.api.caller import Caller
 from canton.api.changes import Change, Done, On
 from canton.api.documents import Body
 from canton.api.work import Digest, accepted, render_plan
+from canton.api.work import Plan as PlanDocument
 from canton.domain.errors import CantonError, InvalidRequest, NodesClaimed, WrongState
-from canton.domain.lifecycle import NodeState
+from canton.domain.lifecycle import NodeState, is_transient
 from canton.domain.node import Node
 from canton.domain.nodeset import fold, parse
 from canton.operations import submit
@@ -31,9 +33,12 @@ from canton.store import nodes, operation_lists, plans, quotas, tenants
 LARGEST = 10_000
 NODESET_PATTERN = r"^[A-Za-z0-9\[\]_.:,/!&\^@ -]+$"
 Planner = Callable[[Seen, str | None], Plan]
+Requirement = Callable[[Connection, Plan], None]
+DryRun = Annotated[bool, Query(description="Answer with the plan, and do nothing.")]
+PLANNED: dict[int | str, dict[str, Any]] = {200: {"description": "The plan of a dry run.", "model": PlanDocument}}
 
 
-class NodeOrder(Body):
+class NodeNames(Body):
     nodes: Annotated[
         str,
         Field(
@@ -43,6 +48,9 @@ class NodeOrder(Body):
             examples=["x1000c0s[0-3]b0n0"],
         ),
     ]
+
+
+class NodeOrder(NodeNames):
     plan: Annotated[Digest | None, Field(description="Only if this is still the plan.")] = None
 
 
@@ -51,7 +59,7 @@ def parse_names(nodeset: str) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Target:
+class Target:
     """The nodes that were found, and the names that were not."""
 
     found: Sequence[RowMapping]
@@ -68,18 +76,31 @@ class _Target:
         return On(next(iter(self.tenants)) if len(self.tenants) == 1 else None)
 
 
-def order(change: Change, wanted: NodeOrder, planner: Planner, *, dry_run: bool) -> Response:
-    """Carry out what ``planner`` makes of the nodes, or only show it."""
-    target = _look(change.caller, wanted.nodes)
+def order(
+    change: Change,
+    wanted: NodeOrder,
+    planner: Planner,
+    *,
+    dry_run: bool,
+    require: Requirement = lambda _connection, _plan: None,
+) -> Response:
+    """Carry out what ``planner`` makes of the nodes, or only show it. A dry run checks what the real one checks."""
+    target = look(change, wanted.nodes)
     on = target.on()
-    plan = _planned(target, on.tenant, planner)
+    plan = _planned(change.caller, target, on.tenant, planner)
     if dry_run:
-        change.decide(on)
-        return _show(change.caller, _required(plan))
+        decision = change.decide(on)
+        planned = _required(plan)
+        with change.caller.database.read() as connection:
+            _check(connection, planned, decision.rule, require)
+        return _show(change.caller, planned)
 
     def act(connection: Connection, because: Because) -> Done:
         made = _required(plan)
-        _require_room(connection, made.tenant)
+        rule = str(because.context["rule"])
+        if made.tenant is not None:
+            tenants.lock(connection, made.tenant)
+        _check(connection, made, rule, require)
         if wanted.plan is not None and wanted.plan != made.digest:
             # What moved since is told only of a plan that the caller may see.
             plans.show(connection, wanted.plan, change.caller.visible("plan.read"))
@@ -88,34 +109,69 @@ def order(change: Change, wanted: NodeOrder, planner: Planner, *, dry_run: bool)
             because.reason,
             None,
             reviewed=wanted.plan,
-            by_provider=str(because.context["rule"]).startswith("provider:"),
+            by_provider=_is_provider(rule),
             context=because.context,
         )
         with _discreetly(connection, change.caller):
             operation = submit_within(connection, made, submission).operation
-        return Done(accepted(connection, operation), operation, operation=operation)
+        return Done(accepted(connection, operation, change.caller.attribution()), operation, operation=operation)
 
     return change.carry_out(on, act)
 
 
-def _look(caller: Caller, nodeset: str) -> _Target:
-    names = parse_names(nodeset)
+def _is_provider(rule: str) -> bool:
+    """A role at the provider let the change through."""
+    return rule.startswith("provider:")
+
+
+def _check(connection: Connection, plan: Plan, rule: str, require: Requirement) -> None:
+    """The tenant exists, and has room for one more open operation of its own; the provider's work counts for none."""
+    if plan.tenant is not None:
+        tenants.find(connection, plan.tenant)
+        if not _is_provider(rule):
+            quotas.require_room(connection, plan.tenant, "open_operations")
+    require(connection, plan)
+
+
+def look(change: Change, nodeset: str) -> Target:
+    """Policy comes first: the names of 10,000 nodes are not made for a caller who may do this to none."""
+    change.require_anywhere()
+    caller, names = change.caller, parse_names(nodeset)
     if not names:
         raise InvalidRequest(f'the nodeset "{nodeset[:200]}" names no nodes; name at least one', nodes=nodeset[:200])
     with caller.database.read() as connection:
         by_name = nodes.named(connection, caller.visible("node.read"), names)
     distinct: Mapping[str, RowMapping] = {row["xname"]: row for row in by_name.values()}
-    return _Target(sorted(distinct.values(), key=lambda row: nodes.place_of(row["xname"])), names - by_name.keys())
+    return Target(sorted(distinct.values(), key=lambda row: nodes.place_of(row["xname"])), names - by_name.keys())
 
 
-def _planned(target: _Target, tenant: str | None, planner: Planner) -> Plan | CantonError:
+def _planned(caller: Caller, target: Target, tenant: str | None, planner: Planner) -> Plan | CantonError:
     """Why there is no plan is said only once policy has decided, and not at all to a request that is a repetition."""
     if target.missing:
         return nodes.unknown(target.missing)
     try:
         return planner(_seen(target.found), tenant)
+    except WrongState as error:
+        with caller.database.read() as connection:
+            return with_holders(connection, caller, target.found, error)
     except CantonError as error:
         return error
+
+
+def with_holders(connection: Connection, caller: Caller, rows: Sequence[RowMapping], error: WrongState) -> WrongState:
+    """The refusal, with the operations that keep nodes between two states, as far as the caller may see them."""
+    between = [row for row in rows if is_transient(NodeState(row["state"])) and row["claimed_by"] is not None]
+    if not between:
+        return error
+    holders = sorted({row["claimed_by"] for row in between})
+    visible = sorted(operation_lists.visible_among(connection, caller.visible("operation.read"), holders))
+    others = f" and {len(visible) - 1} more" if len(visible) > 1 else ""
+    holder = (
+        f"held by {visible[0]}{others}; see: canton operation show {visible[0]}"
+        if visible
+        else "held by an operation that you may not see; wait for it, or ask the provider"
+    )
+    return WrongState(f"{error.message}; {holder}", cause="", **error.details)
 
 
 def _required(plan: Plan | CantonError) -> Plan:
@@ -143,12 +199,6 @@ def _site(rows: Sequence[RowMapping]) -> str:
             f"the nodes stand at {len(sites)} sites ({', '.join(sites)}); name those of one site at a time", sites=sites
         )
     return str(sites[0])
-
-
-def _require_room(connection: Connection, tenant: str | None) -> None:
-    if tenant is not None:
-        tenants.lock(connection, tenant)
-        quotas.require_room(connection, tenant, "open_operations")
 
 
 @contextmanager

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import asyncio
+import gzip
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.openapi.utils import get_openapi
+from fastapi.responses import Response
+from starlette.concurrency import run_in_threadpool
 
+from canton.api.answers import names_tag
 from canton.api.documents import PROBLEM, Problem
 
 
@@ -41,6 +48,33 @@ def describe(app: FastAPI) -> Callable[[], dict[str, Any]]:
         return app.openapi_schema
 
     return openapi
+
+
+def published(app: FastAPI) -> Callable[[Request], Awaitable[Response]]:
+    """The route of the description: written and packed once, since it is large and needs no token.
+
+    Only that is done in a thread: readers without a token must not take threads from others.
+    """
+    once: list[tuple[bytes, bytes, str]] = []
+    writing = asyncio.Lock()
+
+    def written() -> tuple[bytes, bytes, str]:
+        plain = json.dumps(app.openapi(), ensure_ascii=False, separators=(",", ":")).encode()
+        return plain, gzip.compress(plain, 9, mtime=0), f'"{hashlib.sha256(plain).hexdigest()[:16]}"'
+
+    async def show(request: Request) -> Response:
+        async with writing:
+            if not once:
+                once.append(await run_in_threadpool(written))
+        plain, packed, tag = once[0]
+        headers = {"ETag": tag, "Vary": "Accept-Encoding"}
+        if names_tag(request, tag):
+            return Response(status_code=304, headers=headers)
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            return Response(packed, headers=headers | {"Content-Encoding": "gzip"}, media_type="application/json")
+        return Response(plain, headers=headers, media_type="application/json")
+
+    return show
 
 
 def operations(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:

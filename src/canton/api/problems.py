@@ -16,6 +16,7 @@ from fastapi.responses import HTMLResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
+from canton.api import patterns
 from canton.domain import errors
 from canton.domain.data import Json, storable
 from canton.domain.errors import (
@@ -29,6 +30,8 @@ from canton.domain.errors import (
 )
 
 MEDIA_TYPE = "application/problem+json"
+# Of the name of an unknown field that a caller sends, so much is repeated.
+LONGEST_NAME = 64
 log = logging.getLogger("canton.api")
 
 CODES: Mapping[str, type[CantonError]] = {
@@ -66,8 +69,8 @@ def _headers(error: CantonError) -> dict[str, str]:
             if error.code == "not-authenticated"
             else f'{challenge}, error="invalid_token"'
         }
-    if error.status == 503:
-        return {"Retry-After": "1"}
+    if error.status in (429, 503):
+        return {"Retry-After": str(error.details.get("retry_after", 1))}
     if isinstance(error, MethodNotAllowed):
         return {"Allow": str(error.details.get("allowed", ""))}
     return {}
@@ -87,6 +90,8 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(CantonError)
     def canton_error(request: Request, error: CantonError) -> Response:
+        if error.cause:
+            log.warning("%s", error.with_cause)
         return response(error, request_id(request))
 
     @app.exception_handler(RequestValidationError)
@@ -133,13 +138,18 @@ def _invalid(error: RequestValidationError) -> CantonError:
     return InvalidRequest(f"the request is not valid: {listed}{more}. Correct it and send it again", errors=wrong)
 
 
-def _wrong(found: Any) -> Iterator[dict[str, Json]]:
-    for each in found:
-        where = ".".join(str(part) for part in each["loc"])
-        what = each["msg"]
-        if each["type"] == "extra_forbidden":
-            what = "there is no such field"
-        yield {"where": where, "what": what}
+def _wrong(mistakes: Any) -> Iterator[dict[str, Json]]:
+    for mistake in mistakes:
+        yield {"where": ".".join(str(part)[:LONGEST_NAME] for part in mistake["loc"]), "what": _what(mistake)}
+
+
+def _what(mistake: Any) -> str:
+    """What is wrong, in words: pydantic would show a pattern as it is."""
+    if mistake["type"] == "extra_forbidden":
+        return "there is no such field"
+    if mistake["type"] == "string_pattern_mismatch":
+        return f"must be {patterns.words(mistake['ctx']['pattern']) or 'as GET /openapi.json describes it'}"
+    return str(mistake["msg"])
 
 
 def _from_http(request: Request, error: HTTPException) -> CantonError:

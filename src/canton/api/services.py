@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Lock
 
 from fastapi import FastAPI, Request
 
 from canton.api.hub import Hub
+from canton.api.rates import Rates
+from canton.api.refusals import Refusals
+from canton.api.writers import Writers
 from canton.contracts.identity import TokenVerifier
 from canton.policy.roles import Roles
 from canton.settings import Settings
@@ -22,8 +26,13 @@ class Services:
     settings: Settings
     hub: Hub
     clock: Callable[[], int]
+    rates: Rates
     issuer: FastAPI | None = None
     """The embedded one, for laptops."""
+    writers: Writers = field(default_factory=Writers)
+    refusals: Refusals = field(default_factory=Refusals)
+    pinning: Lock = field(default_factory=Lock)
+    """Held by the one request that pins bindings at a time."""
 
 
 def services(request: Request) -> Services:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
+from canton.api.attribution import FIELDS
 from canton.domain.data import JsonObject
 from canton.domain.instants import to_text
 from canton.store.outbox import StoredEvent
@@ -16,6 +18,13 @@ HEADERS = {
     "X-Accel-Buffering": "no",
 }
 KEEP_ALIVE = b": keep-alive\n\n"
+
+
+def unattributed(event: StoredEvent) -> StoredEvent:
+    """The event without who did it and why; the same object when it says neither."""
+    if FIELDS.isdisjoint(event.body):
+        return event
+    return replace(event, body={name: value for name, value in event.body.items() if name not in FIELDS})
 
 
 def as_json(event: StoredEvent, tenant: str | None) -> JsonObject:

@@ -10,6 +10,7 @@ from pydantic import Field
 from sqlalchemy.engine import Connection, RowMapping
 
 from canton.api.answers import Answer
+from canton.api.attribution import Attributed, Attribution
 from canton.api.documents import Body, Instant
 from canton.domain.data import Json
 from canton.domain.instants import to_text
@@ -41,15 +42,15 @@ class Operation(Body):
     kind: str
     summary: str
     tenant: str | None
-    actor: str
-    reason: str
+    actor: Attributed
+    reason: Attributed
     plan: Digest
     state: OperationState
     nodes: Annotated[str, Field(description="Folded.")]
     steps: StepCounts
     attention: Annotated[dict[str, Any] | None, Field(description="Why it needs a person, and what they can do.")]
-    cancel_requested_by: str | None
-    worker: str | None
+    cancel_requested_by: Attributed
+    worker: Annotated[str | None, Field(description="Its host and process; null for a tenant's roles.")]
     created_at: Instant
     ended_at: Instant | None
 
@@ -72,9 +73,9 @@ class Plan(ListedPlan):
     inputs: Annotated[dict[str, int], Field(description="The version of everything that it was made from.")]
 
 
-def render_operation(row: RowMapping, steps: Counter[str]) -> dict[str, Json]:
+def render_operation(row: RowMapping, steps: Counter[str], attribution: Attribution) -> dict[str, Json]:
     plain = ("id", "kind", "summary", "tenant", "actor", "reason", "plan", "state", "attention", "worker")
-    return {
+    document = {
         **{name: row[name] for name in plain},
         "nodes": fold(json.loads(row["nodes"])),
         "steps": {
@@ -88,6 +89,7 @@ def render_operation(row: RowMapping, steps: Counter[str]) -> dict[str, Json]:
         "created_at": to_text(row["created_at"]),
         "ended_at": maybe_text(row["ended_at"]),
     }
+    return attribution(document, row["tenant"])
 
 
 def render_listed_plan(row: RowMapping) -> dict[str, Json]:
@@ -101,11 +103,11 @@ def render_plan(row: RowMapping) -> dict[str, Json]:
     return {**render_listed_plan(row), **facts}
 
 
-def accepted(connection: Connection, operation_id: str) -> Answer:
+def accepted(connection: Connection, operation_id: str, attribution: Attribution) -> Answer:
     """The operation as this transaction leaves it."""
     row = operation_lists.show(connection, operation_id, None)
     steps = operation_lists.count_steps(connection, [operation_id])[operation_id]
-    return Answer(render_operation(row, steps), 202, location=f"/v1/operations/{operation_id}")
+    return Answer(render_operation(row, steps, attribution), 202, location=f"/v1/operations/{operation_id}")
 
 
 def maybe_text(instant: int | None) -> str | None:

@@ -1,4 +1,4 @@
-"""``canton apply`` and ``canton diff``: sites, tenants, quotas and members from a file."""
+"""``canton apply``, ``canton diff`` and ``canton export``: sites, tenants, quotas and members in a file."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import IO
 import click
 
 from canton.cli.change import confirm, refuse_if_read_only
-from canton.cli.declared import Step, differences, read
+from canton.cli.declared import LIMITS, Step, differences, read
 from canton.cli.options import Changing, changing, connected
-from canton.cli.output import write
+from canton.cli.output import as_yaml, write
 from canton.cli.session import Session
 from canton.cli.terminal import say
 from canton.domain.errors import CantonError
@@ -36,20 +36,27 @@ FORMAT = """
 
 
 @click.command(
-    epilog="\b\nExamples:\n  canton apply -f site.yaml\n  canton apply -f site.yaml -y --reason 'spring plan'",
-    help="Make sites, tenants, quotas and members as a file says." + FORMAT,
+    epilog="\b\nExamples:\n  canton apply -f site.yaml --dry-run\n"
+    "  canton apply -f site.yaml -y --reason 'spring plan'",
+    help="Make sites, tenants, quotas and members as a file says. Everything is checked before the first change."
+    + FORMAT,
 )
 @file_option
+@click.option("--dry-run", is_flag=True, help="Only say what would be changed, after the same checks.")
 @changing
 @connected
-def apply(session: Session, change: Changing, file: IO[bytes]) -> None:
-    refuse_if_read_only(session)
-    steps = list(differences(session.client, read(file.read(), _name(file))))
+def apply(session: Session, change: Changing, file: IO[bytes], dry_run: bool) -> None:
+    if not dry_run:
+        refuse_if_read_only(session)
+    steps = _checked(session, file)
     if not steps:
         say("canton: everything is already so; nothing to do")
         return
     _print(steps)
-    confirm(f"Make {len(steps)} {'change' if len(steps) == 1 else 'changes'} on {session.server}?", change)
+    if dry_run:
+        say(f"canton: nothing was changed; without --dry-run there would be {_changes(steps)}")
+        return
+    confirm(f"Make {_changes(steps)} on {session.server}?", change)
     for done, step in enumerate(steps):
         try:
             step.act({"reason": change.reason})
@@ -58,18 +65,18 @@ def apply(session: Session, change: Changing, file: IO[bytes]) -> None:
                 f"; {done} of {len(steps)} changes were made before. Look with: canton diff -f {_name(file)}"
             )
             raise
-    say(f"canton: made {len(steps)} {'change' if len(steps) == 1 else 'changes'}")
+    say(f"canton: made {_changes(steps)}")
 
 
 @click.command(
     epilog="\b\nExample:\n  canton diff -f site.yaml || echo differs",
-    help="Say what apply would change. Exit code 0: nothing; 1: something; 2 or more: it failed." + FORMAT,
+    help="Say what apply would change, or refuse. Exit code 0: nothing; 1: something; 2 or more: it failed." + FORMAT,
 )
 @file_option
 @connected
 def diff(session: Session, file: IO[bytes]) -> None:
     try:
-        steps = list(differences(session.client, read(file.read(), _name(file))))
+        steps = _checked(session, file)
     except CantonError as error:
         if error.exit_code != DIFFERS:
             raise
@@ -79,6 +86,44 @@ def diff(session: Session, file: IO[bytes]) -> None:
     if steps:
         raise click.exceptions.Exit(DIFFERS)
     say("canton: no difference")
+
+
+@click.command(epilog="\b\nExample:\n  canton export > site.yaml && canton diff -f site.yaml")
+@connected
+def export(session: Session) -> None:
+    """Write sites, tenants, quotas and members that you can see as YAML, as apply reads it.
+
+    Roles at the provider, and roles that an issuer gives, are not in it.
+    """
+    client = session.client
+    sites = [{"name": site["name"], "description": site["description"]} for site in client.sites.list()]
+    tenants = [_declaration(session, tenant["name"], tenant["description"]) for tenant in client.tenants.list()]
+    write(as_yaml({"sites": sites, "tenants": tenants}))
+
+
+def _declaration(session: Session, name: str, description: str) -> dict[str, object]:
+    quota = dict(session.client.tenants.quota(name))
+    members = [
+        {"subject": it["subject"], "role": it["role"], **({"until": it["until"]} if it["until"] else {})}
+        for it in session.client.bindings.list(tenant=name)
+    ]
+    limits = {key: quota[key] for key in LIMITS}
+    return {"name": name, "description": description, "quota": limits, "members": members}
+
+
+def _checked(session: Session, file: IO[bytes]) -> list[Step]:
+    """What has to change, if the server would take all of it."""
+    from canton.cli.declared_checks import check, check_allowed  # noqa: PLC0415 (an export needs none)
+
+    declared = read(file.read(), _name(file))
+    check(session.client, declared, _name(file))
+    steps = list(differences(session.client, declared))
+    check_allowed(session.client, steps, _name(file))
+    return steps
+
+
+def _changes(steps: list[Step]) -> str:
+    return f"{len(steps)} {'change' if len(steps) == 1 else 'changes'}"
 
 
 def _name(file: IO[bytes]) -> str:

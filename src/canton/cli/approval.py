@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from canton.cli.change import carry_out, confirm, tell
+from canton.cli.listing import listed
 from canton.cli.options import Changing, all_tenants, changing, connected, limited, shown
 from canton.cli.output import Show
 from canton.cli.session import Session
@@ -32,7 +33,7 @@ def approval() -> None:
 @connected
 def list_approvals(session: Session, show: Show, state: str | None, limit: int | None) -> None:
     """List approvals."""
-    show.listing(APPROVAL, session.client.approvals.list(state=state, limit=limit))
+    show.listing(APPROVAL, listed(session, session.client.approvals.list(state=state, limit=limit)))
 
 
 @approval.command("show", epilog="\b\nExample:\n  canton approval show ap_01J…")

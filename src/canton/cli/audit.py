@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from canton.cli.lazy import Entry, LazyGroup
-from canton.cli.options import all_tenants, connected, limited, shown, sorted_by
+from canton.cli.listing import listed
+from canton.cli.options import all_tenants, connected, limited, shown, since_option, sorted_by
 from canton.cli.output import Show
 from canton.cli.session import Session
 from canton.cli.shapes import RECORD
@@ -21,10 +22,11 @@ def audit() -> None:
     """See who did what and why, and verify that no record was changed."""
 
 
-@audit.command("list", epilog="\b\nExample:\n  canton audit list --actor cscs:alice --limit 20")
+@audit.command("list", epilog="\b\nExample:\n  canton audit list --actor cscs:alice --since 1d")
 @click.option("--actor", metavar="WHO", help="Only by this person or account.")
 @click.option("--action", metavar="ACTION", help="Only this action.")
 @click.option("--subject", metavar="ID", help="Only about this.")
+@since_option
 @sorted_by("seq")
 @limited
 @all_tenants
@@ -32,4 +34,4 @@ def audit() -> None:
 @connected
 def list_records(session: Session, show: Show, limit: int | None, **filters: str | None) -> None:
     """List audit records, the newest first."""
-    show.listing(RECORD, session.client.audit.list(limit=limit, **filters))
+    show.listing(RECORD, listed(session, session.client.audit.list(limit=limit, **filters), session.tenant))

@@ -46,7 +46,8 @@ HOW = {
 def completion(shell: str) -> None:
     """Print the completion script of a shell.
 
-    It completes commands, options, contexts, and the names of tenants, sites, nodes and operations.
+    It completes commands, options, contexts, selectors, and the names of tenants, sites, nodes, operations, roles and
+    permissions.
     """
     from canton.cli.main import root  # noqa: PLC0415 (main imports this)
 
@@ -56,12 +57,35 @@ def completion(shell: str) -> None:
 
 
 def resources(kind: str, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-    """Names of a kind that begin as typed; none if they cannot be had quickly."""
+    """Names of a kind that begin as typed; of nodes also ``@tenant``."""
+    if kind == "nodes" and incomplete.startswith("@"):
+        return [CompletionItem(f"@{name}") for name in _known(ctx, "tenants") if f"@{name}".startswith(incomplete)]
+    return [CompletionItem(name) for name in _known(ctx, kind) if name.startswith(incomplete)]
+
+
+def selectors(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    """``state=``, then ``state=free``; after a comma the next."""
+    from canton.domain.lifecycle import NodeState  # noqa: PLC0415
+
+    values: dict[str, Callable[[], list[str]]] = {
+        "site": lambda: _known(ctx, "sites"),
+        "tenant": lambda: ["-", *_known(ctx, "tenants")],
+        "state": lambda: [state.value for state in NodeState],
+        "power": lambda: ["on", "off", "unknown"],
+    }
+    before, comma, last = incomplete.rpartition(",")
+    key, equals, _ = last.partition("=")
+    pairs = [f"{key}={value}" for value in values[key]()] if equals and key in values else [f"{key}=" for key in values]
+    return [CompletionItem(f"{before}{comma}{pair}") for pair in pairs if pair.startswith(last)]
+
+
+def _known(ctx: click.Context, kind: str) -> list[str]:
+    """The names of a kind that a shell can be offered; none if they cannot be had quickly."""
     try:
-        found = list(contexts.load().known) if kind == "contexts" else _cached(_session(ctx), kind)
+        names = list(contexts.load().known) if kind == "contexts" else _cached(_session(ctx), kind)
     except (CantonError, OSError):
         return []
-    return [CompletionItem(name) for name in found if name.startswith(incomplete) and _PLAIN.fullmatch(name)]
+    return [name for name in names if _PLAIN.fullmatch(name)]
 
 
 def _session(ctx: click.Context) -> Session:
@@ -108,6 +132,8 @@ def _asked(session: Session, kind: str) -> Iterable[str]:
         "tenants": lambda c: (each["name"] for each in c.tenants.list(limit=MOST)),
         "sites": lambda c: (each["name"] for each in c.sites.list(limit=MOST)),
         "nodes": lambda c: (each["xname"] for each in c.nodes.list(limit=MOST)),
+        "roles": lambda c: (role["name"] for role in c.roles.list(limit=MOST)),
+        "permissions": lambda c: sorted({name for role in c.roles.list(limit=MOST) for name in role["permissions"]}),
         "operations": lambda c: (each["id"] for each in c.operations.list(limit=MOST)),
     }
     with session.connect(session.credentials(), timeout=PATIENCE, tries=1) as client:

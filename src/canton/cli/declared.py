@@ -26,10 +26,12 @@ MEMBER = {"subject": str, "role": str, "until": (str, datetime)}
 
 
 class Step(NamedTuple):
-    """One difference: how it reads, and what takes it away."""
+    """One difference: how it reads, what takes it away, and the permission for that, in a tenant that is there."""
 
     text: str
     act: Callable[[Change], object]
+    permission: str
+    tenant: str | None = None
 
 
 def read(content: bytes, file: str) -> Table:
@@ -95,11 +97,12 @@ def _described(noun: Any, kind: str, wanted: Table) -> Iterator[Step]:
     try:
         now = noun.get(name)["description"]
     except NotFound:
-        yield Step(f"+ {kind} {name}", lambda change: noun.create(name, description or "", **change))
+        yield Step(f"+ {kind} {name}", lambda change: noun.create(name, description or "", **change), f"{kind}.create")
         return
     if description is not None and description != now:
         text = f"~ {kind} {name} description: {cell(now)} → {cell(description)}"
-        yield Step(text, lambda change: noun.update(name, description, **change))
+        inside = name if kind == "tenant" else None
+        yield Step(text, lambda change: noun.update(name, description, **change), f"{kind}.update", inside)
 
 
 def _quota(client: Client, tenant: str, wanted: Table | None) -> Iterator[Step]:
@@ -117,6 +120,8 @@ def _quota(client: Client, tenant: str, wanted: Table | None) -> Iterator[Step]:
         yield Step(
             f"~ tenant {tenant} quota {', '.join(changed)}",
             lambda change: client.tenants.set_quota(tenant, after, **change),
+            "quota.set",
+            None if now is None else tenant,
         )
 
 
@@ -127,17 +132,19 @@ def _limit(value: object) -> str:
 def _members(client: Client, tenant: str, wanted: Sequence[Table]) -> Iterator[Step]:
     if not wanted:
         return
+    inside: str | None = tenant
     try:
         held = {(each["subject"], each["role"]): each["until"] for each in client.bindings.list(tenant=tenant)}
+        client.tenants.get(tenant)
     except NotFound:
-        held = {}
+        held, inside = {}, None
     for each in wanted:
-        subject, role, until = each["subject"], each["role"], _instant(each.get("until"))
+        subject, role, until = each["subject"], each["role"], instant(each.get("until"))
         if (subject, role) in held and (until is None or _same(held[subject, role], until)):
             continue
         mark = "~" if (subject, role) in held else "+"
         text = f"{mark} tenant {tenant} member {subject} {role}{f' until {until}' if until else ''}"
-        yield Step(text, _binding(client, tenant, (subject, role, until)))
+        yield Step(text, _binding(client, tenant, (subject, role, until)), "member.grant", inside)
 
 
 def _binding(client: Client, tenant: str, wanted: tuple[str, str, str | None]) -> Callable[[Change], object]:
@@ -145,7 +152,7 @@ def _binding(client: Client, tenant: str, wanted: tuple[str, str, str | None]) -
     return lambda change: client.bindings.create(subject, role, tenant, until, **change)
 
 
-def _instant(value: object) -> str | None:
+def instant(value: object) -> str | None:
     return value.isoformat() if isinstance(value, datetime) else None if value is None else str(value)
 
 

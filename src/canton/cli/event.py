@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from canton.cli.options import all_tenants, connected, limited, shown
+from canton.cli.listing import listed
+from canton.cli.options import all_tenants, connected, limited, shown, since_option
 from canton.cli.output import Show, write
 from canton.cli.session import Session
 from canton.cli.shapes import EVENT
@@ -19,33 +20,37 @@ def event() -> None:
     """See what happened, and what happens now."""
 
 
-@event.command("list", epilog="\b\nExample:\n  canton event list --limit 20")
+@event.command("list", epilog="\b\nExamples:\n  canton event list --limit 20\n  canton event list --since 1h")
 @subject_option
+@since_option
 @limited
 @all_tenants
 @shown(EVENT, many=True)
 @connected
-def list_events(session: Session, show: Show, subject: str | None, limit: int | None) -> None:
-    """List events, the oldest first."""
-    show.listing(EVENT, session.client.events.list(subject=subject, limit=limit))
+def list_events(session: Session, show: Show, subject: str | None, since: str | None, limit: int | None) -> None:
+    """List events, the oldest first; with --limit the newest so many."""
+    events = listed(session, session.client.events.list(subject=subject, since=since, newest=limit), session.tenant)
+    # Each tenant's are in their order; those of several tenants come roughly by time.
+    show.listing(EVENT, sorted(events, key=lambda it: it["at"])[-limit:] if limit else events)
 
 
 @event.command(
-    "follow", epilog="\b\nExamples:\n  canton event follow -o json | jq .kind\n  canton event follow --after start"
+    "follow", epilog="\b\nExamples:\n  canton event follow -o json | jq .kind\n  canton event follow --since 10m"
 )
 @subject_option
 @click.option("--after", metavar="ID", help="From after this event, or from the start; from now on if not given.")
+@since_option
 @all_tenants
 @shown(EVENT)
 @connected
-def follow_events(session: Session, show: Show, subject: str | None, after: str | None) -> None:
+def follow_events(session: Session, show: Show, subject: str | None, after: str | None, since: str | None) -> None:
     """Print events as they happen, until Ctrl-C; with -o json each is a line.
 
     A lost connection is made again, and nothing is lost or doubled by it.
     """
     import json  # noqa: PLC0415
 
-    with session.client.events.stream(subject=subject, after=after) as stream:
+    with session.client.events.stream(subject=subject, after=after, since=since) as stream:
         for message in stream.messages():
             if message.kind == "canton.behind":
                 say("canton: the server says that this reader is too slow; events come late")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,7 +14,7 @@ from canton.cli.options import Changing, Work
 from canton.cli.output import Show, write
 from canton.cli.session import Session
 from canton.cli.shapes import OPERATION, PLAN
-from canton.cli.table import cell
+from canton.cli.table import cell, cut
 from canton.cli.terminal import coloured, interactive, say
 from canton.domain.harmless import one_line
 
@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from canton.client.objects import Operation, Plan, Step
 
 FAILED, PARTIAL, INTERRUPTED = 1, 7, 130
+LONGEST_NODES = 60
 GRAVITY = ("failed", "acting", "waiting", "holding", "pending", "skipped", "done")
 """A node with several steps counts as the gravest of them."""
+NEED_REASON = ("undo", "abandon")
+"""The choices about an operation that are refused without a reason."""
 
 
 class Order:
@@ -46,10 +49,22 @@ def submit(session: Session, show: Show, change: Changing, work: Work, order: Or
     reviewed = work.plan
     if order.destructive and interactive() and not change.yes:
         plan = session.client.plans.get(work.plan) if work.plan else order.plan()
-        confirm(f"{cell(plan['summary'])}: {plan['nodes']}", change, plan["tenant"])
+        confirm(question(plan), change, plan["tenant"])
         reviewed = plan["digest"]
     started = carry_out(session, change, lambda headers: order.start(reviewed, headers))
     finish(session, show, work, started)
+
+
+def question(plan: Plan) -> str:
+    """``Power off 128 nodes (x1000c[0-7]s0b0n0) of psi?``"""
+    from canton.domain.nodeset import parse  # noqa: PLC0415
+
+    count = len(parse(plan["nodes"]))
+    nodes = f"{count} node{'' if count == 1 else 's'} ({cut(cell(plan['nodes']), LONGEST_NODES)})"
+    summary, tenant = plan["summary"], plan["tenant"]
+    what = summary.replace(plan["nodes"], nodes) if plan["nodes"] in summary else f"{summary}: {nodes}"
+    of = f" of {tenant}" if tenant and f" {tenant}" not in summary else ""
+    return f"{what[:1].upper()}{what[1:]}{of}?"
 
 
 def show_plan(show: Show, plan: Plan) -> None:
@@ -110,12 +125,29 @@ def _complain(ended: Operation, steps: list[Step], failed: list[str]) -> None:
         for step in steps[:10]:
             say(f"  {step['target']}: {cell(step['error'])}")
     say(f"canton: {identity} is {ended['state']}")
-    if ended["state"] == "needs_attention":
-        if ended["attention"]:
-            say(f"  {cell(ended['attention'])}")
-        say("decide with one of:")
-        for verb in ("retry", "undo", "abandon"):
-            say(f"  canton operation {verb} {identity}")
+    if ended["attention"]:
+        say(f"  {cell(ended['attention'])}")
+    offer_choices(ended)
+
+
+def explain_failure(operation: Operation) -> None:
+    """Say the cause of the first step that failed, and the choices, if the operation waits for a decision."""
+    failures: Any = (operation["attention"] or {}).get("failed")
+    if failures:
+        first = failures[0]
+        say(f"canton: the first of {len(failures)} failures: {cell(first['target'])}: {cell(first['error'])}")
+    offer_choices(operation)
+
+
+def offer_choices(operation: Operation) -> None:
+    """Say the commands that decide about an operation that needs attention, each as it can be copied."""
+    if operation["state"] != "needs_attention":
+        return
+    choices: Any = (operation["attention"] or {}).get("choices", ("retry", "undo", "abandon"))
+    say("decide with one of:")
+    for verb in choices:
+        reason = " --reason '…'" if verb in NEED_REASON else ""
+        say(f"  canton operation {cell(verb)} {operation['id']}{reason}")
 
 
 def _targets(steps: Iterable[Step]) -> dict[str, list[str]]:

@@ -9,6 +9,7 @@ import click
 
 from canton import __version__
 from canton.cli.lazy import Entry, LazyGroup
+from canton.cli.standard_output import guarded_output, let_go
 
 INTERRUPTED = 130  # as a shell reports a process that SIGINT ended
 
@@ -18,7 +19,7 @@ COMMANDS = {
     "whoami": Entry("canton.cli.whoami:whoami", "who the server takes you for, and your roles", "You"),
     "can-i": Entry("canton.cli.whoami:can_i", "whether you may do something, and why", "You"),
     "context": Entry("canton.cli.context:context", "servers and tenants by name", "You"),
-    "node": Entry("canton.cli.node:node", "list, import, switch and set aside nodes", "The machine"),
+    "node": Entry("canton.cli.node:node", "list, import, power, assign, release, maintenance", "The machine"),
     "site": Entry("canton.cli.site:site", "the places that nodes stand in", "The machine"),
     "operation": Entry("canton.cli.operation:operation", "follow work and intervene in it", "The machine"),
     "plan": Entry("canton.cli.plan:plan", "what was planned, with every step", "The machine"),
@@ -34,6 +35,9 @@ COMMANDS = {
     "audit": Entry("canton.cli.audit:audit", "who did what, and why", "Tenants and people"),
     "apply": Entry("canton.cli.apply:apply", "make the server as a file says", "From a file"),
     "diff": Entry("canton.cli.apply:diff", "what apply would change", "From a file"),
+    "export": Entry("canton.cli.apply:export", "write what apply reads", "From a file"),
+    "version": Entry("canton.cli.version:version", "the version of this command and of the server", "Offline"),
+    "help": Entry("canton.cli.version:show_help", "the help of a command", "Offline"),
     "emulate": Entry("canton.cli.emulate:emulate", "run a pretend supercomputer to try things on", "Offline"),
     "nodeset": Entry("canton.cli.nodeset:nodeset", "fold, expand and count sets of nodes", "Offline"),
     "completion": Entry("canton.cli.completion:completion", "completion for bash, zsh and fish", "Offline"),
@@ -41,6 +45,9 @@ COMMANDS = {
     "serve": Entry("canton.admin.serve:serve", "run the API server", "On the server"),
     "worker": Entry("canton.admin.worker:worker", "run a worker, which carries operations out", "On the server"),
     "settings": Entry("canton.admin.settings:settings", "every setting, its value and its origin", "On the server"),
+    "admin": Entry(
+        "canton.admin.administrator:admin", "the first administrator, and hashes of passwords", "On the server"
+    ),
     "db": Entry("canton.admin.db:db", "create, upgrade, check and back up the database", "On the server"),
 }
 
@@ -84,11 +91,12 @@ def _noun_first(args: list[str]) -> list[str]:
     "  canton login --server https://canton.example.org\n"
     "  canton node list --selector state=free\n"
     "  canton node power off 'x1000c0s0b0n[0-3]' --reason 'ticket 17' --dry-run\n"
+    "  canton node assign 'x1000c0s0b0n[0-3]' --tenant psi --reason 'contract 42'\n"
     "  canton can-i tenant delete --tenant psi\n"
     "\b\nExit codes:\n"
     "  0 ok   1 failed   2 usage   3 not found   4 not logged in or forbidden\n"
     "  5 conflict   6 time-out while waiting (the work goes on)   7 partial\n"
-    "  8 unreachable   130 interrupted\n",
+    "  8 unreachable   130 interrupted   141 the reader of the output left\n",
 )
 @click.version_option(__version__, message="canton %(version)s")
 @click.option("--context", metavar="NAME", help="The context to use; also CANTON_CONTEXT.")
@@ -99,7 +107,7 @@ def _noun_first(args: list[str]) -> list[str]:
 @click.option("--debug", is_flag=True, help="Say each request as a curl line, secrets cut.")
 @click.pass_context
 def root(ctx: click.Context, /, **given: object) -> None:
-    """Hand parts of one supercomputer to other institutions, with proved separation.
+    """Hand parts of one supercomputer to other institutions.
 
     \b
     Commands are a noun and a verb:  canton node list, canton tenant show psi.
@@ -111,7 +119,8 @@ def root(ctx: click.Context, /, **given: object) -> None:
 def main() -> int:
     """Run the command line; the answer is the exit code."""
     try:
-        status = root.main(prog_name="canton", standalone_mode=False)
+        with guarded_output():
+            status = root.main(prog_name="canton", standalone_mode=False)
     except click.Abort:
         return INTERRUPTED
     except click.UsageError as error:
@@ -139,10 +148,11 @@ def _explain(error: Exception) -> int:
         traceback.print_exception(error)
     if isinstance(error, CantonError):
         request = getattr(error, "request", "")
-        _say(f"{error.message} [request {request}]" if request and sys.stderr.isatty() else error.message)
+        _say(f"{error.message} [request {request}]" if request and sys.stderr.isatty() else error.with_cause)
         return error.exit_code
     if isinstance(error, click.ClickException):
-        _say(error.format_message())
+        if error.message:
+            _say(error.format_message())
         return error.exit_code
     said = " ".join(str(error).split())
     _say(f"unexpected {type(error).__name__}: {said}; set CANTON_DEBUG=1 to see where it came from")
@@ -152,4 +162,7 @@ def _explain(error: Exception) -> int:
 def _say(message: str) -> None:
     from canton.domain.harmless import harmless  # noqa: PLC0415 (keeps --help light)
 
-    click.echo(f"canton: {harmless(message)}", err=True)
+    try:
+        click.echo(f"canton: {harmless(message)}", err=True)
+    except OSError:  # then the exit code alone has to say it
+        let_go(sys.stderr)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from canton.cli.change import carry_out, confirm, tell
-from canton.cli.options import Changing, Instant, all_tenants, changing, connected, limited, shown
+from canton.cli.listing import listed
+from canton.cli.options import Changing, Instant, all_tenants, changing, connected, limited, names, shown
 from canton.cli.output import Show
 from canton.cli.session import Session
 from canton.cli.shapes import MEMBER
@@ -30,7 +31,7 @@ def member() -> None:
 
 @member.command("list", epilog="\b\nExample:\n  canton member list --tenant psi --role tenant-admin")
 @provider_option
-@click.option("--role", metavar="ROLE", help="Only with this role.")
+@click.option("--role", metavar="ROLE", shell_complete=names("roles"), help="Only with this role.")
 @click.option("--subject", metavar="WHO", help="Only this person or group.")
 @limited
 @all_tenants
@@ -38,7 +39,8 @@ def member() -> None:
 @connected
 def list_members(session: Session, show: Show, provider: bool, limit: int | None, **filters: str | None) -> None:
     """List who has which role."""
-    show.listing(MEMBER, session.client.bindings.list(provider=provider, limit=limit, **filters))
+    members = session.client.bindings.list(provider=provider, limit=limit, **filters)
+    show.listing(MEMBER, listed(session, members, None if provider else session.tenant))
 
 
 @member.command(
@@ -47,7 +49,7 @@ def list_members(session: Session, show: Show, provider: bool, limit: int | None
     "  canton member add cscs:group/ops provider-operator --provider",
 )
 @click.argument("subject")
-@click.argument("role")
+@click.argument("role", shell_complete=names("roles"))
 @provider_option
 @click.option("--until", type=Instant(), metavar="WHEN", help="It ends then: 8h, 2d or 2027-01-31T18:00:00Z.")
 @shown(MEMBER)
@@ -70,14 +72,15 @@ def add_member(session: Session, show: Show, change: Changing, provider: bool, *
     "  canton member remove bd_01J… --reason left",
 )
 @click.argument("subject", metavar="SUBJECT|ID")
-@click.argument("role", required=False)
+@click.argument("role", required=False, shell_complete=names("roles"))
 @provider_option
 @changing
 @connected
 def remove_member(session: Session, change: Changing, subject: str, role: str | None, provider: bool) -> None:
     """Take a role away from somebody, or all of theirs if no role is named."""
     found = [subject] if subject.startswith("bd_") else _bindings(session, subject, role, provider=provider)
-    confirm(f"Take away {role or 'every role'} of {subject} ({', '.join(found)})?", change)
+    count = f"{len(found)} binding{'' if len(found) == 1 else 's'}"
+    confirm(f"Take away {role or 'every role'} of {subject}: {count} ({', '.join(found)})?", change)
     for binding in found:
         carry_out(session, change, partial(_delete, session, binding))
     tell(session, f"took away {', '.join(found)}", f"{', '.join(found)} was gone")

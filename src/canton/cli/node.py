@@ -1,4 +1,4 @@
-"""``canton node``: list, show, import, switch and set aside."""
+"""``canton node``: list, show, import, power, and the life cycle from discovered to deleted."""
 
 from __future__ import annotations
 
@@ -7,18 +7,25 @@ from collections.abc import Sequence
 import click
 
 from canton.cli.lazy import Entry, LazyGroup
-from canton.cli.nodes import FOLDED, listed, nodesets, selecting, show_nodes
+from canton.cli.listing import listed
+from canton.cli.nodes import FOLDED, matching, missing, nodesets, selecting, show_nodes
 from canton.cli.options import all_tenants, connected, limited, names, shown
-from canton.cli.output import Show
+from canton.cli.output import Item, Show
 from canton.cli.session import Session
 from canton.cli.shapes import NODE
-from canton.cli.watch import watch as watch_events
+from canton.cli.watch import watch as watch_list
 from canton.cli.watch import watchable
+from canton.domain.errors import UnknownNodes
 
 CHANGES = {
     "import": Entry("canton.cli.node_change:import_nodes", "add nodes from a file"),
     "power": Entry("canton.cli.node_change:power", "switch nodes on and off"),
-    "set-aside": Entry("canton.cli.node_change:set_aside", "take nodes out of service"),
+    "enroll": Entry("canton.cli.node_move:enroll", "make discovered, quarantined or repaired nodes free"),
+    "assign": Entry("canton.cli.node_move:assign", "give free nodes to a tenant"),
+    "release": Entry("canton.cli.node_move:release", "take nodes from their tenant, into quarantine"),
+    "maintenance": Entry("canton.cli.node_move:maintenance", "take nodes out of service"),
+    "retire": Entry("canton.cli.node_move:retire", "give nodes in maintenance up for good"),
+    "delete": Entry("canton.cli.node_move:delete", "remove retired nodes"),
 }
 
 
@@ -28,7 +35,7 @@ CHANGES = {
     epilog="\b\nExamples:\n  canton node list --selector state=free\n  canton node power off @psi --dry-run",
 )
 def node() -> None:
-    """List, show, import, switch and set aside nodes.
+    """List, show and import nodes, switch them, and take them through their life cycle.
 
     \b
     Nodes are named as sets, everywhere:
@@ -36,6 +43,11 @@ def node() -> None:
     @psi, @psi/alps         the nodes of a tenant, or of a tenant at a site
     -                       names from standard input
     --selector state=free   nodes by what they are
+    \b
+    The life cycle of a node, and the command that leads on:
+    discovered -> enroll -> free -> assign -> assigned -> release -> quarantined
+    quarantined -> enroll, or maintenance
+    maintenance -> enroll, or retire -> delete
     """
 
 
@@ -57,15 +69,23 @@ def list_nodes(
     limit: int | None,
     watch: bool,
 ) -> None:
-    """List nodes; in a table, nodes that are alike share a row."""
+    """List nodes; in a table, nodes that are alike share a row.
 
-    def listing() -> None:
-        show_nodes(show, listed(session, nodesets, selector, limit))
+    A node that is named and not there, or not yours to see, is an error, and the others are listed.
+    """
+
+    def fetch() -> list[Item]:
+        return list(matching(session, nodesets, selector, limit))
 
     if watch:
-        watch_events(session, show, listing, "node.", "step.")
-    else:
-        listing()
+        watch_list(session, show, fetch, show_nodes, "node.", "step.", "operation.")
+        return
+    items = fetch() if nodesets else listed(session, fetch(), selector.get("tenant", session.tenant))
+    unknown = missing(nodesets, items) if nodesets and not selector and limit is None else ""
+    if items or not unknown:
+        show_nodes(show, items)
+    if unknown:
+        raise UnknownNodes(f"no such node, or not yours to see: {unknown}; look with: canton node list")
 
 
 @node.command("show", epilog="\b\nExample:\n  canton node show x1000c0s0b0n0")
@@ -73,5 +93,11 @@ def list_nodes(
 @shown(NODE)
 @connected
 def show_node(session: Session, show: Show, xname: str) -> None:
-    """Show everything known of one node."""
-    show.one(NODE, session.client.nodes.get(xname))
+    """Show everything known of one node, by its xname or its number, such as nid000012."""
+    if not xname.lower().startswith("nid"):
+        show.one(NODE, session.client.nodes.get(xname))
+        return
+    items = list(session.client.nodes.list(nodeset=xname, limit=1))
+    if not items:
+        raise UnknownNodes(f"no such node, or not yours to see: {xname}; look with: canton node list")
+    show.one(NODE, items[0])

@@ -28,21 +28,26 @@ if TYPE_CHECKING:
 )
 @click.argument("file", type=click.File("rb"))
 @click.option("--site", metavar="SITE", shell_complete=names("sites"), help="Where they stand; a JSON file can say it.")
+@click.option("--renumber", is_flag=True, help="Change a nid that differs from the one that is known.")
 @click.option("--dry-run", is_flag=True, help="Only say what would happen.")
 @changing
 @connected
-def import_nodes(session: Session, change: Changing, file: IO[bytes], site: str | None, dry_run: bool) -> None:
+def import_nodes(
+    session: Session, change: Changing, file: IO[bytes], site: str | None, renumber: bool, dry_run: bool
+) -> None:
     """Import nodes from a file, all of them or none.
 
-    FILE is CSV with a line of column names (xname, nid, power, state) or JSON: a list of objects with those keys, or
-    an object with "site" and "nodes". Use - for standard input. Every wrong row is named with its line.
+    FILE is CSV with a line of column names (xname, nid, state, tenant) or JSON: a list of objects with those keys, or
+    an object with "site" and "nodes". Use - for standard input. Every wrong row is named with its line, and so is a row
+    that contradicts what Canton knows of the node. To say of a new node that it is free, or a tenant's, is to vouch
+    for it: that takes a reason.
     """
     from canton.cli.node_file import explain, read  # noqa: PLC0415 (csv and json)
 
     rows = read(file.read(), getattr(file, "name", "<stdin>"), site)
 
     def act(headers: Change) -> Imported:
-        return session.client.nodes.load(rows.site, rows.nodes, dry_run=dry_run, **headers)
+        return session.client.nodes.load(rows.site, rows.nodes, renumber=renumber, dry_run=dry_run, **headers)
 
     with explain(rows):
         done = act({"reason": change.reason}) if dry_run else carry_out(session, change, act)
@@ -60,7 +65,7 @@ def power() -> None:
 def _power(to: str, session: Session, show: Show, change: Changing, work: Work, nodes: str) -> None:
     client = session.client.nodes
     order = Order(
-        lambda: client.plan_power(nodes, to),
+        lambda: client.plan("power", nodes, to=to),
         lambda plan, headers: client.power(nodes, to, plan, **headers),
         destructive=to == "off",
     )
@@ -93,23 +98,3 @@ def power_off(
 ) -> None:
     """Switch nodes off; on a terminal, after you named the tenant they belong to."""
     _power("off", session, show, change, work, chosen(session, nodesets, selector))
-
-
-@click.command("set-aside", epilog="\b\nExample:\n  canton node set-aside x1000c0s0b0n0 --reason 'memory errors'")
-@nodesets
-@selecting
-@shown(OPERATION)
-@working
-@changing
-@connected
-def set_aside(
-    session: Session, show: Show, change: Changing, work: Work, nodesets: Sequence[str], selector: dict[str, str]
-) -> None:
-    """Take nodes out of service."""
-    client, nodes = session.client.nodes, chosen(session, nodesets, selector)
-    order = Order(
-        lambda: client.plan_set_aside(nodes),
-        lambda plan, headers: client.set_aside(nodes, plan, **headers),
-        destructive=True,
-    )
-    submit(session, show, change, work, order)

@@ -13,7 +13,10 @@ from canton.client.errors import Problem
 from canton.client.objects import NewNode
 from canton.domain.errors import InvalidRequest
 
-COLUMNS = ("xname", "nid", "power", "state", "tenant")
+COLUMNS = ("xname", "nid", "state", "tenant")
+NAMED_PLACES = 3
+"""Of a mistake that more rows share, the first is named and the others are counted."""
+POWER = "power is read from the site by workers, so a file cannot say it; leave it out"
 
 
 class Rows(NamedTuple):
@@ -45,14 +48,26 @@ def explain(rows: Rows) -> Iterator[None]:
     except Problem as problem:
         wrong = problem.details.get("rows")
         if isinstance(wrong, list | tuple) and wrong:
-            problem.message += "".join(f"\n  {_place(rows, row)}" for row in wrong)
+            problem.message += "".join(f"\n  {line}" for line in _mistakes_in(rows, wrong))
+            count: Any = problem.details.get("count", 0)
+            more = count - len({row.get("row") for row in wrong})
+            problem.message += f"\n  and {more} more rows" if more > 0 else ""
         raise
 
 
-def _place(rows: Rows, row: Any) -> str:
-    number = row.get("row")
+def _mistakes_in(rows: Rows, wrong: Sequence[Any]) -> Iterator[str]:
+    """A line for each mistake; one that many rows share is named once, with how many they are."""
+    by_mistake: dict[str, list[str]] = {}
+    for row in wrong:
+        by_mistake.setdefault(str(row.get("what")), []).append(_place(rows, row.get("row")))
+    for mistake, places in by_mistake.items():
+        more = f" and {len(places) - 1} more rows" if len(places) > NAMED_PLACES else ""
+        yield f"{rows.file}, {', '.join(places[:1] if more else places)}{more}: {mistake}"
+
+
+def _place(rows: Rows, number: Any) -> str:
     known = isinstance(number, int) and 1 <= number <= len(rows.places)
-    return f"{rows.file}, {rows.places[number - 1] if known else number}: {row.get('what')}"
+    return rows.places[number - 1] if known else str(number)
 
 
 def _sited(option: str | None, in_file: object, file: str) -> str:
@@ -90,7 +105,9 @@ def _mistakes(row: object) -> Iterator[str]:
     if not isinstance(row.get("xname"), str):
         yield "no xname"
     for key in row:
-        if key not in COLUMNS:
+        if key == "power":
+            yield POWER
+        elif key not in COLUMNS:
             yield f'unknown key "{key}"{nearest(key, COLUMNS)}'
 
 
@@ -119,7 +136,9 @@ def _from_csv(text: str, file: str, site: str) -> Rows:
 
 def _wrong_head(head: Sequence[str]) -> Iterator[str]:
     for name in head:
-        if name not in COLUMNS:
+        if name == "power":
+            yield POWER
+        elif name not in COLUMNS:
             yield f'unknown column "{name}"{nearest(name, COLUMNS)}; write {",".join(COLUMNS)}'
     if "xname" not in head:
         yield "no column xname"

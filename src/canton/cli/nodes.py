@@ -12,10 +12,12 @@ from canton.cli.options import names
 from canton.cli.output import Column, Item, Shape, Show, nearest
 from canton.cli.session import Session
 from canton.cli.shapes import NODE
-from canton.cli.table import cell
+from canton.cli.table import ago, cell
 from canton.domain.errors import InvalidRequest, UnknownGroup, UnknownNodes
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from canton.domain.nodeset import NodeSet
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -34,8 +36,15 @@ def selecting(function: F) -> F:
         "--selector",
         metavar="KEY=VALUE,...",
         callback=_selector,
+        shell_complete=_complete_selector,
         help=f"Nodes by {', '.join(KEYS)}; tenant=- for none.",
     )(function)
+
+
+def _complete_selector(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from canton.cli.completion import selectors  # noqa: PLC0415 (only a shell that completes pays)
+
+    return selectors(ctx, incomplete)
 
 
 def _selector(_ctx: click.Context, _param: click.Parameter, value: str | None) -> dict[str, str]:
@@ -78,9 +87,25 @@ def chosen(session: Session, texts: Sequence[str], selector: dict[str, str]) -> 
     return found
 
 
-def listed(session: Session, texts: Sequence[str], selector: dict[str, str], limit: int | None) -> Iterable[Item]:
+def matching(session: Session, texts: Sequence[str], selector: dict[str, str], limit: int | None) -> Iterable[Item]:
     """The nodes to show."""
     return _matching(session, named(session, texts), selector, limit)
+
+
+def missing(texts: Sequence[str], items: Iterable[Item]) -> str:
+    """The nodes that were named one by one and are not among the items, folded; nothing if all are."""
+    from canton.domain.nodeset import fold, parse  # noqa: PLC0415
+
+    numbers = {item.get("nid") for item in items}
+    known = {item["xname"] for item in items}
+    names = [name for text in texts if text != "-" for name in parse(text, lambda _group: [])]
+    return fold(name for name in names if name not in known and _number(name) not in numbers)
+
+
+def _number(name: str) -> int | None:
+    from canton.domain.nid import parse_nid  # noqa: PLC0415
+
+    return parse_nid(name) if name[3:].isdecimal() and name[:3].lower() == "nid" else None
 
 
 def _matching(
@@ -116,7 +141,7 @@ def show_nodes(show: Show, items: Iterable[Item]) -> None:
         show.listing(NODE, items)
         return
     shown = names_given or BY_DEFAULT
-    show.rows(shown, fold_rows(items, shown))
+    show.rows(shown, fold_rows(items, shown), ("nodes",))
 
 
 def _default_table(show: Show) -> bool:
@@ -128,12 +153,26 @@ def fold_rows(items: Iterable[Item], shown: Sequence[str]) -> list[list[str]]:
     from canton.domain.nodeset_fold import fold  # noqa: PLC0415
 
     others = [NODE.column(name) for name in shown if name not in ("nodes", "count")]
-    alike: dict[tuple[str, ...], list[str]] = {}
+    alike: dict[tuple[str, ...], list[Item]] = {}
     for item in items:
-        alike.setdefault(tuple(column.cell(item) for column in others), []).append(str(item["xname"]))
+        look = (*(column.cell(item) for column in others), str(item["stale"]))
+        alike.setdefault(look, []).append(item)
     rows = []
-    for cells, xnames in alike.items():
-        rest = iter(cells)
-        special = {"nodes": cell(fold(xnames)), "count": str(len(xnames))}
-        rows.append([special.get(name) or next(rest) for name in shown])
+    for cells, group in alike.items():
+        rest = dict(zip((column.name for column in others), cells, strict=False))
+        special = {
+            "nodes": cell(fold(str(item["xname"]) for item in group)),
+            "count": str(len(group)),
+            "power": power_cell(group),
+        }
+        rows.append([special.get(name) or rest[name] for name in shown])
     return rows
+
+
+def power_cell(group: Sequence[Item]) -> str:
+    """The power of nodes that are alike, with the age of the oldest reading: ``on 12s ago``."""
+    power, stale = cell(group[0]["power"]), bool(group[0]["stale"])
+    instants = [str(item["seen_at"]) for item in group if item["seen_at"] is not None]
+    if not instants:
+        return power
+    return f"{power} {ago(min(instants))}{', stale' if stale else ''}"

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from canton.cli.change import carry_out, confirm, tell
-from canton.cli.follow import conclude, detaching, finish, follow
+from canton.cli.follow import conclude, detaching, explain_failure, finish, follow
+from canton.cli.listing import listed
 from canton.cli.options import (
     Changing,
     Duration,
@@ -19,13 +20,14 @@ from canton.cli.options import (
     limited,
     names,
     shown,
+    since_option,
     sorted_by,
     waiting,
 )
-from canton.cli.output import Show, write
+from canton.cli.output import Item, Show, write
 from canton.cli.session import Session
 from canton.cli.shapes import OPERATION, STEP
-from canton.cli.watch import watch as watch_events
+from canton.cli.watch import watch as watch_list
 from canton.cli.watch import watchable
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ def operation() -> None:
 @click.option("--kind", metavar="KIND", help="Only of this kind.")
 @click.option("--actor", metavar="WHO", help="Only of this person or account.")
 @click.option("--node", metavar="XNAME", shell_complete=names("nodes"), help="Only those with this node.")
+@since_option
 @sorted_by("created_at")
 @limited
 @watchable
@@ -55,15 +58,15 @@ def operation() -> None:
 @shown(OPERATION, many=True)
 @connected
 def list_operations(session: Session, show: Show, limit: int | None, watch: bool, **filters: str | None) -> None:
-    """List operations."""
+    """List operations, the newest first."""
 
-    def listing() -> None:
-        show.listing(OPERATION, session.client.operations.list(limit=limit, **filters))
+    def fetch() -> list[Item]:
+        return list(session.client.operations.list(limit=limit, **filters))
 
     if watch:
-        watch_events(session, show, listing, "operation.", "step.")
+        watch_list(session, show, fetch, lambda how, items: how.listing(OPERATION, items), "operation.", "step.")
     else:
-        listing()
+        show.listing(OPERATION, listed(session, fetch(), session.tenant))
 
 
 @operation.command(
@@ -78,7 +81,10 @@ def show_operation(session: Session, show: Show, operation: str, steps: bool) ->
     if steps:
         show.listing(STEP, session.client.operations.steps(operation))
     else:
-        show.one(OPERATION, session.client.operations.get(operation))
+        item = session.client.operations.get(operation)
+        show.one(OPERATION, item)
+        if show.for_people:
+            explain_failure(item)
 
 
 @operation.command("follow", epilog="\b\nExample:\n  canton operation follow op_01J…")
@@ -131,7 +137,8 @@ def _intervention(verb: str, wanted: tuple[str, ...], text: str, *, ask: bool) -
     def intervene(session: Session, show: Show, change: Changing, work: Work, operation: str) -> None:
         if ask:
             found = session.client.operations.get(operation)
-            confirm(f"{verb} {operation} ({found['summary']}, {found['state']})?", change)
+            steps = f"{found['steps']['done']} of {found['steps']['total']} steps are done"
+            confirm(f"{verb.capitalize()} {operation} ({found['summary']}; it is {found['state']}, {steps})?", change)
         act: Callable[..., Any] = getattr(session.client.operations, verb)
         started = carry_out(session, change, lambda headers: act(operation, **headers))
         tell(session, f"{operation}: {verb} was accepted", f"{operation} is already {started['state']}")

@@ -75,6 +75,32 @@ class Instant(click.ParamType[str]):
         return _written(instant.astimezone(UTC))
 
 
+class Past(click.ParamType[str]):
+    """A duration before now, a day, or an instant with its zone; as the API writes instants."""
+
+    name = "past"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from datetime import datetime  # noqa: PLC0415 (few commands take one)
+
+        text = str(value).strip()
+        if re.fullmatch(r"[0-9]+[smhdw]", text):
+            return _written(datetime.now(UTC) - timedelta(seconds=Duration().convert(text, param, ctx)))
+        try:
+            instant = datetime.fromisoformat(text)
+        except ValueError:
+            self.fail(f"{text!r} is no time; write 1h, 2d, 2026-11-15 or 2026-11-15T18:00:00Z", param, ctx)
+        if instant.tzinfo is None and len(text) > len("2026-11-15"):
+            self.fail(f"{text!r} has no time zone; end it with Z for UTC", param, ctx)
+        return _written(instant.replace(tzinfo=instant.tzinfo or UTC).astimezone(UTC))
+
+
+def since_option(function: F) -> F:
+    """``since``: only what happened from then on."""
+    text = "Only from then on: 1h, 2d, 2026-11-15 (in UTC) or 2026-11-15T18:00:00Z."
+    return click.option("--since", type=Past(), metavar="WHEN", help=text)(function)
+
+
 def _written(instant: datetime) -> str:
     return instant.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 

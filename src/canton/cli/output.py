@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from canton.cli import table
 from canton.cli.terminal import coloured, say
@@ -16,15 +16,27 @@ from canton.domain.harmless import harmless, is_harmless, json_escaped
 
 FORMATS = ("table", "wide", "json", "yaml", "name", "csv")
 Item = Mapping[str, object]
+WIDTH = 100
+
+
+class Words(Protocol):
+    """How a value reads in a table, where it should not read as it is."""
+
+    def __call__(self, value: object, /) -> str: ...
 
 
 class Column(NamedTuple):
-    """A column: its name, the key it shows (``steps.done`` reaches inside), whether it is an instant or only wide."""
+    """A column: its name, the key it shows (``steps.done`` reaches inside), whether it is an instant or only wide.
+
+    A ``long`` one is cut to fit where a table would be wider than a terminal; every other format has all of it.
+    """
 
     name: str
     key: str
     instant: bool = False
     wide: bool = False
+    long: bool = False
+    words: Words = table.cell
 
     def value(self, item: Item) -> object:
         found: object = item
@@ -33,7 +45,7 @@ class Column(NamedTuple):
         return found
 
     def cell(self, item: Item) -> str:
-        return table.ago(self.value(item)) if self.instant else table.cell(self.value(item))
+        return table.ago(self.value(item)) if self.instant else self.words(self.value(item))
 
     def plain(self, item: Item) -> str:
         """For CSV: the value as it is, nothing for nothing."""
@@ -64,6 +76,11 @@ class Show(NamedTuple):
     headers: bool = True
     quiet: bool = False
 
+    @property
+    def for_people(self) -> bool:
+        """A whole table, to which a remark on standard error may be added."""
+        return self.format in ("table", "wide") and not self.quiet and not self.columns
+
     def chosen(self, shape: Shape) -> list[Column]:
         if self.columns:
             return [shape.column(name) for name in self.columns]
@@ -79,7 +96,8 @@ class Show(NamedTuple):
             write(as_csv(self.chosen(shape), items, headers=self.headers))
         else:
             columns = self.chosen(shape)
-            self.rows([column.name for column in columns], [[c.cell(item) for c in columns] for item in items])
+            long = [column.name for column in columns if column.long]
+            self.rows([column.name for column in columns], [[c.cell(item) for c in columns] for item in items], long)
 
     def one(self, shape: Shape, item: Item) -> None:
         """One object on standard output: for people a line for each column."""
@@ -92,10 +110,12 @@ class Show(NamedTuple):
             pairs = [(f"{column.name}:", _full(column, item)) for column in columns]
             write(table.draw(None, pairs, colour=coloured(sys.stdout)))
 
-    def rows(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """A table on standard output, if there is anything in it."""
+    def rows(self, head: Sequence[str], rows: Sequence[Sequence[str]], long: Sequence[str] = ()) -> None:
+        """A table on standard output, if there is anything in it; a default table is cut to fit by its long columns."""
         if not rows:
             say("canton: nothing to list")
+        if self.format == "table" and not self.columns:
+            rows = table.fit(head, rows, [n for n, name in enumerate(head) if name in long], room())
         titles = [name.upper() for name in head] if self.headers and rows else None
         write(table.draw(titles, rows, colour=coloured(sys.stdout)))
 
@@ -104,10 +124,19 @@ class Show(NamedTuple):
         write(as_yaml(value) if self.format == "yaml" else as_json(value, indent=2) + "\n")
 
 
+def room() -> int:
+    """How wide a table may be: 100 columns, or a terminal's width if that is more."""
+    if not sys.stdout.isatty():
+        return WIDTH
+    import shutil  # noqa: PLC0415 (only a terminal has a width)
+
+    return max(WIDTH, shutil.get_terminal_size().columns)
+
+
 def _full(column: Column, item: Item) -> str:
     """With room to spare, an instant is given both ways."""
     value = column.value(item)
-    return f"{table.cell(value)} ({table.ago(value)})" if column.instant and value else table.cell(value)
+    return f"{table.cell(value)} ({table.ago(value)})" if column.instant and value else column.words(value)
 
 
 def _name(shape: Shape, item: Item, *, bare: bool) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from canton.cli.listing import listed
 from canton.cli.options import all_tenants, connected, limited, shown, sorted_by
 from canton.cli.output import Column, Shape, Show, as_json
 from canton.cli.session import Session
@@ -28,7 +29,7 @@ def plan() -> None:
 @connected
 def list_plans(session: Session, show: Show, limit: int | None, sort: str | None) -> None:
     """List plans."""
-    show.listing(PLAN, session.client.plans.list(limit=limit, sort=sort))
+    show.listing(PLAN, listed(session, session.client.plans.list(limit=limit, sort=sort)))
 
 
 @plan.command("show", epilog="\b\nExample:\n  canton plan show sha256:4f2a… -o json")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from canton.cli.change import carry_out, tell
-from canton.cli.options import Changing, changing, connected, names, shown
+from canton.cli.listing import listed
+from canton.cli.options import Changing, changing, connected, limited, names, shown
 from canton.cli.output import Show
 from canton.cli.session import Session
 from canton.cli.shapes import QUOTA
@@ -23,20 +24,30 @@ name = click.argument("name", metavar="[TENANT]", required=False, shell_complete
 
 
 class Limit(click.ParamType["int | str"]):
-    """A number, or ``none`` for without limit."""
+    """A number, or ``none`` for no limit."""
 
     name = "limit"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
         text = str(value)
         if text != "none" and not (text.isascii() and text.isdigit() and len(text) < 10):
-            self.fail(f"{text!r} is neither a number nor none", param, ctx)
+            self.fail(f"{text!r} is no number; write none for no limit", param, ctx)
         return text if text == "none" else int(text)
 
 
 @click.group(epilog="\b\nExample:\n  canton quota show psi")
 def quota() -> None:
     """See and set how much a tenant may have."""
+
+
+@quota.command("list", epilog="\b\nExample:\n  canton quota list -c tenant,nodes,nodes-used")
+@limited
+@shown(QUOTA, many=True)
+@connected
+def list_quotas(session: Session, show: Show, limit: int | None) -> None:
+    """List what every tenant that you can see may have, and what it uses."""
+    tenants = listed(session, session.client.tenants.list(limit=limit))
+    show.listing(QUOTA, [session.client.tenants.quota(tenant["name"]) for tenant in tenants])
 
 
 @quota.command("show", epilog="\b\nExample:\n  canton quota show psi")
@@ -50,9 +61,11 @@ def show_quota(session: Session, show: Show, name: str | None) -> None:
 
 @quota.command("set", epilog="\b\nExample:\n  canton quota set psi --nodes 64 --open-operations none")
 @name
-@click.option("--nodes", type=Limit(), metavar="N|none", help="So many nodes.")
-@click.option("--open-operations", type=Limit(), metavar="N|none", help="So many operations under way at once.")
-@click.option("--service-accounts", type=Limit(), metavar="N|none", help="So many service accounts.")
+@click.option("--nodes", type=Limit(), metavar="N|none", help="At most N nodes; none: no limit.")
+@click.option(
+    "--open-operations", type=Limit(), metavar="N|none", help="At most N operations under way at once; none: no limit."
+)
+@click.option("--service-accounts", type=Limit(), metavar="N|none", help="At most N service accounts; none: no limit.")
 @shown(QUOTA)
 @changing
 @connected

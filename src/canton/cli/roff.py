@@ -18,6 +18,7 @@ CODES = (
     ("7", "partial: some nodes failed; they are listed on standard error"),
     ("8", "unreachable"),
     ("130", "interrupted"),
+    ("141", "the reader of the output left"),
 )
 ENVIRONMENT = (
     ("CANTON_CONTEXT", "the context to use"),

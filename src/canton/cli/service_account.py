@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from canton.cli.change import carry_out, confirm, tell
-from canton.cli.options import Changing, Duration, all_tenants, changing, connected, limited, shown
+from canton.cli.listing import listed
+from canton.cli.options import Changing, Duration, all_tenants, changing, connected, limited, names, shown
 from canton.cli.output import Show, write
 from canton.cli.session import Session
 from canton.cli.shapes import ACCOUNT, TOKEN
@@ -13,7 +14,12 @@ from canton.cli.terminal import say
 
 identity = click.argument("account", metavar="ID")
 permission_option = click.option(
-    "--permission", "permissions", metavar="P", multiple=True, help="May do this; again for more."
+    "--permission",
+    "permissions",
+    metavar="P",
+    multiple=True,
+    shell_complete=names("permissions"),
+    help="May do this; again for more.",
 )
 ttl_option = click.option("--ttl", type=Duration(), metavar="TIME", help="How long a token lasts: 1h, 30d.")
 
@@ -34,7 +40,7 @@ def service_account() -> None:
 @connected
 def list_accounts(session: Session, show: Show, limit: int | None) -> None:
     """List service accounts."""
-    show.listing(ACCOUNT, session.client.service_accounts.list(limit=limit))
+    show.listing(ACCOUNT, listed(session, session.client.service_accounts.list(limit=limit), session.tenant))
 
 
 @service_account.command("show", epilog="\b\nExample:\n  canton service-account show sa_01J…")

@@ -117,6 +117,15 @@ class Session:
         token = os.environ.get("CANTON_TOKEN", "").strip()
         return Token(token) if token else StoredCredentials(self.credentials_file, renew, self.server)
 
+    @property
+    def renews_itself(self) -> bool:
+        """The login that is kept can get another token; a token of the environment cannot."""
+        from canton.client.credentials import read  # noqa: PLC0415
+
+        if os.environ.get("CANTON_TOKEN", "").strip():
+            return False
+        return bool((read(self.credentials_file) or {}).get("refresh_token"))
+
     def _load_client(self) -> None:
         if self.server.startswith("http://"):
             spare_ssl()

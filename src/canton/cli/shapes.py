@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from canton.cli.output import Column, Shape
+from canton.cli.table import cell
+
+
+def _progress(steps: object) -> str:
+    """``12/128``, and how many failed if any did."""
+    if not isinstance(steps, dict):
+        return cell(steps)
+    failed = f", {steps['failed']} failed" if steps.get("failed") else ""
+    return f"{steps.get('done')}/{steps.get('total')}{failed}"
+
+
+def _limit(limit: object) -> str:
+    return "no limit" if limit is None else cell(limit)
+
 
 SITE = Shape(
     "site",
     "name",
     (
         Column("name", "name"),
-        Column("description", "description"),
+        Column("description", "description", long=True),
         Column("created", "created_at", instant=True, wide=True),
         Column("version", "version", wide=True),
     ),
@@ -21,7 +35,7 @@ TENANT = Shape(
         Column("name", "name"),
         Column("state", "state"),
         Column("nodes", "nodes"),
-        Column("description", "description"),
+        Column("description", "description", long=True),
         Column("created", "created_at", instant=True, wide=True),
         Column("version", "version", wide=True),
     ),
@@ -32,7 +46,7 @@ ROLE = Shape(
     (
         Column("name", "name"),
         Column("scope", "scope"),
-        Column("description", "description"),
+        Column("description", "description", long=True),
         Column("builtin", "builtin", wide=True),
         Column("permissions", "permissions", wide=True),
     ),
@@ -46,6 +60,8 @@ MEMBER = Shape(
         Column("tenant", "tenant"),
         Column("until", "until", instant=True),
         Column("id", "id"),
+        Column("identity", "identity", wide=True),
+        Column("other-identity", "other_identity", wide=True),
         Column("granted-by", "granted_by", wide=True),
         Column("reason", "reason", wide=True),
         Column("created", "created_at", instant=True, wide=True),
@@ -56,12 +72,12 @@ QUOTA = Shape(
     "tenant",
     (
         Column("tenant", "tenant"),
-        Column("nodes", "nodes"),
+        Column("nodes", "nodes", words=_limit),
         Column("nodes-used", "used.nodes"),
-        Column("open-operations", "open_operations"),
-        Column("open-operations-used", "used.open_operations"),
-        Column("service-accounts", "service_accounts"),
-        Column("service-accounts-used", "used.service_accounts"),
+        Column("open-operations", "open_operations", words=_limit),
+        Column("open-operations-used", "used.open_operations", wide=True),
+        Column("service-accounts", "service_accounts", words=_limit),
+        Column("service-accounts-used", "used.service_accounts", wide=True),
         Column("version", "version", wide=True),
     ),
 )
@@ -74,9 +90,11 @@ NODE = Shape(
         Column("site", "site"),
         Column("state", "state"),
         Column("tenant", "tenant"),
+        Column("separation", "separation", wide=True),
         Column("power", "power"),
         Column("operation", "claimed_by", wide=True),
         Column("seen", "seen_at", instant=True, wide=True),
+        Column("stale", "stale", wide=True),
         Column("changed", "changed_at", instant=True, wide=True),
         Column("version", "version", wide=True),
     ),
@@ -87,14 +105,15 @@ OPERATION = Shape(
     (
         Column("id", "id"),
         Column("state", "state"),
-        Column("summary", "summary"),
-        Column("done", "steps.done"),
-        Column("total", "steps.total"),
-        Column("failed", "steps.failed", wide=True),
-        Column("nodes", "nodes"),
-        Column("tenant", "tenant"),
-        Column("actor", "actor"),
+        Column("steps", "steps", words=_progress),
         Column("created", "created_at", instant=True),
+        Column("summary", "summary", long=True),
+        Column("tenant", "tenant", wide=True),
+        Column("actor", "actor", wide=True),
+        Column("done", "steps.done", wide=True),
+        Column("total", "steps.total", wide=True),
+        Column("failed", "steps.failed", wide=True),
+        Column("nodes", "nodes", wide=True),
         Column("ended", "ended_at", instant=True, wide=True),
         Column("kind", "kind", wide=True),
         Column("reason", "reason", wide=True),
@@ -114,10 +133,11 @@ STEP = Shape(
         Column("state", "state"),
         Column("tries", "tries"),
         Column("changed", "changed_at", instant=True),
-        Column("error", "error"),
+        Column("error", "error", long=True),
         Column("acts", "acts", wide=True),
         Column("begun", "begun_at", instant=True, wide=True),
         Column("evidence", "evidence", wide=True),
+        Column("cause", "cause", wide=True),
     ),
 )
 PLAN = Shape(
@@ -126,10 +146,10 @@ PLAN = Shape(
     (
         Column("digest", "digest"),
         Column("kind", "kind", wide=True),
-        Column("summary", "summary"),
-        Column("tenant", "tenant"),
-        Column("nodes", "nodes"),
         Column("created", "created_at", instant=True),
+        Column("summary", "summary", long=True),
+        Column("tenant", "tenant", wide=True),
+        Column("nodes", "nodes", wide=True),
     ),
 )
 APPROVAL = Shape(
@@ -139,10 +159,10 @@ APPROVAL = Shape(
         Column("id", "id"),
         Column("state", "state"),
         Column("permission", "permission"),
-        Column("tenant", "tenant"),
-        Column("requested-by", "requested_by"),
-        Column("reason", "reason"),
         Column("expires", "expires_at", instant=True),
+        Column("requested-by", "requested_by", long=True),
+        Column("reason", "reason", long=True),
+        Column("tenant", "tenant", wide=True),
         Column("method", "method", wide=True),
         Column("path", "path", wide=True),
         Column("body", "body", wide=True),
@@ -159,7 +179,7 @@ EVENT = Shape(
         Column("kind", "kind"),
         Column("subject", "subject"),
         Column("tenant", "tenant"),
-        Column("body", "body"),
+        Column("body", "body", long=True),
     ),
 )
 RECORD = Shape(
@@ -168,11 +188,12 @@ RECORD = Shape(
     (
         Column("seq", "seq"),
         Column("at", "at", instant=True),
-        Column("actor", "actor"),
+        Column("actor", "actor", long=True),
         Column("action", "action"),
-        Column("subject", "subject"),
-        Column("tenant", "tenant"),
-        Column("reason", "reason"),
+        Column("outcome", "details.outcome"),
+        Column("subject", "subject", long=True),
+        Column("reason", "reason", long=True),
+        Column("tenant", "tenant", wide=True),
         Column("details", "details", wide=True),
         Column("hash", "hash", wide=True),
     ),
@@ -184,8 +205,8 @@ ACCOUNT = Shape(
         Column("id", "id"),
         Column("name", "name"),
         Column("tenant", "tenant"),
-        Column("permissions", "permissions"),
-        Column("description", "description"),
+        Column("permissions", "permissions", long=True),
+        Column("description", "description", long=True),
         Column("created-by", "created_by", wide=True),
         Column("created", "created_at", instant=True, wide=True),
         Column("version", "version", wide=True),
@@ -197,7 +218,7 @@ TOKEN = Shape(
     (
         Column("id", "id"),
         Column("expires", "expires_at", instant=True),
-        Column("permissions", "permissions"),
+        Column("permissions", "permissions", long=True),
     ),
 )
 WHOAMI = Shape(
@@ -205,6 +226,7 @@ WHOAMI = Shape(
     "id",
     (
         Column("id", "id"),
+        Column("identity", "identity"),
         Column("name", "name"),
         Column("kind", "kind"),
         Column("issuer", "issuer"),

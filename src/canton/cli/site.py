@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from canton.cli.change import carry_out, confirm, tell
+from canton.cli.listing import listed
 from canton.cli.options import Changing, changing, connected, limited, names, shown, sorted_by
 from canton.cli.output import Show
 from canton.cli.session import Session
@@ -25,7 +26,7 @@ def site() -> None:
 @connected
 def list_sites(session: Session, show: Show, limit: int | None, sort: str | None) -> None:
     """List sites."""
-    show.listing(SITE, session.client.sites.list(limit=limit, sort=sort))
+    show.listing(SITE, listed(session, session.client.sites.list(limit=limit, sort=sort)))
 
 
 @site.command("show", epilog="\b\nExample:\n  canton site show alps")

@@ -10,6 +10,8 @@ from canton.domain.harmless import one_line
 
 Row = Sequence[str]
 GAP = "  "
+LEAST = 10
+"""A column that is cut to fit keeps so many characters."""
 
 
 def draw(head: Row | None, rows: Sequence[Row], *, colour: bool) -> str:
@@ -23,6 +25,20 @@ def draw(head: Row | None, rows: Sequence[Row], *, colour: bool) -> str:
         title = _line(head, widths, {})
         lines.insert(0, paint(title, BOLD) if colour else title)
     return "".join(f"{line}\n" for line in lines)
+
+
+def fit(head: Row, rows: Sequence[Row], flexible: Sequence[int], room: int) -> list[list[str]]:
+    """The rows with their flexible columns cut, the widest first, until a line fits into ``room``."""
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    excess = sum(widths) + len(GAP) * (len(widths) - 1) - room
+    while excess > 0 and (cuttable := [n for n in flexible if widths[n] > max(LEAST, len(head[n]))]):
+        widths[max(cuttable, key=lambda n: widths[n])] -= 1
+        excess -= 1
+    return [[cut(text, widths[n]) if n in flexible else text for n, text in enumerate(row)] for row in rows]
+
+
+def cut(text: str, room: int) -> str:
+    return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
 def _line(row: Row, widths: Sequence[int], colours: dict[str, str]) -> str:
@@ -42,8 +58,14 @@ def cell(value: object) -> str:
     if isinstance(value, list):
         return ",".join(map(cell, value))
     if isinstance(value, dict):
-        return " ".join(f"{name}={cell(held)}" for name, held in value.items())
+        return sentence(value) or " ".join(f"{name}={cell(held)}" for name, held in value.items())
     return one_line(str(value))
+
+
+def sentence(value: dict[str, object]) -> str | None:
+    """What a failure, or an operation that needs attention, says of itself; None of anything else."""
+    text = value.get("message", value.get("reason") if "choices" in value else None)
+    return one_line(text) if isinstance(text, str) and text else None
 
 
 def ago(instant: object, now: float | None = None) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import click
 
 from canton.cli.change import carry_out, confirm, tell
+from canton.cli.listing import listed
 from canton.cli.options import Changing, changing, connected, limited, names, shown, sorted_by
-from canton.cli.output import Show
+from canton.cli.output import Item, Show
 from canton.cli.session import Session
 from canton.cli.shapes import TENANT
-from canton.cli.watch import watch as watch_events
+from canton.cli.watch import watch as watch_list
 from canton.cli.watch import watchable
 
 name = click.argument("name", metavar="TENANT", shell_complete=names("tenants"))
@@ -30,13 +31,13 @@ def tenant() -> None:
 def list_tenants(session: Session, show: Show, limit: int | None, watch: bool, **filters: str | None) -> None:
     """List the tenants that you can see."""
 
-    def listing() -> None:
-        show.listing(TENANT, session.client.tenants.list(limit=limit, **filters))
+    def fetch() -> list[Item]:
+        return list(session.client.tenants.list(limit=limit, **filters))
 
     if watch:
-        watch_events(session, show, listing, "tenant.", "binding.", "quota.")
+        watch_list(session, show, fetch, lambda how, items: how.listing(TENANT, items), "tenant.", "node.")
     else:
-        listing()
+        show.listing(TENANT, listed(session, fetch()))
 
 
 @tenant.command("show", epilog="\b\nExample:\n  canton tenant show psi")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import click
 
+from canton.cli.listing import say_without_role
 from canton.cli.options import connected, shown
 from canton.cli.output import Show, as_json, as_yaml, write
 from canton.cli.session import Session
 from canton.cli.shapes import HELD, WHOAMI
 from canton.cli.table import cell
+from canton.cli.terminal import say
 
 FORBIDDEN = 4
 
@@ -20,9 +22,13 @@ def whoami(session: Session, show: Show) -> None:
     """Show who the server takes you for, and the roles you have."""
     me = session.client.whoami()
     show.one(WHOAMI, me)
-    if show.format in ("table", "wide") and not show.quiet and not show.columns:
+    if show.for_people:
         click.echo()
-        show.listing(HELD, me["bindings"])
+        if me["bindings"]:
+            show.listing(HELD, me["bindings"])
+        say_without_role(me)
+        if me["expires_at"] and session.renews_itself:
+            say("canton: the login renews itself when its token expires, as long as the issuer allows it")
 
 
 @click.command("can-i", epilog="\b\nExample:\n  canton can-i tenant delete --tenant psi && echo yes")

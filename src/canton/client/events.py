@@ -104,7 +104,7 @@ class Stream:
             if live.response.status == 200:
                 return live
             answer = live.rest()
-        if answer.status == 503:
+        if answer.status in (429, 503):
             raise Unreachable(f"{self._calls.transport.address.url} has no room for another reader of events now")
         self._calls.judged(answer)
         raise Unreachable(f"the server answered a request for events with HTTP status {answer.status}")
@@ -122,10 +122,13 @@ class Events:
         tenant: str | None = None,
         subject: str | None = None,
         after: str | None = None,
+        since: str | None = None,
+        newest: int | None = None,
         limit: int | None = None,
     ) -> Iterator[Event]:
-        """Events that happened, oldest first."""
+        """Events that happened, oldest first: all, those since an instant, or the newest so many."""
         query = {"tenant": tenant or self._calls.caller.tenant, "subject": subject, "after": after}
+        query |= {"since": since, "newest": None if newest is None else str(newest)}
         return cast("Iterator[Event]", self._calls.pages(path("events"), query, limit))
 
     def stream(
@@ -134,12 +137,13 @@ class Events:
         tenant: str | None = None,
         subject: str | None = None,
         after: str | None = None,
+        since: str | None = None,
         patience: float = 300.0,
     ) -> Stream:
-        """Events as they happen, from now on or after an id; ``start`` is the beginning.
+        """Events as they happen, from now on, from an instant on, or after an id; ``start`` is the beginning.
 
         A lost connection is made again, resuming after the last event: nothing is lost and nothing comes twice.
         ``Unreachable`` is raised once the server has not been there for ``patience`` seconds.
         """
-        query = {"tenant": tenant or self._calls.caller.tenant, "subject": subject}
+        query = {"tenant": tenant or self._calls.caller.tenant, "subject": subject, "since": since}
         return Stream(self._calls, query, after, patience)

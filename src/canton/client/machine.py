@@ -11,7 +11,8 @@ from canton.client.errors import Unreachable, WaitTimeout
 from canton.domain.operation import DRIVEN
 
 if TYPE_CHECKING:
-    from canton.client.objects import Imported, NewNode, Node, Operation, Plan, Step
+    from canton.client.objects import DeletedNodes, Imported, NewNode, Node, Operation, Plan, Step
+    from canton.domain.data import Json
 
 QUICKEST_LOOK, SLOWEST_LOOK = 0.2, 2.0
 """Seconds between two looks at an operation: quick while it moves, slower while it rests."""
@@ -39,31 +40,60 @@ class Nodes:
     def get(self, xname: str) -> Node:
         return cast("Node", self._calls.get(path("nodes", xname)))
 
-    def load(self, site: str, nodes: Sequence[NewNode], *, dry_run: bool = False, **change: Unpack[Change]) -> Imported:
+    def load(
+        self,
+        site: str,
+        nodes: Sequence[NewNode],
+        *,
+        renumber: bool = False,
+        dry_run: bool = False,
+        **change: Unpack[Change],
+    ) -> Imported:
         """Import nodes, all of them or none; ``details["rows"]`` of the problem names every wrong row."""
-        body = {"site": site, "nodes": list(nodes)}
+        body = {"site": site, "nodes": list(nodes)} | ({"renumber": True} if renumber else {})
         query = {"dry_run": dry_run or None}
         return cast("Imported", self._calls.change("POST", path("nodes", "import"), body, change, query))
 
+    def plan(self, verb: str, nodes: str, **fields: Json) -> Plan:
+        """What ``power``, ``enroll`` and the others would do; its digest binds a later call to exactly that."""
+        body = {"nodes": nodes, **fields}
+        return cast("Plan", self._calls.change("POST", path("nodes", verb), body, None, {"dry_run": True}))
+
     def power(self, nodes: str, to: str, plan: str | None = None, **change: Unpack[Change]) -> Operation:
         """Switch nodes ``on`` or ``off``; the operation has begun, not ended, when this returns."""
-        body = {"nodes": nodes, "to": to} | ({"plan": plan} if plan else {})
-        return cast("Operation", self._calls.change("POST", path("nodes", "power"), body, change))
+        return self._order("power", {"nodes": nodes, "to": to}, plan, change)
 
-    def plan_power(self, nodes: str, to: str) -> Plan:
-        """What ``power`` would do; its digest binds a later call to exactly that."""
-        body = {"nodes": nodes, "to": to}
-        return cast("Plan", self._calls.change("POST", path("nodes", "power"), body, None, {"dry_run": True}))
+    def enroll(self, nodes: str, plan: str | None = None, **change: Unpack[Change]) -> Operation:
+        """Make nodes free; the caller vouches that they are sanitised, because Canton does not do it yet."""
+        return self._order("enroll", {"nodes": nodes, "sanitised_by_hand": True}, plan, change)
 
-    def set_aside(self, nodes: str, plan: str | None = None, **change: Unpack[Change]) -> Operation:
-        """Take nodes out of service."""
-        body = {"nodes": nodes} | ({"plan": plan} if plan else {})
-        return cast("Operation", self._calls.change("POST", path("nodes", "set-aside"), body, change))
+    def assign(self, nodes: str, tenant: str, plan: str | None = None, **change: Unpack[Change]) -> Operation:
+        """Give free nodes to a tenant; their separation is unproven."""
+        return self._order("assign", {"nodes": nodes, "tenant": tenant}, plan, change)
 
-    def plan_set_aside(self, nodes: str) -> Plan:
-        """What ``set_aside`` would do."""
-        body = {"nodes": nodes}
-        return cast("Plan", self._calls.change("POST", path("nodes", "set-aside"), body, None, {"dry_run": True}))
+    def release(self, nodes: str, plan: str | None = None, **change: Unpack[Change]) -> Operation:
+        """Take nodes from their tenant, into quarantine."""
+        return self._order("release", {"nodes": nodes}, plan, change)
+
+    def maintenance(
+        self, nodes: str, plan: str | None = None, power: str = "off", **change: Unpack[Change]
+    ) -> Operation:
+        """Take nodes out of service; with ``power="unchanged"`` without switching them off."""
+        return self._order("maintenance", {"nodes": nodes, "power": power}, plan, change)
+
+    def retire(self, nodes: str, plan: str | None = None, **change: Unpack[Change]) -> Operation:
+        """Give nodes in maintenance up for good."""
+        return self._order("retire", {"nodes": nodes}, plan, change)
+
+    def delete(self, nodes: str, *, dry_run: bool = False, **change: Unpack[Change]) -> DeletedNodes:
+        """Remove retired nodes, all of them or none."""
+        query = {"dry_run": dry_run or None}
+        deleted = self._calls.change("POST", path("nodes", "delete"), {"nodes": nodes}, change, query)
+        return cast("DeletedNodes", deleted)
+
+    def _order(self, verb: str, body: dict[str, Json], plan: str | None, change: Change) -> Operation:
+        bound = body | ({"plan": plan} if plan else {})
+        return cast("Operation", self._calls.change("POST", path("nodes", verb), bound, change))
 
 
 class Operations:

@@ -16,14 +16,20 @@ class Held(TypedDict):
     until: str | None
 
 
+class Server(TypedDict):
+    version: str
+    issuers: list[str]
+
+
 class Whoami(TypedDict):
     id: str
+    identity: str
     name: str
     kind: str
     issuer: str | None
     bindings: list[Held]
     expires_at: str | None
-    server: dict[str, str]
+    server: Server
 
 
 class Decision(TypedDict):
@@ -64,6 +70,7 @@ class MemberRole(TypedDict):
     role: str
     until: str | None
     binding: str
+    identity: str | None
 
 
 class Member(TypedDict):
@@ -76,10 +83,12 @@ class Member(TypedDict):
 class Binding(TypedDict):
     id: str
     subject: str
+    identity: str | None
+    other_identity: str | None
     role: str
     tenant: str | None
     until: str | None
-    granted_by: str
+    granted_by: str | None
     reason: str | None
     created_at: str
 
@@ -107,8 +116,10 @@ class Node(TypedDict):
     site: str | None
     state: str
     tenant: str | None
+    separation: str | None
     power: str | None
     seen_at: str | None
+    stale: bool
     version: int
     changed_at: str
     claimed_by: str | None
@@ -119,8 +130,8 @@ class NewNode(TypedDict):
 
     xname: str
     nid: NotRequired[int]
-    power: NotRequired[str]
     state: NotRequired[str]
+    tenant: NotRequired[str]
 
 
 class Imported(TypedDict):
@@ -130,6 +141,13 @@ class Imported(TypedDict):
     changed: int
     unchanged: int
     nodes: str
+
+
+class DeletedNodes(TypedDict):
+    """What was deleted, or would be."""
+
+    nodes: str
+    count: int
 
 
 class StepCounts(TypedDict):
@@ -145,8 +163,8 @@ class Operation(TypedDict):
     kind: str
     summary: str
     tenant: str | None
-    actor: str
-    reason: str
+    actor: str | None
+    reason: str | None
     plan: str
     state: str
     nodes: str
@@ -169,6 +187,7 @@ class Step(TypedDict):
     changed_at: str
     evidence: Json
     error: Json
+    cause: str | None
 
 
 class Plan(TypedDict):
@@ -192,6 +211,7 @@ class Approval(TypedDict):
     path: str
     body: dict[str, Json] | None
     requested_by: str
+    requested_identity: str | None
     reason: str | None
     state: str
     decided_by: str | None
@@ -228,7 +248,7 @@ class ServiceAccount(TypedDict):
     tenant: str | None
     permissions: list[str]
     description: str
-    created_by: str
+    created_by: str | None
     created_at: str
     version: int
 
@@ -237,7 +257,7 @@ class AccountToken(TypedDict):
     """A token of a service account; the secret itself comes once, when it is made."""
 
     id: str
-    token: NotRequired[str]
+    token: NotRequired[str | None]
     expires_at: str | None
     permissions: list[str]
 
@@ -251,4 +271,4 @@ class Login(TypedDict):
 class Version(TypedDict):
     version: str
     api: str
-    login: NotRequired[Login]
+    login: NotRequired[Login | None]

@@ -1,7 +1,7 @@
 """One server, one connection that is kept open, and the rule for what is sent twice.
 
 A request is repeated only if nothing can happen twice by it: it reads, or it carries an ``Idempotency-Key``. It is
-repeated after a lost connection and after 503 with ``Retry-After``, a few times, waiting longer each time.
+repeated after a lost connection and after 429 or 503 with ``Retry-After``, a few times, waiting longer each time.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class Transport:
                     raise self._unreachable(error) from error
                 time.sleep(_pause(attempt))
             else:
-                if last or answer.status != 503 or "retry-after" not in answer.headers:
+                if last or answer.status not in (429, 503) or "retry-after" not in answer.headers:
                     return answer
                 time.sleep(_told(answer.headers["retry-after"]) or _pause(attempt))
         raise AssertionError("the last attempt returns or raises")

@@ -19,6 +19,7 @@ class Identity:
     """``issuer`` is the short name that the site gave to the issuer, ``expires_at`` is in microseconds.
 
     Within an issuer ``username`` is what people and bindings call somebody, ``subject`` is what never changes.
+    ``is_person`` is False for a client that acts for itself, and where the token does not tell.
     """
 
     issuer: str
@@ -28,6 +29,7 @@ class Identity:
     expires_at: int
     groups: frozenset[str]
     claims_bindings: tuple[ClaimBinding, ...]
+    is_person: bool
 
 
 class TokenVerifier(Protocol):

@@ -51,7 +51,8 @@
     │   ├── LeaseLost
     │   ├── IssuerUnavailable
     │   ├── TooBusy
-    │   └── TimedOut
+    │   ├── TimedOut
+    │   └── TooManyRequests                                               429
     ├── StepFailure             a step did not reach its goal             502
     │   ├── TemporaryFailure
     │   └── PermanentFailure
@@ -64,7 +65,8 @@
 
 A leaf fixes its stable code, HTTP status, exit code and what a caller may do about it. The message, written
 where the error is raised, names the object, what was wanted, what was found and what to do next; ``details``
-carries the same facts for programs.
+carries the same facts for programs. Both are sent to clients, so neither names a host, a path of the server or what
+a driver said of them: that is the ``cause``, which the server keeps to itself.
 """
 
 from __future__ import annotations
@@ -92,10 +94,16 @@ class CantonError(Exception):
     exit_code: ClassVar[int]
     remedy: ClassVar[Remedy]
 
-    def __init__(self, message: str, **details: Json) -> None:
+    def __init__(self, message: str, *, cause: str = "", **details: Json) -> None:
         super().__init__(message)
         self.message = message
         self.details: JsonObject = details
+        self.cause = cause
+        """Addresses, paths and a driver's own words: for the server's log and command line, never for an answer."""
+
+    @property
+    def with_cause(self) -> str:
+        return f"{self.message} ({self.cause})" if self.cause else self.message
 
 
 class Invalid(CantonError):
@@ -402,6 +410,12 @@ class TimedOut(Unavailable):
     """The request took longer than this server allows; with an idempotency key it is safe to repeat."""
 
     code = "timed-out"
+
+
+class TooManyRequests(Unavailable):
+    """The caller sends more requests than this server takes from one; `Retry-After` says when to try again."""
+
+    code, status = "too-many-requests", 429
 
 
 class StepFailure(CantonError):

@@ -42,7 +42,8 @@ class NodeEvent(StrEnum):
     RELEASE = "release"
     CLEAN = "clean"
     SANITISED = "sanitised"
-    SET_ASIDE = "set-aside"
+    VACATED = "vacated"
+    MAINTENANCE = "maintenance"
     RETIRE = "retire"
     UNDO = "undo"
     ABANDON = "abandon"
@@ -69,7 +70,7 @@ class StateFacts:
 
 STATES: Mapping[NodeState, StateFacts] = {
     S.DISCOVERED: StateFacts(meaning="seen by the site's inventory, never verified by Canton"),
-    S.FREE: StateFacts(meaning="verified, sanitised, belongs to nobody"),
+    S.FREE: StateFacts(meaning="belongs to nobody; sanitised, or a person vouched that it is"),
     S.JOINING: StateFacts(meaning="being handed to a tenant", transient=True, tenant=True),
     S.ASSIGNED: StateFacts(meaning="a tenant's", tenant=True),
     S.LEAVING: StateFacts(
@@ -77,17 +78,18 @@ STATES: Mapping[NodeState, StateFacts] = {
     ),
     S.QUARANTINED: StateFacts(meaning="in doubt: nobody's, waits for a person or a cleaning"),
     S.CLEANING: StateFacts(meaning="being verified and sanitised", transient=True, sanitises=True),
-    S.MAINTENANCE: StateFacts(meaning="set aside by the provider; hands may be on it"),
+    S.MAINTENANCE: StateFacts(meaning="taken out of service by the provider; hands may be on it"),
     S.RETIRED: StateFacts(meaning="given up for good"),
 }
 
 EVENTS: Mapping[NodeEvent, str] = {
     E.ASSIGN: "a handover to a tenant was started",
-    E.JOINED: "the handover is complete, read back and proved",
+    E.JOINED: "the handover is complete and read back",
     E.RELEASE: "taking the node back from its tenant was started",
     E.CLEAN: "verifying and sanitising was started",
-    E.SANITISED: "every sanitising step was done and attested",
-    E.SET_ASIDE: "the provider took the node out of service",
+    E.SANITISED: "the node is sanitised: by steps that Canton carried out, or a person vouches for it",
+    E.VACATED: "the tenant lost the node, and nothing was sanitised",
+    E.MAINTENANCE: "the provider took the node out of service",
     E.RETIRE: "the provider gave the node up",
     E.UNDO: "the operation's steps were taken back",
     E.ABANDON: "the operation was given up where it stood",
@@ -119,25 +121,26 @@ RESTING = tuple(state for state in NodeState if not is_transient(state))
 
 TRANSITIONS: tuple[Transition, ...] = (
     Transition(S.DISCOVERED, E.CLEAN, S.CLEANING, "nothing is known of its past, so it is verified first"),
-    Transition(S.DISCOVERED, E.SET_ASIDE, S.MAINTENANCE, "the provider does not want it in service"),
+    Transition(S.DISCOVERED, E.MAINTENANCE, S.MAINTENANCE, "the provider does not want it in service"),
     Transition(S.DISCOVERED, E.DOUBT, S.QUARANTINED, "a finding wants a look before it is cleaned"),
     Transition(S.FREE, E.ASSIGN, S.JOINING, "the only way to a tenant"),
     Transition(S.FREE, E.CLEAN, S.CLEANING, "an attestation ages; a free node may be verified again"),
-    Transition(S.FREE, E.SET_ASIDE, S.MAINTENANCE, "nobody's, so nobody has to be asked"),
+    Transition(S.FREE, E.MAINTENANCE, S.MAINTENANCE, "nobody's, so nobody has to be asked"),
     Transition(S.FREE, E.DOUBT, S.QUARANTINED, "what is in doubt is not handed out"),
-    Transition(S.JOINING, E.JOINED, S.ASSIGNED, "every step was read back and the separation proved"),
+    Transition(S.JOINING, E.JOINED, S.ASSIGNED, "every step was read back; what is not proved is unproven"),
     Transition(S.JOINING, E.UNDO, S.QUARANTINED, "the tenant may have had root; sanitising makes it free"),
     Transition(S.JOINING, E.ABANDON, S.QUARANTINED, "nobody knows how far the handover came"),
     Transition(S.JOINING, E.DOUBT, S.QUARANTINED, "a handover in doubt does not go on"),
     Transition(S.ASSIGNED, E.RELEASE, S.LEAVING, "the only planned way from a tenant"),
     Transition(S.ASSIGNED, E.DOUBT, S.QUARANTINED, "separation outranks availability: the tenant loses it"),
     Transition(S.LEAVING, E.SANITISED, S.FREE, "nothing of the tenant is left"),
+    Transition(S.LEAVING, E.VACATED, S.QUARANTINED, "not sanitised: the tenant's data may still be on it"),
     Transition(S.LEAVING, E.ABANDON, S.QUARANTINED, "the tenant's data may still be on it"),
     Transition(S.LEAVING, E.DOUBT, S.QUARANTINED, "sanitising in doubt counts as not sanitised"),
     Transition(S.QUARANTINED, E.CLEAN, S.CLEANING, "the only way back into service"),
-    Transition(S.QUARANTINED, E.SET_ASIDE, S.MAINTENANCE, "a person has to look at the hardware"),
+    Transition(S.QUARANTINED, E.MAINTENANCE, S.MAINTENANCE, "a person has to look at the hardware"),
     Transition(S.QUARANTINED, E.DOUBT, S.QUARANTINED, "one more finding changes nothing"),
-    Transition(S.CLEANING, E.SANITISED, S.FREE, "verified and attested, whatever it was before"),
+    Transition(S.CLEANING, E.SANITISED, S.FREE, "nothing of an earlier user is left, whoever that was"),
     Transition(S.CLEANING, E.ABANDON, S.QUARANTINED, "half cleaned is not clean"),
     Transition(S.CLEANING, E.DOUBT, S.QUARANTINED, "sanitising in doubt counts as not sanitised"),
     Transition(S.MAINTENANCE, E.CLEAN, S.CLEANING, "hands were on it: a swapped blade is a new node"),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
 from binascii import a2b_base64, b2a_base64
 
 _PREFIX = "scrypt"
 _COST, _BLOCK, _PARALLEL = 2**14, 8, 1  # 16 MB and some 50 ms a try
 _MEMORY = 64 * 1024 * 1024
+_HASH = re.compile(rf"{_PREFIX}(\$[0-9]+){{3}}(\$[A-Za-z0-9+/]+=*){{2}}", re.ASCII)
 
 
 def hash_password(password: str) -> str:
@@ -19,7 +21,7 @@ def hash_password(password: str) -> str:
 
 
 def is_hash(stored: str) -> bool:
-    return stored.startswith(f"{_PREFIX}$") and stored.count("$") == 5
+    return _HASH.fullmatch(stored) is not None
 
 
 def check_password(password: str, stored: str) -> bool:

@@ -113,7 +113,10 @@ def _check_names(what: str, names: Iterable[str]) -> None:
     seen: set[str] = set()
     for name in names:
         if not _NAME.fullmatch(name) or name in seen:
-            raise InvalidSetting(f'the {what} "{name}" is there twice, or has a name that is not {_NAME.pattern}')
+            raise InvalidSetting(
+                f'the {what} "{name}" is there twice, or is not up to 128 letters, digits and ._@+- that begin with a '
+                "letter, a digit or _"
+            )
         seen.add(name)
 
 

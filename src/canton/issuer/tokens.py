@@ -17,16 +17,17 @@ from canton.issuer.settings import SERVICE_ACCOUNT, Client, EmbeddedIssuer, User
 
 @dataclass(frozen=True, slots=True)
 class Bearer:
-    """Whom a token speaks for."""
+    """Whom a token speaks for; ``methods`` is how a person logged in (RFC 8176), and empty for a client."""
 
     username: str
     name: str
     groups: tuple[str, ...]
     roles: tuple[str, ...]
+    methods: tuple[str, ...] = ()
 
 
 def person(user: User) -> Bearer:
-    return Bearer(user.username, user.name, user.groups, user.roles)
+    return Bearer(user.username, user.name, user.groups, user.roles, ("pwd",))
 
 
 def service_account(client: Client) -> Bearer:
@@ -64,6 +65,7 @@ def _about(issuer: EmbeddedIssuer, bearer: Bearer, now: int) -> dict[str, object
         "preferred_username": bearer.username,
         "name": bearer.name,
         "groups": list(bearer.groups),
+        **({"amr": list(bearer.methods)} if bearer.methods else {}),
     }
 
 

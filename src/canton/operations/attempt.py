@@ -61,6 +61,7 @@ def judge(step: Step, row: StepRow, pace: Pace, sighting: Sighting, moment: Mome
         acted_at=moment.now,
         not_before=None,
         error=None,
+        cause=None,
     )
 
 
@@ -94,7 +95,7 @@ def _begun_by(now: int, row: StepRow) -> StepRow:
 
 
 def _at_goal(step: Step, row: StepRow, pace: Pace, moment: Moment) -> StepRow:
-    row = replace(row, held_at=moment.now if row.held_at is None else row.held_at, error=None)
+    row = replace(row, held_at=moment.now if row.held_at is None else row.held_at, error=None, cause=None)
     until = (row.held_at or 0) + _microseconds(step.hold_down)
     if moment.now >= until:
         return replace(row, state=StepState.DONE, not_before=None)
@@ -110,7 +111,7 @@ def _after_failure(step: Step, row: StepRow, pace: Pace, failure: StepFailure, m
         return _failed(row, _tries_spent(step, row, failure))
     # Beyond 2 ** 60 a float has no use for the power, and beyond 2 ** 1023 no room.
     pause = min(pace.backoff_limit, pace.backoff * 2 ** min(row.tries - 1, 60)) * (0.5 + moment.jitter() / 2)
-    return replace(_wait(step, row, pause, moment), error=describe(failure))
+    return _with_failure(_wait(step, row, pause, moment), failure)
 
 
 def _wait(step: Step, row: StepRow, seconds: float, moment: Moment) -> StepRow:
@@ -120,11 +121,15 @@ def _wait(step: Step, row: StepRow, seconds: float, moment: Moment) -> StepRow:
 
 
 def _failed(row: StepRow, failure: StepFailure) -> StepRow:
-    return replace(row, state=StepState.FAILED, not_before=None, error=describe(failure))
+    return _with_failure(replace(row, state=StepState.FAILED, not_before=None), failure)
+
+
+def _with_failure(row: StepRow, failure: StepFailure) -> StepRow:
+    return replace(row, error=describe(failure), cause=str(storable(failure.cause)) or None)
 
 
 def describe(failure: StepFailure) -> JsonObject:
-    """A failure as it is kept; what a device said in it may hold anything."""
+    """A failure as those see it who may see the operation: without its cause. A message may hold any character."""
     return {"code": failure.code, "message": storable(failure.message), "details": storable(failure.details)}
 
 
@@ -132,14 +137,24 @@ def _deadline(step: Step, row: StepRow) -> int:
     return (row.begun_at or 0) + _microseconds(step.deadline)
 
 
+def _goal(step: Step) -> str:
+    """``power on``: as a sentence has it."""
+    return ", ".join(f"{name} {value}" for name, value in step.goal.items())
+
+
 def _deadline_passed(step: Step, last: StepFailure | None = None) -> StepFailure:
     found = f"; last: {last.message}" if last else ""
-    return PermanentFailure(f"{step.target} did not reach {dict(step.goal)} within {step.deadline:g} s{found}")
+    return PermanentFailure(
+        f"{step.target} did not reach {_goal(step)} within {step.deadline:g} s{found}",
+        cause=last.cause if last else "",
+    )
 
 
 def _tries_spent(step: Step, row: StepRow, last: StepFailure | None = None) -> StepFailure:
     found = f"; last: {last.message}" if last else ""
-    return PermanentFailure(f"{step.target} did not reach {dict(step.goal)} in {row.tries} tries{found}")
+    return PermanentFailure(
+        f"{step.target} did not reach {_goal(step)} in {row.tries} tries{found}", cause=last.cause if last else ""
+    )
 
 
 def _microseconds(seconds: float) -> int:

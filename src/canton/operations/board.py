@@ -108,19 +108,20 @@ class Board:
         failed = [row for row in self.rows.values() if row.state is StepState.FAILED]
         if not failed and not any(row.acts for row in self.rows.values()):
             return Rest(OperationState.CANCELLED)
-        return Rest(OperationState.NEEDS_ATTENTION, attention=self._attention(failed, cancel_by))
+        return Rest(OperationState.NEEDS_ATTENTION, attention=self._attention(failed))
 
     @property
     def _undoing(self) -> bool:
         return self.direction is OperationState.UNDOING
 
-    def _attention(self, failed: Sequence[StepRow], cancel_by: str | None) -> JsonObject:
+    def _attention(self, failed: Sequence[StepRow]) -> JsonObject:
         withheld = [self.steps[n] for n in sorted(self._ready)]
         point = ", ".join(f"{step.n} ({step.kind} {step.target})" for step in withheld)
         if failed:
             reason = f"{len(failed)} of {len(self.rows)} steps failed"
         else:
-            reason = f"cancelled by {cancel_by}; stopped at a safe point, before step {point}"
+            # By whom is ``cancel_requested_by``, which not every reader of the operation may see.
+            reason = f"cancelled; stopped at a safe point, before step {point}"
         return {
             "reason": reason,
             "stopped_before": [step.n for step in withheld],

@@ -59,11 +59,11 @@ async def _call(
     except LeaseLost:
         raise
     except CantonError as error:
-        return TemporaryFailure(f"{kind.name}: {error.message}")
+        return TemporaryFailure(f"{kind.name}: {error.message}", cause=error.cause)
     except Exception as error:
-        return _defect(kind, f"{type(error).__name__}: {error}")
+        return _defect(kind, "it raised an error of its own", cause=f"{type(error).__name__}: {error}")
     return answers if isinstance(answers, Mapping) else _defect(kind, f"it answered with {type(answers).__name__}")
 
 
-def _defect(kind: StepKind, what: str) -> StepFailure:
-    return PermanentFailure(f"step kind {kind.name} has a defect: {what}")
+def _defect(kind: StepKind, what: str, cause: str = "") -> StepFailure:
+    return PermanentFailure(f"step kind {kind.name} has a defect: {what}", cause=cause)

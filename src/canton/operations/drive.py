@@ -7,6 +7,7 @@ process) is left to whoever takes the operation next: there is one way to recove
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
@@ -28,6 +29,8 @@ from canton.store import doorbell, journal, leases, outbox, plans
 from canton.store.database import SECOND
 from canton.store.journal import StepRow
 
+log = logging.getLogger("canton.worker")
+
 
 @dataclass(frozen=True, slots=True)
 class Hands:
@@ -47,8 +50,14 @@ def load(connection: Connection, lease: Lease, hands: Hands) -> Drive:
     lease.cancel_by = leases.hold(connection, lease.operation, lease.fence).cancel_by
     operation = journal.find(connection, lease.operation)
     plan = from_json(plans.find(connection, operation.plan))
-    board = lay_out(plan, journal.steps(connection, operation.id), operation.state)
+    rows = [_possibly_sent(row, lease.now()) for row in journal.steps(connection, operation.id)]
+    board = lay_out(plan, rows, operation.state)
     return Drive(lease, operation, plan, board, hands)
+
+
+def _possibly_sent(row: StepRow, now: int) -> StepRow:
+    """A row as a successor must take it: whoever wrote the intent may have sent its request until its lease ended."""
+    return replace(row, acted_at=now) if row.state is StepState.ACTING else row
 
 
 def hand_back(connection: Connection, lease: Lease) -> None:
@@ -62,9 +71,9 @@ def ask_a_person(connection: Connection, lease: Lease, defect: Exception) -> Non
     """A defect of ours would happen again with every take: leave the operation to a person, not to a loop."""
     leases.hold(connection, lease.operation, lease.fence)
     operation = journal.find(connection, lease.operation)
+    reason = "interrupted by a defect of Canton; the worker's log says where"
     # In ASCII: what broke the drive may be a text that the database cannot keep.
-    reason = f"interrupted by a defect of Canton: {defect!a}"
-    journal.fail_under_way(connection, operation.id, describe(PermanentFailure(reason)))
+    journal.fail_under_way(connection, operation.id, describe(PermanentFailure(reason)), f"{defect!a}")
     attention: JsonObject = {
         "reason": reason,
         "stopped_before": [],
@@ -187,7 +196,12 @@ class Drive:
 
     def _note(self, rows: Sequence[StepRow]) -> None:
         for row in rows:
-            self._pen.note(self.board.rows[row.n], row)
+            before = self.board.rows[row.n]
+            if row.cause is not None and row.cause != before.cause:
+                log.warning(
+                    "step %d, %s %s: %s (%s)", row.n, row.kind, row.target, (row.error or {}).get("message"), row.cause
+                )
+            self._pen.note(before, row)
             self.board.update(row)
 
     async def _rest(self) -> bool:

@@ -17,10 +17,20 @@ from canton.store.journal import Operation, StepRow
 
 
 def cancel(connection: Connection, operation_id: str, because: Because) -> None:
-    """Ask the operation to stop at the next safe point; what is under way is finished first."""
+    """Ask the operation to stop at the next safe point; what is under way is finished first.
+
+    One that moves nodes between owners has none: they would be left in quarantine with the owner's system running.
+    """
     operation = journal.find(connection, operation_id, lock=True)
     if operation.state not in DRIVEN - {OperationState.UNDOING}:
         raise _wrong_state(operation, "cancelled", "queued or running")
+    if any(move.start for move in _plan(connection, operation).moves):
+        raise WrongState(
+            f"operation {operation_id} ({operation.kind}) cannot be cancelled: its nodes would be left between two "
+            "owners, perhaps switched on. Wait until it is done; if it needs attention, retry or abandon it",
+            operation=operation_id,
+            state=operation.state,
+        )
     journal.set_cancel(connection, operation_id, because.actor)
     announce(connection, operation_id, operation.tenant, "operation.cancel-requested", because)
     doorbell.ring(connection)
@@ -41,7 +51,8 @@ def undo(connection: Connection, operation_id: str, because: Because) -> None:
     rows = journal.steps(connection, operation_id)
     if any(row.n < 0 for row in rows):
         raise WrongState(
-            f"operation {operation_id} is already being undone and a step of that failed; retry or abandon it",
+            f"operation {operation_id} is already being undone and a step of that failed; retry or abandon it: "
+            f"canton operation retry {operation_id}, or canton operation abandon {operation_id} --reason '…'",
             operation=operation_id,
         )
     # What acted last may still show, and the undo step has to wait for it.

@@ -47,9 +47,10 @@ class Receipt:
 
 
 def dry_run(database: Database, plan: Plan) -> Plan:
-    """Keep the plan for review, so that an execution can be bound to its digest; nothing else happens."""
+    """Keep the plan for review, so that an execution can be bound to its digest; the oldest unused ones give way."""
     with database.write() as connection:
         _keep(connection, check(plan))
+        plans.forget_excess(connection, plan.tenant)
     return plan
 
 

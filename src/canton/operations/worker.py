@@ -27,7 +27,7 @@ from canton.domain.errors import CantonError, DatabaseUnavailable, UnknownStepKi
 from canton.operations.drive import Hands, ask_a_person, hand_back, load
 from canton.operations.kinds import Kinds
 from canton.operations.lease import Lease, uptime
-from canton.store import idempotency, journal, leases, workers
+from canton.store import approvals, idempotency, journal, leases, plans, workers
 from canton.store.database import Database
 from canton.store.doorbell import Doorbell, listen
 
@@ -107,14 +107,14 @@ class Worker:
                 with closing(bell):
                     await self._answer(bell, stop)
             except DatabaseUnavailable as error:
-                log.warning("trying again: %s", error)
+                log.warning("trying again: %s", error.with_cause)
                 await asyncio.sleep(0.2 + 0.8 * _jitter())
 
     async def _answer(self, bell: Doorbell, stop: asyncio.Event) -> None:
         """Take what is due whenever the bell rings, until told to stop."""
         while not stop.is_set():
             if uptime() - self._swept >= self.settings.sweep:
-                await self._write(_sweep)
+                await self._write(sweep)
                 self._swept = uptime()
             await self._sleep(bell, await self._take(), stop)
 
@@ -157,7 +157,7 @@ class Worker:
                 self._foreign_kinds.add(step_kinds)
                 await self._write(lambda connection: hand_back(connection, lease))
         except CantonError as error:
-            log.warning("operation %s interrupted: %s", lease.operation, error)
+            log.warning("operation %s interrupted: %s", lease.operation, error.with_cause)
         except Exception as defect:
             log.exception("operation %s interrupted by a defect", lease.operation)
             await self._ask_a_person(lease, defect)
@@ -171,7 +171,7 @@ class Worker:
         try:
             await self._write(lambda connection: ask_a_person(connection, lease, defect))
         except CantonError as error:
-            log.warning("operation %s left to a successor: %s", lease.operation, error)
+            log.warning("operation %s left to a successor: %s", lease.operation, error.with_cause)
 
     async def _keep_renewing(self) -> None:
         """Renew at a third of the lease, so that two renewals may fail before it is lost."""
@@ -180,7 +180,7 @@ class Worker:
             try:
                 await self._renew()
             except DatabaseUnavailable as error:
-                log.warning("cannot renew leases: %s", error)
+                log.warning("cannot renew leases: %s", error.with_cause)
             except Exception:
                 # Without renewals every operation here would be lost, silently, while this process looks alive.
                 log.exception("cannot renew leases because of a defect; trying again")
@@ -241,6 +241,9 @@ class Worker:
         return await asyncio.get_running_loop().run_in_executor(self._threads, copy_context().run, work)
 
 
-def _sweep(connection: Connection) -> None:
+def sweep(connection: Connection) -> None:
+    """Housekeeping: what has served its time is forgotten."""
     leases.forgive_the_future(connection)
     idempotency.forget_old(connection)
+    approvals.forget_expired(connection)
+    plans.forget_old(connection)

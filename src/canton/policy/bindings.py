@@ -9,7 +9,10 @@ from canton.policy.roles import Role, Roles, RoleScope
 
 
 class Kind(StrEnum):
+    """A machine is a client of an issuer that acts for itself, and whatever is not known to be a person."""
+
     PERSON = "person"
+    MACHINE = "machine"
     SERVICE_ACCOUNT = "service-account"
 
 
@@ -42,7 +45,11 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """``id`` is ``cscs:alice`` for a person and ``service:psi/ci`` for a service account."""
+    """``id`` is ``cscs:alice`` for a person and ``service:psi/ci`` for a service account: what people read.
+
+    ``identity`` is what never changes and is never another's: ``cscs:<sub>``, ``service:<id>``. Two principals are the
+    same person if it is the same.
+    """
 
     id: str
     name: str
@@ -50,6 +57,13 @@ class Principal:
     issuer: str
     bindings: tuple[Binding, ...] = ()
     expires_at: int | None = None
+    lifetime: int | None = None
+    """Of a service account's token: the whole seconds that it was issued for."""
+    identity: str = ""
+    unsettled: bool = False
+    """A binding by this name is not yet pinned to anybody, or is another's, and neither has been recorded."""
+    unpinned: bool = False
+    """A binding by this name is not yet pinned to anybody, so this principal does not hold it."""
 
 
 def bind(roles: Roles, role: str, tenant: str | None, source: Source, until: int | None = None) -> Binding:

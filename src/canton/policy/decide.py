@@ -8,7 +8,7 @@ from canton.policy.bindings import Binding, Principal
 from canton.policy.permissions import PERMISSIONS, Reach
 from canton.policy.roles import Roles, holders
 
-# A service account renews its own token, whatever else it may do.
+# A service account renews its own token, whatever else it may do, unless its tenant is suspended.
 SELF = "service-account.token"
 
 
@@ -38,7 +38,7 @@ def decide(principal: Principal, question: Question, roles: Roles, now: int) -> 
     if permission is None:
         return Decision(False, "unknown-permission", f'there is no permission "{question.permission}"')
     if question.permission == SELF and question.account == principal.id:
-        return Decision(True, "own-account", "a service account renews its own tokens")
+        return _suspension(question) or Decision(True, "own-account", "a service account renews its own tokens")
     live = [binding for binding in principal.bindings if binding.holds(now)]
     if not live:
         return Decision(False, "no-bindings", f"{principal.id} is bound to no role")
@@ -54,11 +54,15 @@ def decide(principal: Principal, question: Question, roles: Roles, now: int) -> 
 
 def _hindrance(question: Question) -> Decision | None:
     """What keeps a tenant's own role from a change that it would allow."""
-    if question.suspended:
-        return Decision(False, "tenant-suspended", f"{question.tenant} is suspended: its members change nothing")
-    if question.by_provider:
+    if question.by_provider and not question.suspended:
         return Decision(False, "by-provider", f"it is the provider's; {question.tenant} does not interfere with it")
-    return None
+    return _suspension(question)
+
+
+def _suspension(question: Question) -> Decision | None:
+    if not question.suspended:
+        return None
+    return Decision(False, "tenant-suspended", f"{question.tenant} is suspended: its members change nothing")
 
 
 def reaches(binding: Binding, permission: str, tenant: str | None) -> bool:

@@ -31,6 +31,7 @@ Roles = Mapping[str, Role]
 _ALL = frozenset(PERMISSIONS)
 _READS = frozenset(name for name, permission in PERMISSIONS.items() if not permission.change)
 _OF_TENANTS = frozenset(name for name, permission in PERMISSIONS.items() if permission.reach is not Reach.PROVIDER)
+_NODES = frozenset(name for name in PERMISSIONS if name.startswith("node."))
 _DRIVING = frozenset(
     {"node.power", "operation.retry", "operation.undo", "operation.abandon", "operation.cancel", "approval.decide"}
 )
@@ -50,7 +51,7 @@ BUILTIN: Roles = {
             "provider-operator",
             RoleScope.PROVIDER,
             "runs the machine: nodes and operations of every tenant",
-            _READS | _DRIVING | {"node.import", "node.set-aside"},
+            _READS | _DRIVING | _NODES,
         ),
         _builtin("auditor", RoleScope.PROVIDER, "sees everything, changes nothing", _READS),
         _builtin("tenant-admin", RoleScope.TENANT, "everything that is the tenant's own", _OF_TENANTS),

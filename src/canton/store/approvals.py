@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
 
 from canton.domain.data import Json
-from canton.domain.errors import ApprovalNotUsable, UnknownApproval, WrongState
+from canton.domain.errors import ApprovalNotUsable, Conflict, UnknownApproval, WrongState
 from canton.store import identifiers
 from canton.store.database import SECOND, now
 from canton.store.listing import Slice, Visible, Window, fetch, visible_to
@@ -24,6 +24,10 @@ class ApprovalState(StrEnum):
     EXPIRED = "expired"
 
 
+# Of one person. A request can have a megabyte, and one person can send many.
+MOST_PENDING = 50
+# How long one that expired without having been used can still be looked up.
+EXPIRED_FOR = 24 * 3600 * SECOND
 _LIVE = (ApprovalState.PENDING, ApprovalState.APPROVED)
 # Whatever time has ended is expired, without anybody having to write it down.
 STATE = sa.case(
@@ -36,7 +40,7 @@ SORTS = {"id": approval.c.id, "created_at": approval.c.created_at}
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The change, to the letter: ``request`` is the digest of method, path and body."""
+    """The change, to the letter: ``request`` is the digest of permission, method, path, body and reason."""
 
     permission: str
     tenant: str | None
@@ -54,17 +58,37 @@ def unknown(approval_id: str) -> UnknownApproval:
     )
 
 
-def ask(connection: Connection, by: str, wanted: Wanted, seconds: float) -> str:
+def ask(connection: Connection, by: str, identity: str, wanted: Wanted, seconds: float) -> str:
     """The identifier to be approved; asking for the same again gives the same, while it waits."""
-    same = sa.and_(approval.c.requested_by == by, approval.c.request == wanted.request, STATE.in_(_LIVE))
+    same = sa.and_(approval.c.requested_identity == identity, approval.c.request == wanted.request, STATE.in_(_LIVE))
     waiting = connection.scalar(sa.select(approval.c.id).where(same))
     if waiting is not None:
         return str(waiting)
+    _require_room(connection, by, identity)
     values = {name: getattr(wanted, name) for name in Wanted.__slots__}
-    values |= {"id": identifiers.fresh("ap"), "requested_by": by, "state": ApprovalState.PENDING}
+    values |= {"id": identifiers.fresh("ap"), "requested_by": by, "requested_identity": identity}
+    values |= {"state": ApprovalState.PENDING}
     until = now() + int(seconds * SECOND)
     connection.execute(sa.insert(approval).values(values | {"created_at": now(), "expires_at": until}))
     return str(values["id"])
+
+
+def _require_room(connection: Connection, by: str, identity: str) -> None:
+    pending = sa.and_(approval.c.requested_identity == identity, STATE.in_([ApprovalState.PENDING]))
+    count = connection.scalar(sa.select(sa.func.count()).where(pending)) or 0
+    if count >= MOST_PENDING:
+        raise Conflict(
+            f"{count} changes of {by} wait for a second person, and at most {MOST_PENDING} can; ask a second person to "
+            "approve or refuse some, or wait until they expire; see: canton approval list --state pending",
+            pending=count,
+            limit=MOST_PENDING,
+        )
+
+
+def forget_expired(connection: Connection) -> int:
+    """Remove approvals that expired unused some time ago; returns how many."""
+    old = sa.and_(approval.c.state.in_(_LIVE), approval.c.expires_at < now() - EXPIRED_FOR)
+    return connection.execute(sa.delete(approval).where(old)).rowcount
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +99,7 @@ class Sought:
     providers: frozenset[str]
     """Permissions that only the provider holds: their use is not for a tenant to read before it is decided."""
     own: str
+    """The identity of who asks for the list."""
     state: str | None = None
     tenant: str | None = None
 
@@ -83,7 +108,7 @@ def page(connection: Connection, sought: Sought, window: Window) -> Slice:
     seen = visible_to(sought.visible, approval.c.tenant)
     if sought.visible is not None:
         seen = sa.and_(seen, approval.c.permission.not_in(sorted(sought.providers)))
-    query = _APPROVAL.where(sa.or_(seen, approval.c.requested_by == sought.own))
+    query = _APPROVAL.where(sa.or_(seen, approval.c.requested_identity == sought.own))
     if sought.state is not None:
         query = query.where(STATE.in_([sought.state]))
     if sought.tenant is not None:
@@ -117,13 +142,13 @@ def settle(
     return find(connection, approval_id), True
 
 
-def use(connection: Connection, approval_id: str, by: str, request: str) -> None:
+def use(connection: Connection, approval_id: str, identity: str, request: str) -> None:
     """In the transaction of the change itself: if that fails, the approval stays good."""
     row = look(connection, approval_id, lock=True)
-    if row is None or row["requested_by"] != by or row["request"] != request:
+    if row is None or row["requested_identity"] != identity or row["request"] != request:
         raise ApprovalNotUsable(
-            f"approval {approval_id} is not for this request by {by}: the same person repeats the same request, "
-            "to the letter",
+            f"approval {approval_id} is not for this request by you: the same person repeats the same request "
+            "with the same reason, to the letter",
             approval=approval_id,
         )
     if row["state"] != ApprovalState.APPROVED:

@@ -31,6 +31,14 @@ NEIGHBOURHOOD = 1_000
 
 SORTS = {"seq": schema.audit.c.seq}
 
+# In characters. A caller without any role chooses the subject of its refusals, and an issuer the names of its people.
+LONGEST_SUBJECT = 300
+LONGEST_ACTOR = 300
+LONGEST_REASON = 500
+# Enough for the folded names of ten thousand nodes in no order. Longer details lose every value above LONGEST_VALUE.
+LONGEST_DETAILS = 256 * 1024
+LONGEST_VALUE = 1_000
+
 Anchor: TypeAlias = tuple[int, str]
 
 
@@ -100,19 +108,42 @@ def append(connection: Connection, *, actor: str, action: str, subject: str, rea
     """Add a record inside the caller's transaction and return its number.
 
     The head row stays locked until the caller commits, and every other appender waits for it: take this lock
-    late. The order of locks everywhere is operation → steps → claims and nodes → audit head → stream.
+    late. The order of locks everywhere is tenant → the caller's bindings → operation → steps → claims and nodes →
+    audit head → stream.
     """
     found = connection.execute(_locked_head).one_or_none()
     if found is None:
         raise _head_is_missing()
-    text = canonical(details)
+    text = _bounded(details)
     record = Record(
-        found.seq + 1, found.at, actor, action, subject, reason, text, tenant_of(text), previous=found.hash, hash=""
+        found.seq + 1,
+        found.at,
+        cut(actor, LONGEST_ACTOR),
+        action,
+        cut(subject, LONGEST_SUBJECT),
+        cut(reason, LONGEST_REASON),
+        text,
+        tenant_of(text),
+        previous=found.hash,
+        hash="",
     )
     record = replace(record, hash=record.seal())
     connection.execute(_insert, {name: getattr(record, name) for name in Record.__slots__})
     connection.execute(_move_head, {"seq": record.seq, "hash": record.hash})
     return record.seq
+
+
+def cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def _bounded(details: JsonObject) -> str:
+    text = canonical(details)
+    if len(text) <= LONGEST_DETAILS:
+        return text
+    sizes = {name: len(canonical(value)) for name, value in details.items()}
+    short = {name: value for name, value in details.items() if sizes[name] <= LONGEST_VALUE}
+    return canonical(short | {name: f"(cut: {n} characters)" for name, n in sizes.items() if n > LONGEST_VALUE})
 
 
 def head(connection: Connection) -> Head:
@@ -126,6 +157,14 @@ def head(connection: Connection) -> Head:
 def matching(**wanted: str | None) -> list[sa.ColumnElement[bool]]:
     """Records by their columns; what is None does not matter."""
     return [schema.audit.c[name] == value for name, value in wanted.items() if value is not None]
+
+
+def since(instant: int | None) -> list[sa.ColumnElement[bool]]:
+    """Records from an instant on. By number as well: a list goes by that, and would else read on to its beginning."""
+    if instant is None:
+        return []
+    first = sa.select(sa.func.min(schema.audit.c.seq)).where(schema.audit.c.at >= instant).scalar_subquery()
+    return [schema.audit.c.at >= instant, schema.audit.c.seq >= first]
 
 
 def page(connection: Connection, visible: Visible, filters: Sequence[sa.ColumnElement[bool]], window: Window) -> Slice:

@@ -45,7 +45,7 @@ def _copy_sqlite(database: Database, partial: Path) -> None:
     try:
         found = _copy_pages(database, partial)
     except sqlite3.OperationalError as error:
-        raise Unavailable(f"cannot copy {_where(database)}: {error}; make room, then try again") from error
+        raise Unavailable(f"cannot copy {database.address}: {error}; make room, then try again") from error
     except sqlite3.DatabaseError as error:
         raise _damaged(database, str(error)) from error
     if found != "ok":
@@ -82,7 +82,7 @@ def _copy_postgresql(database: Database, partial: Path) -> None:
         check=False,
     )
     if done.returncode != 0:
-        raise Unavailable(f"pg_dump of {_where(database)} failed: {done.stderr.strip()}")
+        raise Unavailable(f"pg_dump of {database.address} failed: {done.stderr.strip()}")
 
 
 def _connect(database: Database) -> tuple[str, dict[str, str]]:
@@ -118,10 +118,6 @@ def _already_there(target: Path) -> WrongState:
 
 def _damaged(database: Database, found: str) -> NeedsHuman:
     return NeedsHuman(
-        f"the database {_where(database)} is damaged: {found}; no backup was written; "
+        f"the database {database.address} is damaged: {found}; no backup was written; "
         "stop Canton, keep the file and restore the last good backup"
     )
-
-
-def _where(database: Database) -> str:
-    return database.engine.url.render_as_string(hide_password=True)

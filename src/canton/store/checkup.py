@@ -53,7 +53,7 @@ def examine(database: Database) -> Iterator[Finding]:
         try:
             finding = Finding(name, ok=True, found=check(database))
         except CantonError as error:
-            finding = Finding(name, ok=False, found=error.message)
+            finding = Finding(name, ok=False, found=error.with_cause)
         except sa.exc.DBAPIError as error:
             finding = Finding(name, ok=False, found=f"{error.orig}; see what the other checks found")
         yield finding
@@ -90,7 +90,7 @@ def _describe(difference: Any) -> str:
 def _answers(database: Database) -> str:
     with database.read() as connection:
         connection.execute(sa.select(1))
-    return database.engine.url.render_as_string(hide_password=True)
+    return database.address
 
 
 def _revision(database: Database) -> str:

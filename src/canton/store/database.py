@@ -10,6 +10,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -19,6 +20,7 @@ from sqlalchemy.engine import URL, Connection, Engine, make_url
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
+from canton.domain.database_address import hide_addresses, without_secrets
 from canton.domain.errors import DatabaseUnavailable, InvalidSetting, NeedsHuman
 
 Clock = Callable[[], int]
@@ -26,6 +28,27 @@ SECOND = 1_000_000
 # A healthy transaction is over in milliseconds. A process frozen inside one would keep its row locks, and a
 # successor out, for as long as it sleeps: PostgreSQL ends such a session after this time.
 IDLE_IN_TRANSACTION = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """How many seconds a statement waits for a lock, and may take altogether; None is for ever.
+
+    SQLite knows the first only: for the place of its one writer.
+    """
+
+    lock: float | None = None
+    statement: float | None = None
+
+
+# Of a command on the server: a migration or a backup may wait, and take as long as it does.
+UNBOUNDED = Waits()
+# Of an API server. A change holds its locks for milliseconds; behind one that does not, a client is told to come back.
+SERVING = Waits(lock=3.0, statement=15.0)
+# Of a worker. Longer than IDLE_IN_TRANSACTION: PostgreSQL first ends the session of a frozen predecessor.
+WORKING = Waits(lock=10.0, statement=60.0)
+# lock_not_available, query_canceled (by statement_timeout), deadlock_detected.
+_BUSY = frozenset({"55P03", "57014", "40P01"})
 
 
 def system_clock() -> int:
@@ -58,10 +81,17 @@ class Database:
         self.is_postgresql = engine.dialect.name == "postgresql"
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
-        """A transaction that commits when the block ends and leaves nothing when it raises."""
-        with foreign_errors_stop_here(self.engine), self.engine.begin() as connection:
-            yield connection
+    def write(self, lock_wait: float | None = None) -> Iterator[Connection]:
+        """A transaction that commits when the block ends and leaves nothing when it raises.
+
+        With ``lock_wait``, a statement of it waits at most so many seconds for a lock, and not as long as others do.
+        """
+        with foreign_errors_stop_here(self.engine), self.engine.connect() as connection:
+            connection.execution_options(canton_lock_wait=lock_wait)
+            with connection.begin():
+                if self.is_postgresql and lock_wait is not None:
+                    connection.exec_driver_sql(f"SET LOCAL lock_timeout = {int(lock_wait * 1000)}")
+                yield connection
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -71,27 +101,37 @@ class Database:
             with connection.execution_options(**options, postgresql_readonly=True).begin():
                 yield connection
 
+    @property
+    def address(self) -> str:
+        """Where it is, without secrets; for the server's log and command line."""
+        return without_secrets(self.engine.url.render_as_string(hide_password=True))
+
     def close(self) -> None:
         self.engine.dispose()
 
 
 def open_database(
-    url: str | URL, clock: Clock = system_clock, idle_in_transaction: float = IDLE_IN_TRANSACTION
+    url: str | URL,
+    clock: Clock = system_clock,
+    idle_in_transaction: float = IDLE_IN_TRANSACTION,
+    waits: Waits = UNBOUNDED,
 ) -> Database:
     """Open ``sqlite:///path`` or ``postgresql://…``; nothing is created or changed by opening."""
     parsed = _parse(url)
     if parsed.get_backend_name() == "sqlite":
-        return Database(_sqlite(parsed, clock))
-    return Database(_postgresql(parsed, idle_in_transaction))
+        return Database(_sqlite(parsed, clock, waits))
+    return Database(_postgresql(parsed, idle_in_transaction, waits))
 
 
 def _parse(url: str | URL) -> URL:
     try:
         parsed = make_url(url)
-    except sa.exc.ArgumentError as error:
+    except (sa.exc.ArgumentError, ValueError):
+        # Not chained: what SQLAlchemy says quotes the address, and with it the password.
         raise InvalidSetting(
-            "the database address is not a URL; write sqlite:///path/to/canton.db or postgresql://user@host/name"
-        ) from error
+            "the database address is not a URL; write sqlite:///path/to/canton.db or postgresql://user@host/name; "
+            "several hosts are postgresql://user@/name?host=one:5432&host=two:5432"
+        ) from None
     backend = parsed.get_backend_name()
     if backend not in ("sqlite", "postgresql"):
         raise InvalidSetting(
@@ -101,8 +141,8 @@ def _parse(url: str | URL) -> URL:
     return parsed
 
 
-def _sqlite(url: URL, clock: Clock) -> Engine:
-    engine = sa.create_engine(url, connect_args={"timeout": 30.0})
+def _sqlite(url: URL, clock: Clock, waits: Waits) -> Engine:
+    engine = sa.create_engine(url, connect_args={"timeout": waits.lock or 30.0})
 
     @event.listens_for(engine, "connect")
     def prepare(connection: sqlite3.Connection, _record: object) -> None:
@@ -116,19 +156,27 @@ def _sqlite(url: URL, clock: Clock) -> Engine:
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
         # IMMEDIATE queues for the one writer's place: a reader that turns writer late would be refused.
-        read_only = bool(connection.get_execution_options().get("canton_read"))
-        connection.connection.cursor().execute(f"PRAGMA query_only = {read_only:d}")
+        options = connection.get_execution_options()
+        read_only = bool(options.get("canton_read"))
+        lock_wait = options.get("canton_lock_wait") or waits.lock or 30.0
+        cursor = connection.connection.cursor()
+        cursor.execute(f"PRAGMA query_only = {read_only:d}")
+        cursor.execute(f"PRAGMA busy_timeout = {int(lock_wait * 1000)}")
         connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
 
     return engine
 
 
-def _postgresql(url: URL, idle_in_transaction: float) -> Engine:
-    milliseconds = int(idle_in_transaction * 1000)
+def _postgresql(url: URL, idle_in_transaction: float, waits: Waits) -> Engine:
+    limits = {
+        "idle_in_transaction_session_timeout": idle_in_transaction,
+        "lock_timeout": waits.lock,
+        "statement_timeout": waits.statement,
+    }
     arguments: dict[str, Any] = {
         "application_name": "canton",
         "connect_timeout": 5,
-        "options": f"-c idle_in_transaction_session_timeout={milliseconds}",
+        "options": " ".join(f"-c {name}={int((seconds or 0) * 1000)}" for name, seconds in limits.items()),
     }
     return sa.create_engine(
         url.set(drivername="postgresql+psycopg"),
@@ -159,16 +207,32 @@ def foreign_errors_stop_here(engine: Engine) -> Iterator[None]:
     try:
         yield
     except (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.InternalError) as error:
-        where = engine.url.render_as_string(hide_password=True)
+        if _is_busy(error):
+            raise DatabaseUnavailable(
+                "the database is busy: another session holds what this needs, or it took too long; try again shortly",
+                cause=_cause(engine, error),
+            ) from error
         raise DatabaseUnavailable(
-            f"the database {where} did not carry out a statement: {error.orig}; "
-            "check that it runs and has space, then try again",
+            "the database did not carry out a statement; try again; the server's log says why, and `canton db check` "
+            "on the server whether it runs and has space",
+            cause=_cause(engine, error),
         ) from error
     except sa.exc.DatabaseError as error:
         # Of the branches of this class, only SQLite's "malformed" and "not a database" have none of their own.
         if type(error) is not sa.exc.DatabaseError:
             raise
-        where = engine.url.render_as_string(hide_password=True)
-        raise NeedsHuman(f"{where} cannot be read: {error.orig}; keep the file and restore the last backup") from error
+        raise NeedsHuman(
+            "the database cannot be read; keep its file and restore the last backup", cause=_cause(engine, error)
+        ) from error
     except sa.exc.TimeoutError as error:
         raise DatabaseUnavailable("no database connection became free in time; try again") from error
+
+
+def _is_busy(error: sa.exc.DBAPIError) -> bool:
+    name = str(getattr(error.orig, "sqlite_errorname", ""))
+    return getattr(error.orig, "sqlstate", None) in _BUSY or name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+
+
+def _cause(engine: Engine, error: sa.exc.DBAPIError) -> str:
+    said = " ".join(str(error.orig).split())
+    return f"{without_secrets(engine.url.render_as_string(hide_password=True))}: {hide_addresses(said)}"

@@ -44,13 +44,13 @@ class PostgresqlDoorbell:
             self.connection = psycopg.connect(**libpq_arguments(database), autocommit=True)
             self.connection.execute(f"LISTEN {CHANNEL}")
         except psycopg.OperationalError as error:
-            raise DatabaseUnavailable(f"cannot listen for work: {error}") from error
+            raise DatabaseUnavailable("cannot listen for work", cause=str(error)) from error
 
     def wait(self, seconds: float) -> bool:
         try:
             return any(True for _ in self.connection.notifies(timeout=seconds, stop_after=1))
         except psycopg.OperationalError as error:
-            raise DatabaseUnavailable(f"the connection that listens for work was cut: {error}") from error
+            raise DatabaseUnavailable("the connection that listens for work was cut", cause=str(error)) from error
 
     def close(self) -> None:
         self.connection.close()

@@ -53,11 +53,13 @@ class StepRow:
     changed_at: int = 0
     evidence: JsonObject | None = None
     error: JsonObject | None = None
+    cause: str | None = None
+    """What only the provider may read of the error: hosts, paths, accounts, a driver's own words."""
 
 
 _OPERATION = sa.select(*(operation.c[name] for name in Operation.__slots__))
 _STEP = sa.select(*(step.c[name] for name in StepRow.__slots__)).order_by(step.c.n)
-_WRITTEN = ("state", "acts", "tries", "begun_at", "acted_at", "held_at", "not_before", "evidence", "error")
+_WRITTEN = ("state", "acts", "tries", "begun_at", "acted_at", "held_at", "not_before", "evidence", "error", "cause")
 _SAVE = Prepared(
     sa.update(step)
     .where(step.c.operation == sa.bindparam("of"), step.c.n == sa.bindparam("at"))
@@ -122,12 +124,12 @@ def skip_pending(connection: Connection, operation_id: str) -> None:
     )
 
 
-def fail_under_way(connection: Connection, operation_id: str, error: JsonObject) -> None:
+def fail_under_way(connection: Connection, operation_id: str, error: JsonObject, cause: str) -> None:
     """Nobody goes on with these steps by himself; a retry looks at them again."""
     connection.execute(
         sa.update(step)
         .where(step.c.operation == operation_id, step.c.state.in_(UNDER_WAY))
-        .values(state=StepState.FAILED, not_before=None, error=error, changed_at=now())
+        .values(state=StepState.FAILED, not_before=None, error=error, cause=cause, changed_at=now())
     )
 
 

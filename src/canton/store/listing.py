@@ -2,6 +2,9 @@
 
 A page starts after the last row of the one before, by its sort key and, where that is not unique, its identifier. So
 a page costs the same at the end of a list as at its beginning, and rows that come or go in between shift nothing.
+
+Rows are read a few at a time until the page is full or large, and the rest stays in the database: a caller can ask for
+1,000 rows, and a row can have a document of megabytes.
 """
 
 from __future__ import annotations
@@ -18,6 +21,9 @@ from canton.domain.errors import InvalidCursor
 # The tenants whose rows may be seen; None is everything. An empty set is nothing, never everything.
 Visible: TypeAlias = frozenset[str] | None
 Key: TypeAlias = Sequence[int | str]
+# In bytes.
+LARGEST_PAGE = 4 * 2**20
+_ROWS_AT_ONCE = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,13 @@ class Slice:
     """Where the next page starts; None at the end."""
 
 
+def both(one: Visible, other: Visible) -> Visible:
+    """The tenants that are in both."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one & other
+
+
 def visible_to(visible: Visible, tenant: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
     return sa.true() if visible is None else tenant.in_(sorted(visible))
 
@@ -46,23 +59,38 @@ def fetch(
     sorts: Mapping[str, sa.ColumnElement[Any]],
     unique: sa.ColumnElement[Any],
 ) -> Slice:
-    """``sorts`` are the columns, never NULL, that a caller may sort by; ``unique`` is the identifier."""
+    """At most ``LARGEST_PAGE`` bytes of rows, but one row if there is any.
+
+    ``sorts`` are the columns, never NULL, that a caller may sort by; ``unique`` is the identifier.
+    """
     chosen = sorts[window.sort]
     keys = [chosen] if chosen is unique else [chosen, unique]
     query = query.add_columns(*(key.label(f"key{n}") for n, key in enumerate(keys)))
     query = query.order_by(*(key.desc() if window.descending else key.asc() for key in keys)).limit(window.limit + 1)
     if window.after is not None:
         query = query.where(_beyond(window.after, keys, descending=window.descending))
-    rows = list(connection.execute(query).mappings())
-    if len(rows) <= window.limit:
-        return Slice(rows, None)
-    last = rows[window.limit - 1]
-    return Slice(rows[: window.limit], [last[f"key{n}"] for n in range(len(keys))])
+    rows: list[RowMapping] = []
+    size = 0
+    with connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE)) as result:
+        for row in result.mappings():
+            size += len(repr(tuple(row.values())).encode())
+            if len(rows) == window.limit or (rows and size > LARGEST_PAGE):
+                return Slice(rows, [rows[-1][f"key{n}"] for n in range(len(keys))])
+            rows.append(row)
+    return Slice(rows, None)
 
 
 def _beyond(after: Key, keys: Sequence[sa.ColumnElement[Any]], *, descending: bool) -> sa.ColumnElement[bool]:
-    if [type(value) for value in after] != [key.type.python_type for key in keys]:
+    if len(after) != len(keys) or not all(map(_fits, after, keys)):
         raise InvalidCursor("this cursor was not given by this list; start again without after")
     here = sa.tuple_(*keys)
     there = sa.tuple_(*(sa.literal(value, key.type) for value, key in zip(after, keys, strict=True)))
     return here < there if descending else here > there
+
+
+def _fits(value: int | str, key: sa.ColumnElement[Any]) -> bool:
+    """Whether the column could hold it: PostgreSQL refuses to compare a number that it could not."""
+    if type(value) is not key.type.python_type:
+        return False
+    bits = 63 if isinstance(key.type, sa.BigInteger) else 31
+    return not isinstance(value, int) or -(2**bits) <= value < 2**bits

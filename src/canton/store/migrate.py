@@ -94,9 +94,9 @@ def require_current(database: Database, directory: Path = MIGRATIONS) -> list[st
     """Refuse a database this code cannot work with; answers the *post* revisions still to come."""
     pending = require_known(database, directory)
     if any(phase_of(revision) == "pre" for revision in pending):
-        where = database.engine.url.render_as_string(hide_password=True)
         raise SchemaMismatch(
-            f"the database {where} lacks {', '.join(pending)}, which this Canton needs; run: canton db upgrade",
+            f"the database {database.address} lacks {', '.join(pending)}, which this Canton needs; "
+            "run: canton db upgrade",
             wanted=pending,
         )
     return pending
@@ -195,4 +195,4 @@ def _config(directory: Path) -> Config:
 
 
 def _where(connection: Connection) -> str:
-    return connection.engine.url.render_as_string(hide_password=True)
+    return Database(connection.engine).address

@@ -15,7 +15,7 @@ from canton.domain.lifecycle import NodeState
 from canton.domain.node import Node
 from canton.store import nodes, quotas, tenants
 from canton.store.database import now
-from canton.store.schema import node, node_observation, site
+from canton.store.schema import node, site, tenant
 
 # SQLite, as some distributions build it, takes 32,766 parameters in a statement.
 _CHUNK = 10_000
@@ -28,11 +28,13 @@ class Line:
     number: int
     xname: str
     nid: int | None
-    power: str | None
-    state: NodeState
-    """Of a node that is new; what was decided about one that is known stays."""
+    state: NodeState | None = None
     tenant: str | None = None
-    """Whose a new node is already; of one that is known, only what is so may be said."""
+
+    @property
+    def first_state(self) -> NodeState:
+        """Of a node that is new."""
+        return self.state or (NodeState.DISCOVERED if self.tenant is None else NodeState.ASSIGNED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +46,31 @@ class Comparison:
     """The lines that cannot be had, and why."""
 
 
-def lock(connection: Connection) -> None:
-    """One import after the other: two at once could give one number to two nodes."""
+def lock(connection: Connection, lines: Sequence[Line]) -> None:
+    """One import after the other: two at once could give one number to two nodes, or take a tenant's last place.
+
+    The tenants of known nodes are locked too, all in the order of their names and before any node: a change of a
+    tenant's nodes locks the tenant first, and an import that came to it by its nodes would wait for it crosswise.
+    """
     connection.execute(sa.select(site.c.name).order_by(site.c.name).with_for_update()).all()
+    names = {line.tenant for line in lines} | {row.tenant for row in _known(connection, lines).values()}
+    named = sa.select(tenant.c.name).where(tenant.c.name.in_(names - {None})).order_by(tenant.c.name)
+    connection.execute(named.with_for_update()).all()
 
 
-def compare(connection: Connection, where: str, lines: Sequence[Line]) -> Comparison:
+def compare(connection: Connection, where: str, lines: Sequence[Line], *, renumber: bool) -> Comparison:
     known = _known(connection, lines)
-    clashes = [*_clashes(known, where, lines), *_misplaced(connection, known, lines)]
+    clashes = [
+        *_clashes(known, where, lines),
+        *_contradictions(known, lines, renumber=renumber),
+        *_misplaced(connection, lines),
+    ]
     found = Comparison([], [], [], clashes)
     for line in lines:
         row = known.get(line.xname)
         if row is None:
             found.added.append(line)
-        elif _moves(row, where, line) or line.power not in (None, row.power):
+        elif _moves(row, where, line):
             found.changed.append(line)
         else:
             found.unchanged.append(line)
@@ -67,16 +80,13 @@ def compare(connection: Connection, where: str, lines: Sequence[Line]) -> Compar
 def carry_out(connection: Connection, where: str, found: Comparison) -> None:
     """What ``compare`` found, in the transaction that it found it in."""
     known = _known(connection, found.changed)
-    moved = [line for line in found.changed if _moves(known[line.xname], where, line)]
     # First let go of every number that changes hands: two nodes may swap theirs.
-    for chunk in _chunks([line.xname for line in moved if line.nid is not None]):
+    for chunk in _chunks([line.xname for line in found.changed if line.nid is not None]):
         connection.execute(sa.update(node).where(node.c.xname.in_(chunk)).values(nid=None))
     if found.added:
-        _require_room(connection, found.added)
-        new = [Node(line.xname, line.nid, line.state, line.tenant, 1) for line in found.added]
+        new = [Node(line.xname, line.nid, line.first_state, line.tenant, 1) for line in found.added]
         nodes.add(connection, new, where)
-    _move(connection, where, moved, {line.xname: known[line.xname].nid for line in moved})
-    _observe(connection, [line for line in (*found.added, *found.changed) if line.power is not None])
+    _move(connection, where, found.changed, {line.xname: known[line.xname].nid for line in found.changed})
 
 
 def _move(connection: Connection, where: str, moved: Sequence[Line], before: Mapping[str, int | None]) -> None:
@@ -91,19 +101,9 @@ def _move(connection: Connection, where: str, moved: Sequence[Line], before: Map
     connection.execute(update, list(numbers))
 
 
-def _observe(connection: Connection, lines: Sequence[Line]) -> None:
-    for chunk in _chunks([line.xname for line in lines]):
-        connection.execute(sa.delete(node_observation).where(node_observation.c.xname.in_(chunk)))
-    if lines:
-        seen = [{"xname": line.xname, "power": line.power} for line in lines]
-        connection.execute(sa.insert(node_observation).values(seen_at=now()), seen)
-
-
 def _known(connection: Connection, lines: Sequence[Line]) -> dict[str, Row[Any]]:
     """Every node that has a name or a number of the import's."""
-    query = sa.select(node.c.xname, node.c.nid, node.c.site, node.c.tenant, node_observation.c.power).outerjoin(
-        node_observation, node_observation.c.xname == node.c.xname
-    )
+    query = sa.select(node.c.xname, node.c.nid, node.c.site, node.c.state, node.c.tenant)
     found: dict[str, Row[Any]] = {}
     for column, values in (
         (node.c.xname, [line.xname for line in lines]),
@@ -126,25 +126,37 @@ def _clashes(known: Mapping[str, Row[Any]], where: str, lines: Sequence[Line]) -
             yield line.number, f"nid {line.nid} is {holder}'s; give {line.xname} another"
 
 
-def _misplaced(
-    connection: Connection, known: Mapping[str, Row[Any]], lines: Sequence[Line]
+def _contradictions(
+    known: Mapping[str, Row[Any]], lines: Sequence[Line], *, renumber: bool
 ) -> Iterator[tuple[int, str]]:
+    """What a row says of a node that is known must be so: an import decides nothing about it."""
+    for line in lines:
+        row = known.get(line.xname)
+        if row is None:
+            continue
+        if line.nid is not None and row.nid not in (None, line.nid) and not renumber:
+            yield line.number, f"{line.xname} has nid {row.nid}, not {line.nid}; correct it, or import with renumber"
+        if line.tenant not in (None, row.tenant):
+            owner = f"{row.tenant}'s" if row.tenant else "no tenant's"
+            yield line.number, f"{line.xname} is {owner}, not {line.tenant}'s; see: canton node assign, node release"
+        elif line.state not in (None, row.state):
+            yield (
+                line.number,
+                f"{line.xname} is {row.state}, not {line.state}; commands of canton node change its state",
+            )
+
+
+def _misplaced(connection: Connection, lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
     named = {line.tenant for line in lines if line.tenant is not None}
     there = {name for name in named if tenants.state(connection, name) is not None}
     for line in lines:
-        if line.tenant is None:
-            continue
-        if line.tenant not in there:
+        if line.tenant is not None and line.tenant not in there:
             yield line.number, f'there is no tenant "{line.tenant}"; create it first'
-        elif line.xname in known and known[line.xname].tenant != line.tenant:
-            owner = known[line.xname].tenant
-            whose = f"{owner}'s" if owner else "nobody's"
-            yield line.number, f"{line.xname} is {whose}; a node that Canton knows changes hands by a handover only"
 
 
-def _require_room(connection: Connection, added: Sequence[Line]) -> None:
+def require_room(connection: Connection, added: Sequence[Line]) -> None:
+    """The quotas of the tenants have room for the nodes that the import adds to them."""
     for name, count in sorted(Counter(line.tenant for line in added if line.tenant is not None).items()):
-        tenants.lock(connection, name)
         quotas.require_room(connection, name, "nodes", count)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
 
-from canton.domain.errors import UnknownNodes
+from canton.domain.errors import NodesClaimed, UnknownNodes, WrongState
 from canton.domain.lifecycle import NodeState
 from canton.domain.node import Node
 from canton.domain.nodeset import fold
@@ -148,11 +148,48 @@ def put(connection: Connection, xname: str, state: NodeState, tenant: str | None
     )
 
 
+def require_deletable(connection: Connection, xnames: Sequence[str]) -> None:
+    """Only a retired node that no operation holds can be deleted."""
+    others = {node.xname: node.state for node in find(connection, xnames) if node.state is not NodeState.RETIRED}
+    if others:
+        raise WrongState(
+            f"{fold(others)} cannot be deleted: {', '.join(sorted(set(others.values())))}; only a node that is "
+            "retired can. Take it into maintenance, then retire it",
+            nodes=fold(others),
+            states=sorted(set(others.values())),
+        )
+    held = connection.scalars(sa.select(claim.c.node).where(claim.c.node.in_(xnames)))
+    if claimed := sorted(held):
+        raise NodesClaimed(f"{fold(claimed)} held by an open operation; wait for it to end", nodes=fold(claimed))
+
+
+def delete(connection: Connection, xnames: Sequence[str]) -> None:
+    """With what was observed of them."""
+    connection.execute(sa.delete(node).where(node.c.xname.in_(xnames)))
+
+
 def observe(connection: Connection, power: Mapping[str, str | None]) -> None:
     """Record what was seen of these nodes; intent and its version stay as they are. Others than nodes are left out."""
     rows = [{"of": xname, "seen": state} for xname, state in sorted(power.items())]
     _SEE_AGAIN.execute_each(connection, rows)
     _SEE_FIRST.execute_each(connection, rows)
+
+
+def at_site(connection: Connection, site: str) -> list[str]:
+    """The nodes that stand at a site, without the retired ones."""
+    query = sa.select(node.c.xname).where(node.c.site == site, node.c.state != NodeState.RETIRED)
+    return list(connection.scalars(query.order_by(node.c.place)))
+
+
+def observe_at(connection: Connection, power: Mapping[str, str], at: int) -> None:
+    """Record a reading of many nodes that was begun at ``at``; what was seen later than that stays."""
+    for state in sorted(set(power.values())):
+        names = [xname for xname, seen in power.items() if seen == state]
+        older = (node_observation.c.xname.in_(names), node_observation.c.seen_at < at)
+        connection.execute(sa.update(node_observation).where(*older).values(power=state, seen_at=at))
+        unseen = (node.c.xname.in_(names), ~sa.exists().where(node_observation.c.xname == node.c.xname))
+        first = sa.select(node.c.xname, sa.literal(state), sa.literal(at, sa.BigInteger)).where(*unseen)
+        connection.execute(sa.insert(node_observation).from_select(["xname", "power", "seen_at"], first))
 
 
 def _conditions(wanted: Wanted) -> list[sa.ColumnElement[bool]]:

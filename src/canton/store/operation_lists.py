@@ -37,7 +37,7 @@ _OPERATION = sa.select(
     sa.func.coalesce(plan.c.summary, operation.c.kind).label("summary"),
     nodes_in(plan.c.body).label("nodes"),
 ).join(plan, plan.c.digest == operation.c.plan)
-_STEP_SHOWN = ("n", "kind", "target", "state", "tries", "acts", "begun_at", "changed_at", "evidence", "error")
+_STEP_SHOWN = ("n", "kind", "target", "state", "tries", "acts", "begun_at", "changed_at", "evidence", "error", "cause")
 _STEP = sa.select(*(step.c[name] for name in _STEP_SHOWN))
 
 
@@ -50,11 +50,14 @@ class Wanted:
     kind: str | None = None
     actor: str | None = None
     node: str | None = None
+    since: int | None = None
 
 
 def page(connection: Connection, visible: Visible, wanted: Wanted, window: Window) -> Slice:
     exact = {name: getattr(wanted, name) for name in ("tenant", "state", "kind", "actor")}
     conditions = [operation.c[name] == value for name, value in exact.items() if value is not None]
+    if wanted.since is not None:
+        conditions.append(operation.c.created_at >= wanted.since)
     if wanted.node is not None:
         about = sa.select(step.c.operation).where(step.c.target == wanted.node)
         conditions.append(operation.c.id.in_(about))

@@ -9,7 +9,7 @@ the numbers back. Other streams do not wait.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -84,6 +84,25 @@ def read(connection: Connection, stream: str, after: int, limit: int) -> list[St
 def lasts(connection: Connection) -> dict[str, int]:
     """The number of the newest event of every stream."""
     return {row.name: row.last for row in connection.execute(_lasts)}
+
+
+def beginning(
+    connection: Connection, lasts: Mapping[str, int], subject: str | None, since: int | None, newest: int | None
+) -> dict[str, int]:
+    """Where to begin in each of these streams, to read what happened ``since`` and no more than the ``newest``.
+
+    A stream with nothing of that begins at its end.
+    """
+    events = schema.event.c
+    conditions: list[sa.ColumnElement[bool]] = [events.stream.in_(list(lasts))]
+    conditions += [] if subject is None else [events.subject == subject]
+    conditions += [] if since is None else [events.at >= since]
+    wanted = sa.select(events.stream, events.seq).where(*conditions)
+    if newest is not None:
+        wanted = wanted.order_by(events.at.desc(), events.seq.desc()).limit(newest)
+    rows = wanted.subquery().c
+    firsts = connection.execute(sa.select(rows.stream, sa.func.min(rows.seq)).group_by(rows.stream))
+    return {**lasts, **{stream: first - 1 for stream, first in firsts}}
 
 
 def last(connection: Connection, stream: str) -> int:

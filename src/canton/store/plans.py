@@ -11,11 +11,15 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
 from canton.domain.errors import UnknownPlan
-from canton.store.database import insert_new, now
+from canton.store.database import SECOND, insert_new, now
 from canton.store.listing import Slice, Visible, Window, fetch, visible_to
-from canton.store.schema import plan
+from canton.store.schema import operation, plan
 
 SORTS = {"created_at": plan.c.created_at}
+# A plan that no operation uses is a dry run's: it is reviewed and carried out on the same day, or made again.
+UNUSED_FOR = 24 * 3600 * SECOND
+MOST_UNUSED = 100
+_UNUSED = ~sa.exists().where(operation.c.plan == plan.c.digest)
 
 
 class nodes_in(FunctionElement[str]):  # noqa: N801  # reads as the SQL function it is
@@ -51,7 +55,40 @@ _LISTED = sa.select(
 
 def put(connection: Connection, digest: str, body: str, facts: Facts) -> None:
     """Keep a plan; the same digest is the same plan, so a second time changes nothing."""
-    insert_new(connection, plan, [{"digest": digest, "body": body, **asdict(facts)}], created_at=now())
+    row = {"digest": digest, "body": body, **asdict(facts)}
+    if not insert_new(connection, plan, [row], created_at=now()) and not _hold(connection, digest):
+        # It was there, unused, and was forgotten at this moment.
+        insert_new(connection, plan, [row], created_at=now())
+
+
+def _hold(connection: Connection, digest: str) -> bool:
+    """The plan is there, and is not forgotten before this transaction ends."""
+    held = sa.select(plan.c.digest).where(plan.c.digest == digest).with_for_update(read=True, key_share=True)
+    return connection.execute(held).one_or_none() is not None
+
+
+def forget_excess(connection: Connection, tenant: str | None) -> None:
+    """Remove the oldest of a tenant's unused plans, or the provider's, so that no more are left than may be."""
+    own = plan.c.tenant.is_(None) if tenant is None else plan.c.tenant == tenant
+    newest_first = (plan.c.created_at.desc(), plan.c.digest)
+    excess = (
+        sa.select(plan.c.digest).where(own, _UNUSED).order_by(*newest_first).limit(10 * MOST_UNUSED).offset(MOST_UNUSED)
+    )
+    _forget(connection, list(connection.execute(excess).scalars()))
+
+
+def forget_old(connection: Connection) -> None:
+    """Remove plans that were not used in time."""
+    old = sa.select(plan.c.digest).where(plan.c.created_at < now() - UNUSED_FOR, _UNUSED).limit(10 * MOST_UNUSED)
+    _forget(connection, list(connection.execute(old).scalars()))
+
+
+def _forget(connection: Connection, digests: list[str]) -> None:
+    """Locked first, and only then deleted if still unused: an operation may take one of them at the same moment."""
+    named = sa.select(plan.c.digest).where(plan.c.digest.in_(digests)).with_for_update(skip_locked=True)
+    locked = list(connection.execute(named).scalars()) if digests else []
+    if locked:
+        connection.execute(sa.delete(plan).where(plan.c.digest.in_(locked), _UNUSED))
 
 
 def find(connection: Connection, digest: str) -> str:

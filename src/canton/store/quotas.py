@@ -23,8 +23,10 @@ def find(connection: Connection, tenant: str) -> tuple[Quota, int]:
 
 
 def used(connection: Connection, tenant: str) -> dict[str, int]:
-    found = tenants.remains(connection, tenant)
-    return {kind: getattr(found, kind) for kind in KINDS}
+    """What counts against the quota: of the open operations, those that the tenant's own members started."""
+    remains = tenants.remains(connection, tenant)
+    own = tenants.own_open_operations(connection, tenant)
+    return {kind: getattr(remains, kind) for kind in KINDS} | {"open_operations": own}
 
 
 def put(connection: Connection, tenant: str, wanted: Quota, if_version: int | None) -> tuple[int, bool]:

@@ -102,6 +102,18 @@ node_observation = Table(
     info=OBSERVATION,
 )
 
+# When a reading of a site is due: ``what`` is power. No key of ``site``: a worker's settings may name it first.
+site_reading = Table(
+    "site_reading",
+    metadata,
+    Column("site", String, nullable=False),
+    Column("what", String, nullable=False),
+    Column("due_at", BigInteger, nullable=False),
+    Column("read_at", BigInteger),
+    PrimaryKeyConstraint("site", "what"),
+    info=JOURNAL,
+)
+
 plan = Table(
     "plan",
     metadata,
@@ -147,6 +159,8 @@ Index(
     sqlite_where=operation.c.due_at.is_not(None),
 )
 Index("ix_operation_tenant_created", operation.c.tenant, operation.c.created_at)
+Index("ix_operation_plan", operation.c.plan)
+Index("ix_plan_created", plan.c.created_at)
 Index("ix_operation_created", operation.c.created_at, operation.c.id)
 
 step = Table(
@@ -165,7 +179,9 @@ step = Table(
     Column("not_before", BigInteger),
     Column("changed_at", BigInteger, nullable=False),
     Column("evidence", Document),
+    # For those who may see the operation. What names the provider's hosts, paths and accounts is the cause.
     Column("error", Document),
+    Column("cause", Text),
     PrimaryKeyConstraint("operation", "n"),
     info=JOURNAL,
 )
@@ -186,6 +202,10 @@ binding = Table(
     metadata,
     Column("id", String, primary_key=True),
     Column("subject", String, nullable=False),
+    # The issuer and its own lasting identifier (sub) of the person who first came with the name; none for a group.
+    Column("identity", String, index=True),
+    # The first other person who came with the name, and got nothing.
+    Column("other_identity", String),
     Column("role", String, nullable=False),
     Column("tenant", ForeignKey("tenant.name"), index=True),
     Column("until", BigInteger),
@@ -236,6 +256,7 @@ approval = Table(
     Column("body", Document),
     Column("request", String, nullable=False),
     Column("requested_by", String, nullable=False),
+    Column("requested_identity", String),
     Column("reason", Text, nullable=False),
     Column("state", String, nullable=False),
     Column("decided_by", String),
@@ -281,6 +302,16 @@ worker = Table(
     info=OBSERVATION,
 )
 
+# One row, which API servers overwrite to see whether the database takes changes.
+write_probe = Table(
+    "write_probe",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("seen_at", BigInteger, nullable=False),
+    CheckConstraint("id = 1", name="one_row"),
+    info=OBSERVATION,
+)
+
 audit = Table(
     "audit",
     metadata,
@@ -298,6 +329,7 @@ audit = Table(
     info=RECORD,
 )
 Index("ix_audit_tenant_seq", audit.c.tenant, audit.c.seq)
+Index("ix_audit_at", audit.c.at)
 
 audit_head = Table(
     "audit_head",
@@ -329,3 +361,4 @@ event = Table(
     PrimaryKeyConstraint("stream", "seq"),
     info=RECORD,
 )
+Index("ix_event_at", event.c.at)

@@ -38,11 +38,14 @@ _TOKEN = re.compile(r"canton_(tk_[0-9a-f]{28})_[0-9A-Za-z_-]{43}", re.ASCII)
 class Account:
     """Who a token speaks for."""
 
+    id: str
     principal: str
     name: str
     tenant: str | None
     permissions: frozenset[str]
     expires_at: int
+    lifetime: int
+    """Seconds from the making of the token to its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +81,20 @@ def unknown(account_id: str) -> UnknownServiceAccount:
     )
 
 
-def authenticate(connection: Connection, text: str, at: int) -> Account:
-    """Whom the token speaks for; what it may do is the less of what it and its account were given."""
+def authenticate(connection: Connection, text: str, at: int, *, lock: bool = False) -> Account:
+    """Whom the token speaks for; what it may do is the less of what it and its account were given.
+
+    With ``lock``, neither can be changed or taken away before the transaction ends.
+    """
     match = _TOKEN.fullmatch(text)
     query = (
         sa.select(
             service_token.c.hash,
             service_token.c.expires_at,
+            service_token.c.created_at,
             service_token.c.permissions.label("narrowed"),
             service_account.c.permissions,
+            service_account.c.id,
             service_account.c.name,
             service_account.c.tenant,
         )
@@ -97,13 +105,17 @@ def authenticate(connection: Connection, text: str, at: int) -> Account:
             sa.or_(service_account.c.tenant.is_(None), tenant.c.state != TenantState.DELETED),
         )
     )
-    row = connection.execute(query).mappings().one_or_none()
+    locked = query.with_for_update(read=True, of=[service_token, service_account]) if lock else query
+    row = connection.execute(locked).mappings().one_or_none()
     if row is None or not hmac.compare_digest(row["hash"], _hash(text)):
         raise TokenInvalid("this service account's token is malformed, revoked or not from here; get a new one")
     if row["expires_at"] <= at:
         raise TokenExpired("this service account's token has run out; rotate it in time, or have a new one issued")
     permissions = frozenset(row["permissions"]) & frozenset(row["narrowed"])
-    return Account(principal_of(row), row["name"], row["tenant"], permissions, row["expires_at"])
+    # Rounded up: the row is written a moment after its end was reckoned.
+    lifetime = -((row["created_at"] - row["expires_at"]) // SECOND)
+    principal, ends = principal_of(row), row["expires_at"]
+    return Account(row["id"], principal, row["name"], row["tenant"], permissions, ends, lifetime)
 
 
 def page(connection: Connection, visible: Visible, window: Window, of_tenant: str | None = None) -> Slice:
@@ -163,6 +175,13 @@ def tokens(connection: Connection, account_id: str, window: Window) -> Slice:
     names = ("id", "permissions", "created_by", "created_at", "expires_at")
     query = sa.select(*(service_token.c[name] for name in names)).where(service_token.c.account == account_id)
     return fetch(connection, query, window, TOKEN_SORTS, service_token.c.id)
+
+
+def held_by_tokens(connection: Connection, account_id: str) -> frozenset[str] | None:
+    """What the account's live tokens hold together; None when it has none."""
+    live = sa.and_(service_token.c.account == account_id, service_token.c.expires_at > now())
+    rows = connection.scalars(sa.select(service_token.c.permissions).where(live)).all()
+    return frozenset(name for permissions in rows for name in permissions) if rows else None
 
 
 def end_others(connection: Connection, account_id: str, kept: str, overlap: int) -> int:

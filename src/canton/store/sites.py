@@ -62,5 +62,9 @@ def delete(connection: Connection, name: str, if_version: int | None) -> None:
     versions.require(f'site "{name}"', found["version"], if_version)
     held = connection.scalar(sa.select(sa.func.count()).select_from(node).where(node.c.site == name))
     if held:
-        raise NotEmpty(f'site "{name}" still has {held} nodes; take them away first', site=name, nodes=held)
+        raise NotEmpty(
+            f'site "{name}" still has {held} nodes; retire and delete them first: canton node delete --help',
+            site=name,
+            nodes=held,
+        )
     connection.execute(sa.delete(site).where(site.c.name == name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +57,22 @@ def state(connection: Connection, name: str) -> str | None:
     return connection.scalar(query)
 
 
+def hold(connection: Connection, name: str) -> str | None:
+    """The state, which cannot change before the transaction ends; a change of the tenant's waits for all others."""
+    mine = sa.select(tenant.c.name).where(tenant.c.name == name)
+    # FOR NO KEY UPDATE: rows that refer to the tenant can still be written, by a worker for instance.
+    connection.execute(mine.with_for_update(key_share=True))
+    return state(connection, name)
+
+
+def deleted(connection: Connection, names: Collection[str]) -> frozenset[str]:
+    """Those of the names that were a tenant's which was deleted."""
+    if not names:
+        return frozenset()
+    query = sa.select(tenant.c.name).where(tenant.c.name.in_(sorted(names)), tenant.c.state == TenantState.DELETED)
+    return frozenset(connection.scalars(query))
+
+
 def create(connection: Connection, name: str, description: str) -> RowMapping:
     if name == RESERVED:
         raise InvalidRequest(f'"{name}" cannot be a tenant\'s name, since it stands for no tenant; choose another')
@@ -89,6 +106,14 @@ class Remains:
     service_accounts: int
 
 
+_WAYS_OUT = {
+    "nodes": "canton node release @{tenant} --reason '…'",
+    "open_operations": "wait for those of: canton operation list --tenant {tenant}",
+    "bindings": "canton member remove … for those of: canton member list --tenant {tenant}",
+    "service_accounts": "canton service-account delete … for those of: canton service-account list --tenant {tenant}",
+}
+
+
 def remains(connection: Connection, name: str) -> Remains:
     def count(table: sa.Table, *more: sa.ColumnElement[bool]) -> int:
         query = sa.select(sa.func.count()).select_from(table).where(table.c.tenant == name, *more)
@@ -96,6 +121,12 @@ def remains(connection: Connection, name: str) -> Remains:
 
     is_open = operation.c.state.not_in(ENDED)
     return Remains(count(node), count(operation, is_open), count(binding), count(service_account))
+
+
+def own_open_operations(connection: Connection, name: str) -> int:
+    """Those that a role of the tenant's own allowed; the provider's work on its nodes is not among them."""
+    own = (operation.c.tenant == name, operation.c.by_provider == 0, operation.c.state.not_in(ENDED))
+    return int(connection.scalar(sa.select(sa.func.count()).select_from(operation).where(*own)) or 0)
 
 
 def delete(connection: Connection, name: str, if_version: int | None) -> None:
@@ -106,7 +137,8 @@ def delete(connection: Connection, name: str, if_version: int | None) -> None:
     counts = {what: getattr(left, what) for what in Remains.__slots__ if getattr(left, what)}
     if counts:
         listed = ", ".join(f"{number} {what.replace('_', ' ')}" for what, number in counts.items())
-        raise NotEmpty(f'tenant "{name}" still has {listed}; take them away first', tenant=name, **counts)
+        ways = "; ".join(_WAYS_OUT[what].format(tenant=name) for what in counts)
+        raise NotEmpty(f'tenant "{name}" still has {listed}; first: {ways}', tenant=name, **counts)
     connection.execute(
         sa.update(tenant)
         .where(tenant.c.name == name)

@@ -34,7 +34,18 @@ State = Literal["pending", "approved", "refused", "used", "expired"]
 ApprovalId = Annotated[
     str, Path(pattern=r"^ap_[0-9a-f]{28}$", description="The approval.", examples=["ap_019a8a4f3c21d0c4f1a2b3c4d5e6"])
 ]
-_PLAIN = ("id", "permission", "tenant", "method", "path", "body", "requested_by", "reason", "state")
+_PLAIN = (
+    "id",
+    "permission",
+    "tenant",
+    "method",
+    "path",
+    "body",
+    "requested_by",
+    "requested_identity",
+    "reason",
+    "state",
+)
 
 
 PROVIDERS = frozenset(each.name for each in PERMISSIONS.values() if each.reach is Reach.PROVIDER)
@@ -50,6 +61,7 @@ class Approval(Body):
     path: str
     body: Annotated[Any, Field(description="The body of the request, as it was sent.")]
     requested_by: str
+    requested_identity: Annotated[str | None, Field(description="Of the same person, what never changes.")]
     reason: str
     state: State
     decided_by: str | None
@@ -71,7 +83,7 @@ def list_approvals(
     tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
 ) -> Response:
     """The approvals that the caller may see; its own requests it always does."""
-    sought = approvals.Sought(caller.visible("approval.read"), PROVIDERS, caller.principal.id, state, tenant)
+    sought = approvals.Sought(caller.visible("approval.read"), PROVIDERS, caller.principal.identity, state, tenant)
     with caller.database.read() as connection:
         found = approvals.page(connection, sought, page.window)
     return page.answer(found, render)
@@ -82,12 +94,12 @@ def show_approval(caller: CallerDep, approval_id: ApprovalId) -> Response:
     """One approval."""
     with caller.database.read() as connection:
         row = approvals.find(connection, approval_id)
-    if row["requested_by"] != caller.principal.id:
+    if row["requested_identity"] != caller.principal.identity:
         caller.require_sight("approval.read", _readers(row), approvals.unknown(approval_id))
     return json_response(render(row))
 
 
-Deciding = Annotated[Change, Depends(change("approval.decide"))]
+Deciding = Annotated[Change, change("approval.decide")]
 
 
 @router.post("/approvals/{approval_id}/approve", responses=answers(Approval, change=True))
@@ -117,7 +129,7 @@ def _on(caller: Caller, approval_id: str) -> On:
         row = approvals.look(connection, approval_id)
     if row is None:
         return On(None, approvals.unknown(approval_id), "approval.read")
-    own = row["requested_by"] == caller.principal.id
+    own = row["requested_identity"] == caller.principal.identity
     return On(_readers(row), None if own else approvals.unknown(approval_id), "approval.read")
 
 
@@ -129,12 +141,12 @@ def _readers(row: RowMapping) -> str | None:
 def _require_second_person(connection: Connection, caller: Caller, row: RowMapping) -> None:
     who = caller.principal
     told = {"permission": row["permission"], "tenant": row["tenant"]}
-    # Some issuers take a username in any case and repeat it as it was typed: alice and Alice are one person.
-    if who.id.casefold() == row["requested_by"].casefold():
+    # By name as well: some issuers take a username in any case and repeat it as typed; alice and Alice are one person.
+    if who.identity == row["requested_identity"] or who.id.casefold() == row["requested_by"].casefold():
         said = f"{who.id} asked for this change and cannot decide on it; somebody else has to"
         raise Forbidden(said, rule="two-persons", **told)
     if who.kind is not Kind.PERSON:
-        raise Forbidden(f"{who.id} is a service account, and this takes a person", rule="two-persons", **told)
+        raise Forbidden(f"{who.id} is a {who.kind}, and this takes a person", rule="two-persons", **told)
     suspended = row["tenant"] is not None and tenants.state(connection, row["tenant"]) == TenantState.SUSPENDED
     decision = caller.decide(Question(row["permission"], row["tenant"], suspended))
     if not decision.allowed:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
+import sqlalchemy as sa
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import Response
 from sqlalchemy.engine import RowMapping
 
 from canton.api.caller import CallerDep
-from canton.api.documents import NAME_PATTERN, Body, Instant, Items, answers
+from canton.api.documents import NAME_PATTERN, Body, Instant, Items, Since, answers
 from canton.api.paging import Paging, paging
 from canton.api.work import TEXT_PATTERN
 from canton.domain.data import Json
-from canton.domain.instants import to_text
+from canton.domain.instants import from_text, to_text
 from canton.store import audit
 
 router = APIRouter(tags=["audit"])
@@ -40,17 +41,24 @@ def render(row: RowMapping) -> dict[str, Json]:
     return {**plain, "at": to_text(row["at"]), "details": json.loads(row["details"])}
 
 
-@router.get("/audit", responses=answers(Items[Record]))
-def list_audit(
-    caller: CallerDep,
-    page: Annotated[Paging, Depends(paging(tuple(audit.SORTS), tuple(Record.model_fields), "-seq"))],
+def _wanted(
     tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
     actor: Text = None,
     action: Text = None,
     subject: Text = None,
+    since: Since = None,
+) -> list[sa.ColumnElement[bool]]:
+    exact = audit.matching(tenant=tenant, actor=actor, action=action, subject=subject)
+    return exact + audit.since(from_text(since) if since else None)
+
+
+@router.get("/audit", responses=answers(Items[Record]))
+def list_audit(
+    caller: CallerDep,
+    page: Annotated[Paging, Depends(paging(tuple(audit.SORTS), tuple(Record.model_fields), "-seq"))],
+    wanted: Annotated[list[sa.ColumnElement[bool]], Depends(_wanted)],
 ) -> Response:
     """The records that the caller may see, the newest first."""
-    wanted = audit.matching(tenant=tenant, actor=actor, action=action, subject=subject)
     with caller.database.read() as connection:
         found = audit.page(connection, caller.visible("audit.read"), wanted, page.window)
     return page.answer(found, render)

@@ -7,19 +7,21 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.responses import Response
+from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from canton.api import sse
 from canton.api.answers import json_response
+from canton.api.attribution import PERMISSION as ATTRIBUTION
 from canton.api.caller import CallerDep, authenticate
-from canton.api.documents import NAME_PATTERN, PROBLEM, Body, Instant, Items, answers
+from canton.api.documents import NAME_PATTERN, PROBLEM, Body, Instant, Items, Since, answers
 from canton.api.event_stream import EventStream
-from canton.api.follow import START, Wanted, open_reader
+from canton.api.follow import START, Beginning, Sight, Wanted, open_reader
 from canton.api.positions import LONGEST
 from canton.api.problems import MEDIA_TYPE
 from canton.api.work import TEXT_PATTERN
 from canton.domain.errors import Forbidden
-from canton.store.listing import Visible
+from canton.domain.instants import from_text
 
 router = APIRouter(tags=["events"])
 PERMISSION = "event.read"
@@ -32,7 +34,9 @@ class Event(Body):
     kind: str
     subject: str
     tenant: str | None
-    body: dict[str, Any]
+    body: Annotated[
+        dict[str, Any], Field(description="`actor` and `reason` are there only for those who hold audit.read.")
+    ]
 
 
 def _documented() -> dict[int | str, dict[str, Any]]:
@@ -47,10 +51,8 @@ def _is_live(request: Request) -> bool:
     return any(each.partition(";")[0].strip().lower() == sse.MEDIA_TYPE for each in accepted)
 
 
-def _wanted(
+def _beginning(
     request: Request,
-    tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
-    subject: Annotated[str | None, Query(pattern=TEXT_PATTERN, description="An operation, or `tenant:psi`.")] = None,
     after: Annotated[
         str | None, Query(max_length=LONGEST, description="An event's id, `next` of the page before, or `start`.")
     ] = None,
@@ -58,18 +60,31 @@ def _wanted(
         str | None,
         Header(alias="Last-Event-ID", max_length=LONGEST, description="Where a stream broke off; goes before `after`."),
     ] = None,
+    since: Since = None,
+    newest: Annotated[int | None, Query(ge=1, le=10_000, description="Begin so many events before the end.")] = None,
+) -> Beginning:
+    """``since`` and ``newest`` together are the later of the two places; ``after`` goes before them."""
+    first = None if _is_live(request) or since or newest else START
+    return Beginning(last_event_id or after or first, from_text(since) if since else None, newest)
+
+
+def _wanted(
+    request: Request,
+    beginning: Annotated[Beginning, Depends(_beginning)],
+    tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
+    subject: Annotated[str | None, Query(pattern=TEXT_PATTERN, description="An operation, or `tenant:psi`.")] = None,
 ) -> Wanted:
-    first = None if _is_live(request) else START
-    return Wanted(_asked_again(request), tenant, subject, last_event_id or after or first)
+    return Wanted(_asked_again(request), tenant, subject, beginning)
 
 
-def _asked_again(request: Request) -> Callable[[], Awaitable[Visible]]:
+def _asked_again(request: Request) -> Callable[[], Awaitable[Sight]]:
     """A token that ran out or was revoked, and a binding that ended, end a stream that began with them."""
 
-    async def visible() -> Visible:
-        return (await run_in_threadpool(authenticate, request)).visible(PERMISSION)
+    async def sight() -> Sight:
+        caller = await run_in_threadpool(authenticate, request)
+        return Sight(caller.visible(PERMISSION), caller.visible(ATTRIBUTION))
 
-    return visible
+    return sight
 
 
 @router.get("/events", responses=_documented())
@@ -82,7 +97,7 @@ async def read_events(
     """What happened in the tenants that the caller may read about, each tenant's events in their order.
 
     With `Accept: text/event-stream` it is a stream, from now on unless it is told where to begin; otherwise a page,
-    from the beginning.
+    from the beginning. `since` and `newest` begin later.
     """
     live, hub = _is_live(request), caller.services.hub
     if live and caller.visible(PERMISSION) == frozenset():
@@ -94,6 +109,9 @@ async def read_events(
         )
     reader = await open_reader(hub, wanted)
     if live:
-        return EventStream(hub, reader, caller.principal.id)
+        visible = caller.visible(PERMISSION)
+        # One that follows a tenant which it does not see counts for its own all the same.
+        followed = visible and (visible & {wanted.tenant} or visible)
+        return EventStream(hub, reader, caller.principal.id, followed)
     page = await reader.page(limit)
     return json_response({"items": page.items, "next": page.cursor if page.more else None})

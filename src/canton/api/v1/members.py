@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Annotated, Literal
 
@@ -11,28 +12,30 @@ from pydantic import Field
 from sqlalchemy.engine import Connection, RowMapping
 
 from canton.api.answers import Answer, json_response
+from canton.api.attribution import Attributed, Attribution
 from canton.api.caller import Caller, CallerDep
 from canton.api.changes import Change, Done, On, change
 from canton.api.documents import NAME_PATTERN, Body, Instant, Items, Name, TenantName, answers
 from canton.api.handing_on import require_own
 from canton.api.paging import Paging, paging
+from canton.api.patterns import MOMENT, SUBJECT
+from canton.api.routes import Route
 from canton.domain.data import Json
 from canton.domain.errors import InvalidRequest
 from canton.domain.instants import from_text, to_text
 from canton.operations.endings import Because
 from canton.policy.bindings import fits
+from canton.policy.decide import Question
 from canton.policy.roles import Role, Roles
+from canton.settings import Settings
 from canton.store import bindings, tenants
 
-router = APIRouter(tags=["members"])
+router = APIRouter(tags=["members"], route_class=Route)
 ROLE = r"^[a-z][a-z0-9-]{0,62}$"
-# A username as issuers may give it (no "/", so that nobody can be called as a group), or a group without its first "/".
-SUBJECT = (
-    r"^[a-z][a-z0-9-]{0,30}:"
-    r"([A-Za-z0-9_][A-Za-z0-9._@+\-]{0,127}|group/[^/\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]{0,199})$"
-)
 # In the time zone that instants are shown in, there is no later year.
 LATEST = from_text("9999-12-31T23:59:59Z")
+# What it takes to let a binding end sooner.
+SHORTENING = "member.revoke"
 # Principals of this "issuer" are service accounts: they hold what they were made with, and are never bound.
 ACCOUNTS = "service"
 
@@ -43,7 +46,7 @@ Subject = Annotated[str, Field(pattern=SUBJECT, examples=["cscs:alice", "cscs:gr
 Until = Annotated[
     str,
     Field(
-        pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z|[+\-][0-9]{2}:[0-9]{2})$",
+        pattern=MOMENT,
         description="It ends then; an instant to come.",
         examples=["2027-01-31T18:00:00Z"],
     ),
@@ -55,11 +58,17 @@ class Binding(Body):
 
     id: str
     subject: str
+    identity: Annotated[
+        str | None, Field(description="Whose it is: the issuer and its `sub`; null for a group, or until first seen.")
+    ]
+    other_identity: Annotated[
+        str | None, Field(description="Another person who came with the name later, and got nothing.")
+    ]
     role: str
     tenant: Annotated[str | None, Field(description="Null at the provider.")]
     until: Instant | None
-    granted_by: str
-    reason: str
+    granted_by: Attributed
+    reason: Attributed
     created_at: Instant
 
 
@@ -74,6 +83,7 @@ class MemberRole(Body):
     role: str
     until: Instant | None
     binding: str
+    identity: Annotated[str | None, Field(description="Whose it is, once they were seen.")]
 
 
 class Member(Body):
@@ -83,9 +93,13 @@ class Member(Body):
     roles: list[MemberRole]
 
 
-def render(row: RowMapping) -> dict[str, Json]:
-    plain = {name: row[name] for name in ("id", "subject", "role", "tenant", "granted_by", "reason")}
-    return {**plain, "until": _instant(row["until"]), "created_at": to_text(row["created_at"])}
+_PLAIN = ("id", "subject", "identity", "other_identity", "role", "tenant", "granted_by", "reason")
+
+
+def render(row: RowMapping, attribution: Attribution) -> dict[str, Json]:
+    plain = {name: row[name] for name in _PLAIN}
+    document = {**plain, "until": _instant(row["until"]), "created_at": to_text(row["created_at"])}
+    return attribution(document, row["tenant"])
 
 
 def _instant(found: int | None) -> str | None:
@@ -109,7 +123,8 @@ def list_members(
 
 
 def _role(row: RowMapping) -> dict[str, Json]:
-    return {"role": row["role"], "until": _instant(row["until"]), "binding": row["id"]}
+    until, identity = _instant(row["until"]), row["identity"]
+    return {"role": row["role"], "until": until, "binding": row["id"], "identity": identity}
 
 
 @router.get("/bindings", responses=answers(Items[Binding]))
@@ -125,39 +140,67 @@ def list_bindings(
     sought = bindings.Sought(tenant, role, subject, provider == "true")
     with caller.database.read() as connection:
         found = bindings.page(connection, caller.visible("member.read"), sought, page.window)
-    return page.answer(found, render)
+    attribution = caller.attribution()
+    return page.answer(found, lambda row: render(row, attribution))
 
 
 @router.post("/bindings", status_code=201, responses=answers(Binding, 201, change=True) | answers(Binding, change=True))
-def grant(wanted: NewBinding, change: Annotated[Change, Depends(change("member.grant"))]) -> Response:
+def grant(wanted: NewBinding, change: Annotated[Change, change("member.grant")]) -> Response:
     """Give a role, perhaps for a time: 201. Given again it is the same binding, with the new end: 200.
 
-    Nobody gives a role that holds more than they do themselves, or for longer.
+    Nobody gives a role that holds more than they do themselves, or for longer. An end sooner than the binding has takes
+    something away: it also needs member.revoke, a reason, and the second person where a revocation does.
     """
+    unseen = None if wanted.tenant is None else tenants.unknown(wanted.tenant)
+    on = On(wanted.tenant, unseen, "tenant.read")
+    if _shortens(change.caller, wanted):
+        return _shorten(replace(change, permission=SHORTENING), on, wanted)
 
     def act(connection: Connection, because: Because) -> Done:
-        asked = _grant(change, wanted)
+        asked = _checked(change, wanted)
+        require_own(change, change.caller.services.roles[asked.role].permissions, asked.tenant, asked.until)
         made = bindings.grant(connection, asked, because.actor, because.reason)
         row = made.row
         where = f"/v1/bindings/{row['id']}" if made.created else None
-        answer = Answer(render(row), 201 if made.created else 200, location=where, changed=made.changed)
+        body, status = render(row, change.caller.attribution()), 201 if made.created else 200
+        answer = Answer(body, status, location=where, changed=made.changed)
         return Done(answer, f"binding:{row['id']}", "member.granted", _told(row))
 
-    unseen = None if wanted.tenant is None else tenants.unknown(wanted.tenant)
-    return change.carry_out(On(wanted.tenant, unseen, "tenant.read"), act)
+    return change.carry_out(on, act)
 
 
-def _grant(change: Change, wanted: NewBinding) -> bindings.Grant:
-    """What is wanted, if it makes sense and is the caller's to give."""
+def _shortens(caller: Caller, wanted: NewBinding) -> bool:
+    """Looked at only for a caller who may grant here: a refusal must not tell others that there is such a binding.
+
+    Inside the transaction of the change, a binding that was changed meanwhile is a conflict.
+    """
+    if wanted.until is None or not caller.decide(Question("member.grant", wanted.tenant)).allowed:
+        return False
+    asked = bindings.Grant(wanted.subject, wanted.role, wanted.tenant, from_text(wanted.until))
+    with caller.database.read() as connection:
+        return bindings.is_shortened_by(connection, asked)
+
+
+def _shorten(change: Change, on: On, wanted: NewBinding) -> Response:
+    def act(connection: Connection, _because: Because) -> Done:
+        row, was_until = bindings.shorten(connection, _checked(change, wanted))
+        told = {**_told(row), "was_until": _instant(was_until)}
+        answer = Answer(render(row, change.caller.attribution()))
+        return Done(answer, f"binding:{row['id']}", "member.shortened", told)
+
+    return change.carry_out(on, act)
+
+
+def _checked(change: Change, wanted: NewBinding) -> bindings.Grant:
+    """What is wanted, if it makes sense."""
     role = _find_role(change.caller.services.roles, wanted.role)
     if not fits(role, wanted.tenant):
         place = "the provider: leave the tenant null" if wanted.tenant else "a tenant: name it"
         raise InvalidRequest(f'the role "{role.name}" is bound at {place}', role=role.name, scope=role.scope)
-    _check_subject(change.caller, wanted.subject)
+    check_subject(change.caller.services.settings, wanted.subject)
     until = None if wanted.until is None else from_text(wanted.until)
     if until is not None and not change.caller.now < until < LATEST:
         raise InvalidRequest(f"until is {wanted.until}, which is over or too far; name an instant to come")
-    require_own(change, role.permissions, wanted.tenant, until)
     return bindings.Grant(wanted.subject, role.name, wanted.tenant, until)
 
 
@@ -169,12 +212,12 @@ def _find_role(roles: Roles, name: str) -> Role:
     raise InvalidRequest(f'there is no role "{name}"; {hint}', role=name)
 
 
-def _check_subject(caller: Caller, subject: str) -> None:
+def check_subject(settings: Settings, subject: str) -> None:
+    """Whether it is somebody whom an issuer of this server could vouch for."""
     issuer, _, name = subject.partition(":")
-    settings = caller.services.settings
-    known = set(settings.issuers) | ({settings.embedded_issuer.name} if settings.embedded_issuer.enabled else set())
+    known = settings.issuer_names
     if issuer == ACCOUNTS or (known and issuer not in known):
-        named = ", ".join(sorted(known)) or "those in the configuration"
+        named = ", ".join(known) or "those in the configuration"
         raise InvalidRequest(f'"{issuer}" is no issuer that this server trusts; it trusts {named}', subject=subject)
     if not name.isprintable():
         raise InvalidRequest("the subject holds characters that nobody could see; write it without them")
@@ -190,11 +233,11 @@ def show_binding(caller: CallerDep, binding_id: BindingId) -> Response:
     with caller.database.read() as connection:
         row = bindings.find(connection, binding_id)
     caller.require_sight("member.read", row["tenant"], bindings.unknown(binding_id))
-    return json_response(render(row))
+    return json_response(render(row, caller.attribution()))
 
 
 @router.delete("/bindings/{binding_id}", status_code=204, responses=answers(None, 204, change=True))
-def revoke(binding_id: BindingId, change: Annotated[Change, Depends(change("member.revoke"))]) -> Response:
+def revoke(binding_id: BindingId, change: Annotated[Change, change("member.revoke")]) -> Response:
     """Take a role away; it is gone with the next request. One's own, too, even the last administrator's."""
 
     def act(connection: Connection, _because: Because) -> Done:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from pydantic import Field, ValidationError, WithJsonSchema
 from sqlalchemy.engine import Connection
@@ -14,6 +14,9 @@ from sqlalchemy.engine import Connection
 from canton.api.answers import Answer
 from canton.api.changes import Change, Done, On, change
 from canton.api.documents import Body, Name, answers
+from canton.api.problems import LONGEST_NAME
+from canton.api.routes import Route
+from canton.api.vouching import require_vouching
 from canton.domain import xname
 from canton.domain.data import Json
 from canton.domain.errors import Conflict, Invalid, InvalidRequest, InvalidXname
@@ -24,18 +27,21 @@ from canton.operations.endings import Because
 from canton.store import node_import, sites
 from canton.store.node_import import Comparison, Line
 
-router = APIRouter(tags=["nodes"])
+router = APIRouter(tags=["nodes"], route_class=Route)
 MOST = 20_000
 SHOWN = 100
 Wrong = tuple[int, str]
+_NO_FIELD = {"power": "workers read it from the site, so a file cannot say it; leave it out"}
 
 
 class NewNode(Body):
-    """What is left out stays as it is; a node that is new is then discovered."""
+    """What is left out stays as it is; a node that is new is then discovered.
+
+    Of a node that is known, only what is so may be said. Power is no field: workers read it from the site.
+    """
 
     xname: Annotated[str, Field(max_length=64)]
     nid: Annotated[int | None, Field(ge=0, lt=2**31)] = None
-    power: Literal["on", "off", "unknown", None] = None
     state: Literal["discovered", "free", "assigned", None] = None
     tenant: Annotated[
         Name | None, Field(description="Whose a node that Canton has never seen is already; it is then assigned.")
@@ -44,6 +50,9 @@ class NewNode(Body):
 
 class NodeImport(Body):
     site: Name
+    renumber: Annotated[bool, Field(description="A nid may differ from the one that is known; it is then changed.")] = (
+        False
+    )
     # Read row by row below: whoever has ten wrong rows wants to hear of all ten.
     nodes: Annotated[
         list[Any],
@@ -62,25 +71,36 @@ class Imported(Body):
 @router.post("/nodes/import", responses=answers(Imported, change=True))
 def import_nodes(
     wanted: NodeImport,
-    change: Annotated[Change, Depends(change("node.import"))],
+    change: Annotated[Change, change("node.import")],
     dry_run: Annotated[bool, Query(description="Only say what it would do.")] = False,
 ) -> Response:
-    """Add nodes to a site, and set numbers and what was seen of those that are known.
+    """Add nodes to a site, and numbers to those that have none. A row that contradicts what is known is refused.
 
-    A node that is new may be said to be a tenant's already: whoever imports it vouches for that.
+    A node that is new may be said to be free, or a tenant's already: the caller vouches for that. It takes a reason and
+    node.enroll, for a tenant's node also node.assign, and is refused where these take two persons.
     """
     lines, wrong = _read(wanted.nodes)
     on = On(None)
+
+    def check(connection: Connection) -> Comparison:
+        """All that can be wrong; a dry run and the import itself both come through here."""
+        sites.find(connection, wanted.site)
+        comparison = node_import.compare(connection, wanted.site, lines, renumber=wanted.renumber)
+        _refuse([*wrong, *comparison.clashes], malformed=bool(wrong))
+        require_vouching(change, comparison.added, dry_run=dry_run)
+        node_import.require_room(connection, comparison.added)
+        return comparison
+
     if dry_run:
         change.decide(on)
         with change.caller.database.read() as connection:
-            return _answer(_compared(connection, wanted.site, lines, wrong)).response()
+            return _answer(check(connection)).response()
 
     def act(connection: Connection, _because: Because) -> Done:
-        node_import.lock(connection)
-        found = _compared(connection, wanted.site, lines, wrong)
-        node_import.carry_out(connection, wanted.site, found)
-        answer = _answer(found)
+        node_import.lock(connection, lines)
+        comparison = check(connection)
+        node_import.carry_out(connection, wanted.site, comparison)
+        answer = _answer(comparison)
         return Done(answer, f"site:{wanted.site}", "node.imported", dict(answer.body or {}))
 
     return change.carry_out(on, act)
@@ -97,22 +117,20 @@ def _answer(found: Comparison) -> Answer:
     return Answer(body, changed=bool(touched))
 
 
-def _compared(connection: Connection, site: str, lines: Sequence[Line], wrong: Sequence[Wrong]) -> Comparison:
-    sites.find(connection, site)
-    found = node_import.compare(connection, site, lines)
-    listed = sorted([*wrong, *found.clashes])
-    if listed:
-        # A row that can never be right makes the whole request a malformed one.
-        kind = InvalidRequest if wrong else Conflict
-        shown: list[Json] = [{"row": row, "what": what} for row, what in listed[:SHOWN]]
-        count = len({row for row, _ in listed})
-        raise kind(
-            f"nothing was imported: {count} of the rows {'is' if count == 1 else 'are'} wrong, the first is row "
-            f"{listed[0][0]}: {listed[0][1]}. Correct them all and import again",
-            rows=shown,
-            count=count,
-        )
-    return found
+def _refuse(wrong: Sequence[Wrong], *, malformed: bool) -> None:
+    """Name the rows that are wrong, if any; a row that can never be right makes the whole request malformed."""
+    if not wrong:
+        return
+    listed = sorted(wrong)
+    kind = InvalidRequest if malformed else Conflict
+    shown: list[Json] = [{"row": row, "what": what} for row, what in listed[:SHOWN]]
+    count = len({row for row, _ in listed})
+    raise kind(
+        f"nothing was imported: {count} of the rows {'is' if count == 1 else 'are'} wrong, the first is row "
+        f"{listed[0][0]}: {listed[0][1]}. Correct them all and import again",
+        rows=shown,
+        count=count,
+    )
 
 
 def _read(rows: Sequence[Any]) -> tuple[list[Line], list[Wrong]]:
@@ -137,13 +155,13 @@ def _line(number: int, row: NewNode) -> Line:
         raise InvalidXname(f"{first}; {last}") from error
     if place.type is not XnameType.NODE:
         raise InvalidXname(f"{place} is a {place.type}, not a node; a node is written as x1000c0s0b0n0")
-    return Line(number, str(place), row.nid, row.power, _state(row), row.tenant)
+    return Line(number, str(place), row.nid, _state(row), row.tenant)
 
 
-def _state(row: NewNode) -> NodeState:
+def _state(row: NewNode) -> NodeState | None:
     owned = row.tenant is not None
     if row.state is None:
-        return NodeState.ASSIGNED if owned else NodeState.DISCOVERED
+        return None
     if must_have_tenant(NodeState(row.state)) != owned:
         said = f"{row.state} with tenant {row.tenant}" if owned else f"{row.state} without a tenant"
         raise InvalidRequest(f"a node cannot be {said}; write the state assigned and the tenant, or neither")
@@ -152,8 +170,9 @@ def _state(row: NewNode) -> NodeState:
 
 def _mistakes(error: ValidationError) -> Iterator[str]:
     for each in error.errors(include_url=False, include_input=False):
-        where = ascii(each["loc"][0])[1:-1] if each["loc"] else "the row"
-        yield f"{where}: {'there is no such field' if each['type'] == 'extra_forbidden' else each['msg']}"
+        where = ascii(str(each["loc"][0])[:LONGEST_NAME])[1:-1] if each["loc"] else "the row"
+        extra = _NO_FIELD.get(where, "there is no such field")
+        yield f"{where}: {extra if each['type'] == 'extra_forbidden' else each['msg']}"
 
 
 def _doubles(lines: Sequence[Line]) -> Iterator[Wrong]:

@@ -1,9 +1,9 @@
-"""Nodes: list and show them, switch them on and off, set them aside."""
+"""Nodes: list and show them, switch them on and off."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request
 from fastapi.responses import Response
@@ -15,18 +15,24 @@ from canton.api.answers import shown
 from canton.api.caller import CallerDep
 from canton.api.changes import Change, change
 from canton.api.documents import NAME_PATTERN, Body, Instant, Items, answers
-from canton.api.node_orders import LARGEST, NODESET_PATTERN, NodeOrder, order, parse_names
+from canton.api.node_orders import LARGEST, NODESET_PATTERN, PLANNED, DryRun, NodeOrder, order, parse_names
 from canton.api.paging import Paging, paging
-from canton.api.work import Operation, Plan
+from canton.api.routes import Route
+from canton.api.services import Services
+from canton.api.work import Operation
 from canton.domain.data import Json
-from canton.domain.lifecycle import NodeState
+from canton.domain.lifecycle import NodeState, must_have_tenant
 from canton.domain.tenant import NAME
+from canton.operations.catalog.move_nodes import ORDERS
 from canton.operations.catalog.power_nodes import plan_power
-from canton.operations.catalog.set_aside_nodes import plan_set_aside
 from canton.store import nodes
+from canton.store.database import SECOND
 
-router = APIRouter(tags=["nodes"])
+router = APIRouter(tags=["nodes"], route_class=Route)
 NONE = "-"
+STALE_AFTER = 3
+"""Readings that may be missed before what was seen is called stale."""
+WITH_TENANT = frozenset(state for state in NodeState if must_have_tenant(state))
 Power = Literal["on", "off", "unknown"]
 
 
@@ -38,8 +44,15 @@ class Node(Body):
     site: str | None
     state: NodeState
     tenant: str | None
+    separation: Annotated[
+        Literal["unproven"] | None,
+        Field(description="Of a tenant's node: whether it is proved to be apart. Nothing is proved yet."),
+    ]
     power: Power | None
     seen_at: Instant | None
+    stale: Annotated[
+        bool, Field(description="Its power was not seen for three times `worker.power_interval`, or never.")
+    ]
     version: int
     changed_at: Instant
     claimed_by: Annotated[str | None, Field(description="The operation that holds it.")]
@@ -49,9 +62,10 @@ class PowerOrder(NodeOrder):
     to: Literal["on", "off"]
 
 
-def renderer() -> Callable[[RowMapping], dict[str, Json]]:
+def renderer(services: Services) -> Callable[[RowMapping], dict[str, Json]]:
     """For one answer: a list of a thousand must not take longer than reading it."""
     text = instants.writer()
+    fresh_since = services.clock() - int(STALE_AFTER * services.settings.worker.power_interval * SECOND)
 
     def render(row: RowMapping) -> dict[str, Json]:
         seen_at = row["seen_at"]
@@ -61,8 +75,10 @@ def renderer() -> Callable[[RowMapping], dict[str, Json]]:
             "site": row["site"],
             "state": row["state"],
             "tenant": row["tenant"],
+            "separation": "unproven" if row["state"] in WITH_TENANT else None,
             "power": row["power"],
             "seen_at": None if seen_at is None else text(seen_at),
+            "stale": seen_at is None or seen_at < fresh_since,
             "version": row["version"],
             "changed_at": text(row["changed_at"]),
             "claimed_by": row["claimed_by"],
@@ -72,6 +88,7 @@ def renderer() -> Callable[[RowMapping], dict[str, Json]]:
 
 
 def _wanted(
+    caller: CallerDep,
     site: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
     tenant: Annotated[str | None, Query(pattern=f"^({NONE}|{NAME.pattern})$", description="`-` for none.")] = None,
     state: NodeState | None = None,
@@ -86,7 +103,11 @@ def _wanted(
         ),
     ] = None,
 ) -> nodes.Wanted:
-    names = None if nodeset is None else parse_names(nodeset)
+    if nodeset is None:
+        names = None
+    else:
+        # Nothing is looked for on behalf of a caller who sees no node.
+        names = frozenset[str]() if caller.visible("node.read") == frozenset() else parse_names(nodeset)
     return nodes.Wanted(site, None if tenant == NONE else tenant, tenant == NONE, state, power, names)
 
 
@@ -99,15 +120,16 @@ def list_nodes(
     """The nodes that the caller may see; `xname` sorts by the numbers in it, s9 before s10."""
     with caller.database.read() as connection:
         found = nodes.page(connection, caller.visible("node.read"), wanted, page.window)
-    return page.answer(found, renderer())
+    return page.answer(found, renderer(caller.services))
 
 
-@router.get("/nodes/import", include_in_schema=False)
-@router.get("/nodes/power", include_in_schema=False)
-@router.get("/nodes/set-aside", include_in_schema=False)
 def refuse_to_read() -> Response:
     """A verb is no node's name."""
     raise HTTPException(405, headers={"Allow": "POST"})
+
+
+for verb in ("import", "power", "delete", *ORDERS):
+    router.get(f"/nodes/{verb}", include_in_schema=False)(refuse_to_read)
 
 
 @router.get("/nodes/{xname}", responses=answers(Node, tagged=True))
@@ -119,24 +141,12 @@ def show_node(
     """One node. The tag is the version of what was decided; what is seen of a node changes without it."""
     with caller.database.read() as connection:
         row = nodes.show(connection, xname, caller.visible("node.read"))
-    return shown(request, renderer()(row), row["version"])
+    return shown(request, renderer(caller.services)(row), row["version"])
 
 
-DryRun = Annotated[bool, Query(description="Answer with the plan, and do nothing.")]
-_PLANNED: dict[int | str, dict[str, Any]] = {200: {"description": "The plan of a dry run.", "model": Plan}}
-
-
-@router.post("/nodes/power", status_code=202, responses=_PLANNED | answers(Operation, 202, change=True))
+@router.post("/nodes/power", status_code=202, responses=PLANNED | answers(Operation, 202, change=True))
 def power_nodes(
-    wanted: PowerOrder, change: Annotated[Change, Depends(change("node.power"))], dry_run: DryRun = False
+    wanted: PowerOrder, change: Annotated[Change, change("node.power")], dry_run: DryRun = False
 ) -> Response:
     """Switch nodes on or off; what is so already is seen by the operation and left alone."""
     return order(change, wanted, lambda seen, tenant: plan_power(seen, wanted.to, tenant), dry_run=dry_run)
-
-
-@router.post("/nodes/set-aside", status_code=202, responses=_PLANNED | answers(Operation, 202, change=True))
-def set_aside_nodes(
-    wanted: NodeOrder, change: Annotated[Change, Depends(change("node.set-aside"))], dry_run: DryRun = False
-) -> Response:
-    """Power nodes off and take them out of service, for hands to work on them; only those that are nobody's."""
-    return order(change, wanted, lambda seen, _tenant: plan_set_aside(seen), dry_run=dry_run)

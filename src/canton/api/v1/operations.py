@@ -7,21 +7,24 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import Response
+from pydantic import Field
 from sqlalchemy.engine import Connection, RowMapping
 
 from canton.api.answers import json_response
+from canton.api.attribution import PERMISSION as ATTRIBUTION
 from canton.api.caller import CallerDep
 from canton.api.changes import Change, Done, On, change
-from canton.api.documents import NAME_PATTERN, Body, Instant, Items, answers
+from canton.api.documents import NAME_PATTERN, Body, Instant, Items, Since, answers
 from canton.api.paging import Paging, paging
 from canton.api.work import ID_PATTERN, TEXT_PATTERN, Operation, accepted, maybe_text, render_operation
 from canton.domain.data import Json
-from canton.domain.instants import to_text
+from canton.domain.instants import from_text, to_text
 from canton.domain.operation import OperationState, StepState
 from canton.operations import interventions
 from canton.operations.endings import Because
 from canton.store import journal
 from canton.store import operation_lists as lists
+from canton.store.listing import both
 
 router = APIRouter(tags=["operations"])
 OperationId = Annotated[str, Path(pattern=ID_PATTERN, description="The operation's identifier.")]
@@ -41,22 +44,34 @@ class Step(Body):
     changed_at: Instant
     evidence: dict[str, Any] | None
     error: dict[str, Any] | None
+    cause: Annotated[
+        str | None, Field(description="What the driver said, with hosts and paths; null for a tenant's roles.")
+    ]
 
 
-def render_step(row: RowMapping) -> dict[str, Json]:
+def step_renderer(*, to_provider: bool) -> Callable[[RowMapping], dict[str, Json]]:
+    """A tenant is told what went wrong, and not where the provider keeps what."""
     plain = ("n", "kind", "target", "state", "tries", "acts", "evidence", "error")
-    instants = {"begun_at": maybe_text(row["begun_at"]), "changed_at": to_text(row["changed_at"])}
-    return {**{name: row[name] for name in plain}, **instants}
+
+    def render(row: RowMapping) -> dict[str, Json]:
+        instants = {"begun_at": maybe_text(row["begun_at"]), "changed_at": to_text(row["changed_at"])}
+        return {**{name: row[name] for name in plain}, "cause": row["cause"] if to_provider else None, **instants}
+
+    return render
 
 
 def _wanted(
     tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
     state: OperationState | None = None,
     kind: Text = None,
-    actor: Text = None,
+    actor: Annotated[
+        str | None,
+        Query(pattern=TEXT_PATTERN, description=f"Only in tenants where the caller holds {ATTRIBUTION}."),
+    ] = None,
     node: Annotated[str | None, Query(pattern=TEXT_PATTERN, description="One that a step is about.")] = None,
+    since: Since = None,
 ) -> lists.Wanted:
-    return lists.Wanted(tenant, state, kind, actor, node)
+    return lists.Wanted(tenant, state, kind, actor, node, from_text(since) if since else None)
 
 
 @router.get("/operations", responses=answers(Items[Operation]))
@@ -66,10 +81,15 @@ def list_operations(
     wanted: Annotated[lists.Wanted, Depends(_wanted)],
 ) -> Response:
     """The operations that the caller may see, the newest first."""
+    visible = caller.visible("operation.read")
+    if wanted.actor is not None:
+        # Otherwise a reader could try one name after the other.
+        visible = both(visible, caller.visible(ATTRIBUTION))
     with caller.database.read() as connection:
-        found = lists.page(connection, caller.visible("operation.read"), wanted, page.window)
+        found = lists.page(connection, visible, wanted, page.window)
         steps = lists.count_steps(connection, [row["id"] for row in found.rows])
-    return page.answer(found, lambda row: render_operation(row, steps[row["id"]]))
+    attribution = caller.attribution()
+    return page.answer(found, lambda row: render_operation(row, steps[row["id"]], attribution))
 
 
 @router.get("/operations/{operation_id}", responses=answers(Operation))
@@ -78,7 +98,7 @@ def show_operation(caller: CallerDep, operation_id: OperationId) -> Response:
     with caller.database.read() as connection:
         row = lists.show(connection, operation_id, caller.visible("operation.read"))
         steps = lists.count_steps(connection, [operation_id])
-    return json_response(render_operation(row, steps[operation_id]))
+    return json_response(render_operation(row, steps[operation_id], caller.attribution()))
 
 
 @router.get("/operations/{operation_id}/steps", responses=answers(Items[Step]))
@@ -88,10 +108,11 @@ def list_steps(
     page: Annotated[Paging, Depends(paging(tuple(lists.STEP_SORTS), tuple(Step.model_fields)))],
 ) -> Response:
     """What it consists of, and how far each part has come."""
+    visible = caller.visible("operation.read")
     with caller.database.read() as connection:
-        lists.show(connection, operation_id, caller.visible("operation.read"))
+        lists.show(connection, operation_id, visible)
         found = lists.page_of_steps(connection, operation_id, page.window)
-    return page.answer(found, render_step)
+    return page.answer(found, step_renderer(to_provider=visible is None))
 
 
 def _intervene(operation_id: str, change: Change, intervention: Callable[[Connection, str, Because], None]) -> Response:
@@ -100,7 +121,8 @@ def _intervene(operation_id: str, change: Change, intervention: Callable[[Connec
 
     def act(connection: Connection, because: Because) -> Done:
         intervention(connection, operation_id, because)
-        return Done(accepted(connection, operation_id), operation_id, operation=operation_id)
+        answer = accepted(connection, operation_id, change.caller.attribution())
+        return Done(answer, operation_id, operation=operation_id)
 
     on = On(tenant, journal.unknown(operation_id), "operation.read", by_provider=by_provider)
     return change.carry_out(on, act)
@@ -110,30 +132,24 @@ _ACCEPTED = answers(Operation, 202, change=True)
 
 
 @router.post("/operations/{operation_id}/retry", status_code=202, responses=_ACCEPTED)
-def retry_operation(
-    operation_id: OperationId, change: Annotated[Change, Depends(change("operation.retry"))]
-) -> Response:
+def retry_operation(operation_id: OperationId, change: Annotated[Change, change("operation.retry")]) -> Response:
     """Give its failed steps another chance, in the direction in which they failed."""
     return _intervene(operation_id, change, interventions.retry)
 
 
 @router.post("/operations/{operation_id}/undo", status_code=202, responses=_ACCEPTED)
-def undo_operation(operation_id: OperationId, change: Annotated[Change, Depends(change("operation.undo"))]) -> Response:
+def undo_operation(operation_id: OperationId, change: Annotated[Change, change("operation.undo")]) -> Response:
     """Take back, in reverse order, what it did."""
     return _intervene(operation_id, change, interventions.undo)
 
 
 @router.post("/operations/{operation_id}/abandon", status_code=202, responses=_ACCEPTED)
-def abandon_operation(
-    operation_id: OperationId, change: Annotated[Change, Depends(change("operation.abandon"))]
-) -> Response:
+def abandon_operation(operation_id: OperationId, change: Annotated[Change, change("operation.abandon")]) -> Response:
     """Leave the world as it is and let go of the nodes; those in between two owners go to quarantine."""
     return _intervene(operation_id, change, interventions.abandon)
 
 
 @router.post("/operations/{operation_id}/cancel", status_code=202, responses=_ACCEPTED)
-def cancel_operation(
-    operation_id: OperationId, change: Annotated[Change, Depends(change("operation.cancel"))]
-) -> Response:
+def cancel_operation(operation_id: OperationId, change: Annotated[Change, change("operation.cancel")]) -> Response:
     """Ask it to stop at the next safe point; what is under way is finished first."""
     return _intervene(operation_id, change, interventions.cancel)

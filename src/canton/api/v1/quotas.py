@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 from fastapi.responses import Response
 from pydantic import Field
 from sqlalchemy.engine import Connection
@@ -14,12 +14,13 @@ from canton.api.answers import Answer, json_response
 from canton.api.caller import CallerDep
 from canton.api.changes import Change, Done, On, change
 from canton.api.documents import Body, Name, TenantName, answers
+from canton.api.routes import Route
 from canton.domain import tenant as domain
 from canton.domain.data import Json
 from canton.operations.endings import Because
 from canton.store import quotas, tenants
 
-router = APIRouter(tags=["quotas"])
+router = APIRouter(tags=["quotas"], route_class=Route)
 # As much as a column holds.
 Limit = Annotated[int | None, Field(ge=0, le=2**31 - 1, description="Null is no limit.")]
 
@@ -66,7 +67,7 @@ def show_quota(caller: CallerDep, name: TenantName) -> Response:
 
 
 @router.put("/tenants/{name}/quota", responses=answers(Quota, change=True))
-def set_quota(name: TenantName, wanted: Limits, change: Annotated[Change, Depends(change("quota.set"))]) -> Response:
+def set_quota(name: TenantName, wanted: Limits, change: Annotated[Change, change("quota.set")]) -> Response:
     """Set all limits. Below what the tenant has, it loses nothing; it only gets no more."""
 
     def act(connection: Connection, _because: Because) -> Done:

@@ -14,11 +14,13 @@ from pydantic import Field
 from sqlalchemy.engine import Connection, RowMapping
 
 from canton.api.answers import Answer, shown
+from canton.api.attribution import Attributed, Attribution
 from canton.api.caller import Caller, CallerDep
 from canton.api.changes import Change, Done, On, change
 from canton.api.documents import NAME_PATTERN, Body, Description, Instant, Items, Name, answers
 from canton.api.handing_on import require_own
 from canton.api.paging import Paging, paging
+from canton.api.routes import Route
 from canton.domain.data import Json
 from canton.domain.errors import InvalidRequest
 from canton.domain.instants import to_text
@@ -26,7 +28,7 @@ from canton.operations.endings import Because
 from canton.policy.permissions import PERMISSIONS, Reach, find
 from canton.store import service_accounts, tenants
 
-router = APIRouter(tags=["service accounts"])
+router = APIRouter(tags=["service accounts"], route_class=Route)
 AccountId = Annotated[
     str, Path(pattern=r"^sa_[0-9a-f]{28}$", description="The account.", examples=["sa_019a8a4f3c21d0c4f1a2b3c4d5e6"])
 ]
@@ -47,7 +49,7 @@ class ServiceAccount(Body):
     tenant: Annotated[str | None, Field(description="Null at the provider.")]
     permissions: list[str]
     description: str
-    created_by: str
+    created_by: Attributed
     created_at: Instant
     version: int
 
@@ -64,7 +66,7 @@ class Token(Body):
 
     id: str
     permissions: list[str]
-    created_by: str
+    created_by: Attributed
     created_at: Instant
     expires_at: Instant
 
@@ -88,9 +90,10 @@ class IssuedToken(Body):
     expires_at: Instant
 
 
-def render(row: RowMapping) -> dict[str, Json]:
+def render(row: RowMapping, attribution: Attribution) -> dict[str, Json]:
     names = ("id", "name", "tenant", "permissions", "description", "created_by", "version")
-    return {**{name: row[name] for name in names}, "created_at": to_text(row["created_at"])}
+    document = {**{name: row[name] for name in names}, "created_at": to_text(row["created_at"])}
+    return attribution(document, row["tenant"])
 
 
 def _render_token(row: RowMapping) -> dict[str, Json]:
@@ -107,13 +110,12 @@ def list_service_accounts(
     """The service accounts that the caller may see."""
     with caller.database.read() as connection:
         found = service_accounts.page(connection, caller.visible("service-account.read"), page.window, tenant)
-    return page.answer(found, render)
+    attribution = caller.attribution()
+    return page.answer(found, lambda row: render(row, attribution))
 
 
 @router.post("/service-accounts", status_code=201, responses=answers(ServiceAccount, 201, change=True))
-def create_service_account(
-    wanted: NewAccount, change: Annotated[Change, Depends(change("service-account.create"))]
-) -> Response:
+def create_service_account(wanted: NewAccount, change: Annotated[Change, change("service-account.create")]) -> Response:
     """Add an account that may do what is named, and nothing else; it has no token yet.
 
     Nobody gives it more than they hold themselves, or what they hold for a time only. That is checked now: if its
@@ -127,7 +129,8 @@ def create_service_account(
         require_own(change, permissions, wanted.tenant, None)
         made = service_accounts.NewAccount(wanted.name, wanted.tenant, tuple(permissions), wanted.description)
         row = service_accounts.create(connection, made, because.actor)
-        answer = Answer(render(row), 201, row["version"], f"/v1/service-accounts/{row['id']}")
+        body = render(row, change.caller.attribution())
+        answer = Answer(body, 201, row["version"], f"/v1/service-accounts/{row['id']}")
         told = {"name": row["name"], "permissions": row["permissions"]}
         return Done(answer, f"service-account:{row['id']}", details=told)
 
@@ -155,7 +158,7 @@ def _seen(caller: Caller, account_id: str) -> RowMapping:
 def show_service_account(request: Request, caller: CallerDep, account_id: AccountId) -> Response:
     """One service account."""
     row = _seen(caller, account_id)
-    return shown(request, render(row), row["version"])
+    return shown(request, render(row, caller.attribution()), row["version"])
 
 
 def _on(caller: Caller, account_id: str, *, itself: bool = False) -> On:
@@ -166,12 +169,13 @@ def _on(caller: Caller, account_id: str, *, itself: bool = False) -> On:
     if row is None:
         return On(None, unseen, "service-account.read")
     who = service_accounts.principal_of(row) if itself else None
-    return On(row["tenant"], unseen, "service-account.read", who)
+    hidden = None if who == caller.principal.id else unseen
+    return On(row["tenant"], hidden, "service-account.read", who)
 
 
 @router.delete("/service-accounts/{account_id}", status_code=204, responses=answers(None, 204, change=True))
 def delete_service_account(
-    account_id: AccountId, change: Annotated[Change, Depends(change("service-account.delete"))]
+    account_id: AccountId, change: Annotated[Change, change("service-account.delete")]
 ) -> Response:
     """Remove an account; its tokens end at once."""
 
@@ -190,13 +194,14 @@ def list_tokens(
     page: Annotated[Paging, Depends(paging(tuple(service_accounts.TOKEN_SORTS), tuple(Token.model_fields)))],
 ) -> Response:
     """The account's tokens, without their texts, which nobody can show again."""
-    _seen(caller, account_id)
+    account = _seen(caller, account_id)
     with caller.database.read() as connection:
         found = service_accounts.tokens(connection, account_id, page.window)
-    return page.answer(found, _render_token)
+    attribution = caller.attribution()
+    return page.answer(found, lambda row: attribution(_render_token(row), account["tenant"]))
 
 
-Issuing = Annotated[Change, Depends(change("service-account.token"))]
+Issuing = Annotated[Change, change("service-account.token")]
 
 
 @router.post("/service-accounts/{account_id}/tokens", status_code=201, responses=answers(IssuedToken, 201, change=True))
@@ -221,14 +226,16 @@ def issue_token(account_id: AccountId, change: Issuing, wanted: NewToken | None 
 def rotate_tokens(account_id: AccountId, change: Issuing, wanted: Rotation | None = None) -> Response:
     """Make a token, and end every other one, at once or after an overlap.
 
-    An account may do this to itself, whatever else it may do; the new token then holds what the one it used does.
-    Without overlap that one is over when the answer is sent, and an answer that is lost is lost.
+    The new token holds what the tokens that it replaces hold together. An account may do this to itself, whatever else
+    it may do, unless its tenant is suspended; the new token then holds what the one it used does, and lasts no longer
+    than that one was issued for. Without overlap that one is over when the answer is sent, and an answer that is lost
+    is lost.
     """
     asked = wanted or Rotation()
 
     def act(connection: Connection, _because: Because) -> Done:
         row = service_accounts.find(connection, account_id, lock=True)
-        issued = _issue(connection, change, row, _rotated(change.caller, row), asked.ttl)
+        issued = _issue(connection, change, row, _rotated(connection, change.caller, row), asked.ttl)
         ended = service_accounts.end_others(connection, account_id, issued.id, asked.overlap)
         return _done(account_id, issued, ended=ended, overlap=asked.overlap)
 
@@ -249,21 +256,23 @@ def _narrowed(row: RowMapping, wanted: list[str] | None) -> frozenset[str]:
     return named
 
 
-def _rotated(caller: Caller, row: RowMapping) -> frozenset[str]:
+def _rotated(connection: Connection, caller: Caller, row: RowMapping) -> frozenset[str]:
+    """A narrower token does not become a wider one by being renewed."""
     held = frozenset(row["permissions"])
     if caller.principal.id != service_accounts.principal_of(row):
-        return held
-    # A narrower token does not become a wider one by being renewed.
+        replaced = service_accounts.held_by_tokens(connection, row["id"])
+        return held if replaced is None else held & replaced
     return held & frozenset(name for binding in caller.principal.bindings for name in binding.permissions)
 
 
 def _issue(
     connection: Connection, change: Change, row: RowMapping, permissions: frozenset[str], ttl: int | None
 ) -> service_accounts.Issued:
-    policy = change.caller.services.settings.policy
-    seconds = int(policy.token_ttl) if ttl is None else ttl
-    if seconds > policy.token_ttl_limit:
-        limit = int(policy.token_ttl_limit)
+    policy, lifetime = change.caller.services.settings.policy, change.caller.principal.lifetime
+    # A token makes none that lasts longer than it was issued for itself, for this account or another.
+    limit = int(policy.token_ttl_limit) if lifetime is None else min(int(policy.token_ttl_limit), lifetime)
+    seconds = min(int(policy.token_ttl), limit) if ttl is None else ttl
+    if seconds > limit:
         raise InvalidRequest(
             f"a token may last {limit} seconds here, and {seconds} are wanted; ask for less", ttl=limit
         )
@@ -288,7 +297,7 @@ def _done(account_id: str, issued: service_accounts.Issued, **more: Json) -> Don
     "/service-accounts/{account_id}/tokens/{token_id}", status_code=204, responses=answers(None, 204, change=True)
 )
 def revoke_token(
-    account_id: AccountId, token_id: TokenId, change: Annotated[Change, Depends(change("service-account.revoke"))]
+    account_id: AccountId, token_id: TokenId, change: Annotated[Change, change("service-account.revoke")]
 ) -> Response:
     """End a token at once."""
 

@@ -13,12 +13,13 @@ from canton.api.caller import CallerDep
 from canton.api.changes import Change, Done, On, change
 from canton.api.documents import NAME_PATTERN, Body, Description, Instant, Items, Name, answers
 from canton.api.paging import Paging, paging
+from canton.api.routes import Route
 from canton.domain.data import Json
 from canton.domain.instants import to_text
 from canton.operations.endings import Because
 from canton.store import sites
 
-router = APIRouter(tags=["sites"])
+router = APIRouter(tags=["sites"], route_class=Route)
 SiteName = Annotated[str, Path(pattern=NAME_PATTERN, description="The site's name.", examples=["alps"])]
 
 
@@ -61,7 +62,7 @@ def list_sites(
 
 
 @router.post("/sites", status_code=201, responses=answers(Site, 201, change=True))
-def create_site(wanted: NewSite, change: Annotated[Change, Depends(change("site.create"))]) -> Response:
+def create_site(wanted: NewSite, change: Annotated[Change, change("site.create")]) -> Response:
     """Add a site; it has no nodes yet."""
 
     def act(connection: Connection, _because: Because) -> Done:
@@ -82,9 +83,7 @@ def show_site(request: Request, caller: CallerDep, name: SiteName) -> Response:
 
 
 @router.patch("/sites/{name}", responses=answers(Site, change=True))
-def update_site(
-    name: SiteName, wanted: SiteUpdate, change: Annotated[Change, Depends(change("site.update"))]
-) -> Response:
+def update_site(name: SiteName, wanted: SiteUpdate, change: Annotated[Change, change("site.update")]) -> Response:
     """Change its description."""
 
     def act(connection: Connection, _because: Because) -> Done:
@@ -96,7 +95,7 @@ def update_site(
 
 
 @router.delete("/sites/{name}", status_code=204, responses=answers(None, 204, change=True))
-def delete_site(name: SiteName, change: Annotated[Change, Depends(change("site.delete"))]) -> Response:
+def delete_site(name: SiteName, change: Annotated[Change, change("site.delete")]) -> Response:
     """Remove a site that has no nodes."""
 
     def act(connection: Connection, _because: Because) -> Done:

@@ -14,13 +14,14 @@ from canton.api.caller import CallerDep
 from canton.api.changes import Change, Done, On, change
 from canton.api.documents import NAME_PATTERN, Body, Description, Instant, Items, Name, TenantName, answers
 from canton.api.paging import Paging, paging
+from canton.api.routes import Route
 from canton.domain.data import Json
 from canton.domain.instants import to_text
 from canton.domain.tenant import TenantState
 from canton.operations.endings import Because
 from canton.store import tenants
 
-router = APIRouter(tags=["tenants"])
+router = APIRouter(tags=["tenants"], route_class=Route)
 
 
 class Tenant(Body):
@@ -65,7 +66,7 @@ def list_tenants(
 
 
 @router.post("/tenants", status_code=201, responses=answers(Tenant, 201, change=True))
-def create_tenant(wanted: NewTenant, change: Annotated[Change, Depends(change("tenant.create"))]) -> Response:
+def create_tenant(wanted: NewTenant, change: Annotated[Change, change("tenant.create")]) -> Response:
     """Add a tenant; it has no nodes, no members and no quota yet."""
 
     def act(connection: Connection, _because: Because) -> Done:
@@ -87,7 +88,7 @@ def show_tenant(request: Request, caller: CallerDep, name: TenantName) -> Respon
 
 @router.patch("/tenants/{name}", responses=answers(Tenant, change=True))
 def update_tenant(
-    name: TenantName, wanted: TenantUpdate, change: Annotated[Change, Depends(change("tenant.update"))]
+    name: TenantName, wanted: TenantUpdate, change: Annotated[Change, change("tenant.update")]
 ) -> Response:
     """Change its description."""
 
@@ -108,19 +109,19 @@ def _set_state(name: str, state: TenantState, event: str, change: Change) -> Res
 
 
 @router.post("/tenants/{name}/suspend", responses=answers(Tenant, change=True))
-def suspend_tenant(name: TenantName, change: Annotated[Change, Depends(change("tenant.suspend"))]) -> Response:
+def suspend_tenant(name: TenantName, change: Annotated[Change, change("tenant.suspend")]) -> Response:
     """Stop every change by its members; they go on seeing, and what runs goes on."""
     return _set_state(name, TenantState.SUSPENDED, "tenant.suspended", change)
 
 
 @router.post("/tenants/{name}/resume", responses=answers(Tenant, change=True))
-def resume_tenant(name: TenantName, change: Annotated[Change, Depends(change("tenant.resume"))]) -> Response:
+def resume_tenant(name: TenantName, change: Annotated[Change, change("tenant.resume")]) -> Response:
     """Let its members change things again."""
     return _set_state(name, TenantState.ACTIVE, "tenant.resumed", change)
 
 
 @router.delete("/tenants/{name}", status_code=204, responses=answers(None, 204, change=True))
-def delete_tenant(name: TenantName, change: Annotated[Change, Depends(change("tenant.delete"))]) -> Response:
+def delete_tenant(name: TenantName, change: Annotated[Change, change("tenant.delete")]) -> Response:
     """Remove a tenant that has nothing left; its name is never used again."""
 
     def act(connection: Connection, _because: Because) -> Done:

@@ -37,12 +37,23 @@ class HeldRole(Body):
 
 class Server(Body):
     version: str
+    issuers: Annotated[list[str], Field(description="What the names of people can begin with.", examples=[["cscs"]])]
 
 
 class Whoami(Body):
     id: Annotated[str, Field(examples=["cscs:alice", "service:psi/ci"])]
+    identity: Annotated[
+        str,
+        Field(
+            description="What never changes, even if the name does: the issuer and its `sub`.",
+            examples=["cscs:f7f5a7c0-9d0e-4c53-8a55-0c7f4e2f1b11"],
+        ),
+    ]
     name: str
-    kind: Literal["person", "service-account"]
+    kind: Annotated[
+        Literal["person", "machine", "service-account"],
+        Field(description="A machine is a client of an issuer that acts for itself; only people ask and approve."),
+    ]
     issuer: str
     bindings: list[HeldRole]
     expires_at: Annotated[Instant | None, Field(description="When the token runs out.")]
@@ -65,12 +76,13 @@ def whoami(caller: CallerDep) -> Response:
     who = caller.principal
     body: dict[str, Json] = {
         "id": who.id,
+        "identity": who.identity,
         "name": who.name,
         "kind": who.kind,
         "issuer": who.issuer,
         "bindings": [_held(binding) for binding in who.bindings if binding.holds(caller.now)],
         "expires_at": None if who.expires_at is None else to_text(who.expires_at),
-        "server": {"version": __version__},
+        "server": {"version": __version__, "issuers": caller.services.settings.issuer_names},
     }
     return json_response(body)
 

@@ -63,8 +63,9 @@ class Gateway:
             answer = self._ask(method, path, body, guard)
         if answer.status in (401, 403):
             raise PermanentFailure(
-                f"{self._access.url}{path} refuses the client {self._access.client_id} ({answer.status});"
-                " does it have the role admin in the realm shasta?"
+                f"the site's management refuses Canton's account ({answer.status}); the provider has to look",
+                cause=f"{self._access.url}{path} refuses the client {self._access.client_id}; does it have the role "
+                "admin in the realm shasta?",
             )
         return answer
 
@@ -89,8 +90,9 @@ class Gateway:
         if answer.status != 200 or not isinstance(token, str):
             kind = TemporaryFailure if answer.status >= 500 else PermanentFailure
             raise kind(
-                f"{self._access.url} gives the client {self._access.client_id} no token ({answer.status});"
-                f" is the secret in {self._access.secret_file} the one of Keycloak?"
+                f"the site's management gives Canton's account no token ({answer.status}); the provider has to look",
+                cause=f"{self._access.url} gives the client {self._access.client_id} no token; is the secret in "
+                f"{self._access.secret_file} the one of Keycloak?",
             )
         lasts = answer.body.get("expires_in")
         return token, self._clock() + max(0.0, (lasts if isinstance(lasts, int | float) else 0.0) - EARLY)
@@ -99,7 +101,9 @@ class Gateway:
         try:
             return self._access.secret_file.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            raise TemporaryFailure(f"the client's secret cannot be read: {error}") from error
+            raise TemporaryFailure(
+                "the secret of Canton's account at the site cannot be read; the provider has to look", cause=str(error)
+            ) from error
 
     def _send(self, method: str, path: str, body: str | None, headers: Mapping[str, str], guard: Guard) -> Answer:
         connection = self._connection()
@@ -111,7 +115,8 @@ class Gateway:
             return Answer(answer.status, _read(answer, path))
         except (OSError, http.client.HTTPException) as error:
             raise TemporaryFailure(
-                f"{self._access.url}{path} gave no answer: {str(error) or type(error).__name__}"
+                "the site's management gave no answer",
+                cause=f"{self._access.url}{path}: {str(error) or type(error).__name__}",
             ) from error
         finally:
             connection.close()
@@ -126,7 +131,7 @@ class Gateway:
 def _read(answer: http.client.HTTPResponse, path: str) -> Any:
     text = answer.read(LARGEST + 1)
     if len(text) > LARGEST:
-        raise TemporaryFailure(f"the answer to {path} has more than {LARGEST >> 20} MB")
+        raise TemporaryFailure(f"an answer of the site's management has more than {LARGEST >> 20} MB", cause=path)
     try:
         return json.loads(text) if text else None
     except (ValueError, RecursionError):

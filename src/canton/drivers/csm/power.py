@@ -40,7 +40,7 @@ class PcsPower:
         }
         answer = await asyncio.to_thread(self._gateway.call, "POST", TRANSITIONS, wanted, guard)
         if answer.status == 400:
-            failure = PermanentFailure(f"PCS refuses the request: {_detail(answer)}")
+            failure = PermanentFailure("the site's power service refuses the request", cause=_detail(answer))
             return dict.fromkeys(nodes, failure)
         _expect(answer, 200, TRANSITIONS)
         return {}
@@ -52,18 +52,22 @@ def _state(row: Mapping[str, Any]) -> PowerState | StepFailure:
         return state
     error = str(row.get("error") or "")
     if "not found" in error.lower():
-        return PermanentFailure(f"{row.get('xname')} is not known to PCS: {error}", node=str(row.get("xname")))
+        name = str(row.get("xname"))
+        return PermanentFailure(f"{name} is not known to the site's power service", cause=error, node=name)
     return PowerState.UNKNOWN
 
 
 def _unknown(node: str) -> StepFailure:
-    return PermanentFailure(f"PCS says nothing of {node}; is it in HSM?", node=node)
+    cause = "PCS says nothing of it; is it in HSM?"
+    return PermanentFailure(f"{node} is not known to the site's power service", cause=cause, node=node)
 
 
 def _rows(body: Any, name: str) -> list[Mapping[str, Any]]:
     rows = body.get(name) if isinstance(body, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise TemporaryFailure(f'PCS answered without "{name}"; is this PCS?')
+        raise TemporaryFailure(
+            "the site's power service gave an answer that is none", cause=f'no "{name}" in it; is this PCS?'
+        )
     return rows
 
 
@@ -71,7 +75,7 @@ def _expect(answer: Answer, status: int, path: str) -> None:
     if answer.status == status:
         return
     kind = TemporaryFailure if answer.status >= 500 or answer.status == 429 else PermanentFailure
-    raise kind(f"{path} answered {answer.status}: {_detail(answer)}")
+    raise kind(f"the site's power service answered {answer.status}", cause=f"{path}: {_detail(answer)}")
 
 
 def _detail(answer: Answer) -> str:

@@ -47,10 +47,12 @@ class FolderPower:
             return PowerState(written)
         except (FileNotFoundError, InvalidXname):
             return PermanentFailure(
-                f'{node} has no power: {self.folder} holds no file of that name; write "off" into one', node=node
+                f"{node} is not known to the site's power service",
+                cause=f'{self.folder} holds no file of that name; write "off" into one',
+                node=node,
             )
         except (OSError, UnicodeDecodeError) as error:
-            raise TemporaryFailure(f"cannot read the power of {node} in {self.folder}: {error}", node=node) from error
+            raise TemporaryFailure(f"the power of {node} cannot be read", cause=str(error), node=node) from error
         except ValueError:
             return PowerState.UNKNOWN
 
@@ -59,7 +61,7 @@ class FolderPower:
         try:
             number, temporary = tempfile.mkstemp(prefix=".", dir=self.folder)
         except OSError as error:
-            raise TemporaryFailure(f"cannot switch {node} in {self.folder}: {error}", node=node) from error
+            raise TemporaryFailure(f"the power of {node} cannot be switched", cause=str(error), node=node) from error
         try:
             with os.fdopen(number, "w", encoding="utf-8") as file:
                 file.write(to)
@@ -67,4 +69,4 @@ class FolderPower:
         except OSError as error:
             with suppress(OSError):
                 Path(temporary).unlink()
-            raise TemporaryFailure(f"cannot switch {node} in {self.folder}: {error}", node=node) from error
+            raise TemporaryFailure(f"the power of {node} cannot be switched", cause=str(error), node=node) from error

@@ -17,14 +17,23 @@ SECOND = 1_000_000
 # choose a username could otherwise be a group.
 _USERNAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@+-]{0,127}", re.ASCII)
 _SUBJECT = re.compile(r"[\x21-\x7e]{1,255}", re.ASCII)
-# Claims of ID and logout tokens (OpenID Connect Core §2, Back-Channel Logout §2.4).
-_NOT_OF_ACCESS_TOKENS = ("nonce", "at_hash", "c_hash", "events")
+_WORDS = {
+    _USERNAME: "up to 128 letters, digits and ._@+- that begin with a letter, a digit or _",
+    _SUBJECT: "up to 255 visible ASCII characters",
+}
+# Claims of ID and logout tokens (OpenID Connect Core §2 and §3.3.2.11, Back-Channel Logout §2.4, FAPI 1 §5.1).
+_NOT_OF_ACCESS_TOKENS = ("nonce", "at_hash", "c_hash", "s_hash", "events")
+# Claims that only access tokens carry (RFC 9068 §2.2.3; Okta and Entra write scp).
+_OF_ACCESS_TOKENS = ("scope", "scp")
+# Keycloak begins the username of a client's own account so, and adds these claims to its tokens.
+_SERVICE_ACCOUNT = "service-account-"
+_OF_CLIENTS = ("clientId", "clientHost", "clientAddress")
 
 
 def identify(token: UnverifiedToken, issuer: IssuerSettings, now: float) -> Identity:
     """Of a token whose signature is right."""
     claims = token.claims
-    _check_kind(token)
+    _check_kind(token, issuer)
     _check_audience(claims, issuer)
     expires_at = _check_times(claims, issuer, now)
     username = _text(claims, issuer.username_claim, _USERNAME, issuer)
@@ -36,10 +45,27 @@ def identify(token: UnverifiedToken, issuer: IssuerSettings, now: float) -> Iden
         expires_at=expires_at,
         groups=frozenset(group.removeprefix("/") for group in values_at(claims, issuer.groups_claim)),
         claims_bindings=bindings_of(claims, issuer.mapping),
+        is_person=_is_person(claims, issuer, username),
     )
 
 
-def _check_kind(token: UnverifiedToken) -> None:
+def _is_person(claims: Mapping[str, object], issuer: IssuerSettings, username: str) -> bool:
+    """False unless the token has a claim of people and none of a client that acts for itself.
+
+    Keycloak gives a client's own token a session too, where it may refresh it; therefore the second half.
+    """
+    names = (username, str(claims.get("preferred_username", "")))
+    is_client = (
+        any(claim in claims for claim in _OF_CLIENTS)
+        or any(name.lower().startswith(_SERVICE_ACCOUNT) for name in names)
+        or claims.get("sub") in (claims.get("azp"), claims.get("client_id"))  # RFC 9068 §2.2
+        or claims.get("gty") == "client-credentials"  # Auth0
+        or claims.get("idtyp") == "app"  # Entra
+    )
+    return not is_client and any(claims.get(claim) for claim in issuer.person_claims)
+
+
+def _check_kind(token: UnverifiedToken, issuer: IssuerSettings) -> None:
     """Keycloak writes the kind into the payload and JWT into every header; RFC 9068 writes at+jwt into the header."""
     if token.kind not in (None, "jwt", "at+jwt"):
         raise TokenInvalid("the token's typ is neither JWT nor at+jwt; send an access token")
@@ -49,8 +75,22 @@ def _check_kind(token: UnverifiedToken) -> None:
             raise TokenInvalid(
                 "the token is not an access token (perhaps an ID or a refresh token); send the access token"
             )
-    elif token.kind != "at+jwt" and any(claim in token.claims for claim in _NOT_OF_ACCESS_TOKENS):
-        raise TokenInvalid("the token looks like an ID token; send the access token")
+    elif token.kind != "at+jwt":
+        _check_unmarked(token.claims, issuer)
+
+
+def _check_unmarked(claims: Mapping[str, object], issuer: IssuerSettings) -> None:
+    """An ID token for the same audience differs from an access token only in what it says of itself."""
+    if not issuer.unmarked_tokens:
+        raise TokenInvalid(
+            "the token does not say that it is an access token (typ at+jwt in the header, or typ Bearer); send the "
+            f"access token, or set issuers.{issuer.name}.unmarked_tokens if the issuer marks none"
+        )
+    looks_like_another = any(claim in claims for claim in _NOT_OF_ACCESS_TOKENS)
+    if looks_like_another or not any(claim in claims for claim in _OF_ACCESS_TOKENS):
+        raise TokenInvalid(
+            "the token looks like an ID token: it has no scope, or a nonce or hash; send the access token"
+        )
 
 
 def _check_audience(claims: Mapping[str, object], issuer: IssuerSettings) -> None:
@@ -89,7 +129,7 @@ def _text(claims: Mapping[str, object], claim: str, wanted: re.Pattern[str], iss
     value = claims.get(claim)
     if not isinstance(value, str) or not wanted.fullmatch(value):
         raise TokenInvalid(
-            f"the token of issuer {issuer.name} has no usable {claim}; wanted {wanted.pattern}. Is the claim mapped?"
+            f"the token of issuer {issuer.name} has no usable {claim}: {_WORDS[wanted]}; is the claim mapped?"
         )
     return value
 

@@ -21,6 +21,8 @@ class IssuerSettings:
     ``url`` is what tokens say in ``iss``, to the letter. ``audience``: a token must be meant for one of these.
     ``keys_for`` is how long fetched keys are taken as current, ``outage`` how long they still serve while the issuer
     does not answer, ``refetch_after`` the shortest time between two looks, whatever tokens come in.
+    ``person_claims``: a token with none of these does not speak for a person. ``unmarked_tokens``: take access tokens
+    that do not say that they are some.
     """
 
     name: str
@@ -30,6 +32,8 @@ class IssuerSettings:
     ca_file: Path | None = None
     username_claim: str = "preferred_username"
     groups_claim: str = "groups"
+    person_claims: tuple[str, ...] = ("sid", "session_state")
+    unmarked_tokens: bool = False
     skew: int = 30
     longest_lifetime: int = 86_400
     keys_for: float = 300

@@ -20,7 +20,7 @@ from canton.drivers.oidc.claims import SECOND, identify
 from canton.drivers.oidc.fetch import Fetch, fetcher
 from canton.drivers.oidc.issuer import IssuerSettings
 from canton.drivers.oidc.jwks import Key
-from canton.drivers.oidc.keyring import Keyring
+from canton.drivers.oidc.keyring import Keyring, Waiting
 
 MOST_REMEMBERED = 4096
 
@@ -57,12 +57,19 @@ class OidcVerifier:
     ) -> None:
         self._clocks = clocks or Clocks()
         self._issuers: dict[str, _Trusted] = {}
+        waiting = Waiting()
         for settings in issuers:
             if settings.url in self._issuers or settings.name in {i.settings.name for i in self._issuers.values()}:
                 raise InvalidSetting(f"issuer {settings.name} is configured twice, by name or by url; keep one of them")
-            self._issuers[settings.url] = _Trusted(settings, Keyring(settings, fetching(settings), self._clocks.steady))
+            keys = Keyring(settings, fetching(settings), self._clocks.steady, waiting)
+            self._issuers[settings.url] = _Trusted(settings, keys)
         self._remembered: OrderedDict[bytes, _Remembered] = OrderedDict()
         self._lock = threading.Lock()
+
+    def prefetch(self) -> None:
+        """Start to read every issuer's keys, in the background."""
+        for issuer in self._issuers.values():
+            issuer.keys.prefetch()
 
     def verify(self, token: str) -> Identity:
         # The digest, so that a dump of this process's memory holds no more tokens than it must.

@@ -49,8 +49,9 @@ class SetPower:
             return self.powers[device]
         site = device.rpartition("@")[2]
         return PermanentFailure(
-            f'this worker knows no power service "{device}"; it knows {", ".join(sorted(self.powers)) or "none"}: '
-            f"set power in [sites.{site}] of its configuration, restart it, then retry the operation",
+            f"no power service is set up for site {site}; the provider sets one up, then the operation can be retried",
+            cause=f"this worker knows {', '.join(sorted(self.powers)) or 'none'}: set power in [sites.{site}] of its "
+            "configuration and restart it",
             device=device,
         )
 

@@ -1,0 +1,96 @@
+"""``canton admin``: what is done on the server itself: the first administrator, and hashes of passwords."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import sys
+from pathlib import Path
+
+import click
+from sqlalchemy.engine import Connection
+
+from canton import settings
+from canton.admin.options import config_option, configured, database_option, opened
+from canton.api.changes import check_reason
+from canton.api.patterns import SUBJECT
+from canton.api.v1.members import check_subject
+from canton.domain.data import JsonObject
+from canton.domain.errors import InvalidRequest, ReasonRequired
+from canton.issuer import passwords
+from canton.store import audit, bindings, migrate, outbox
+
+ROLE = "provider-admin"
+
+
+@click.group(epilog="\b\nExample:\n  canton admin add cscs:rosa --reason 'first administrator'")
+def admin() -> None:
+    """Make an administrator of the provider, or a hash of a password."""
+
+
+@admin.command(epilog="\b\nExamples:\n  canton admin hash-password\n  pass show canton | canton admin hash-password")
+def hash_password() -> None:
+    """Print the hash of a password, for the users file of the embedded issuer.
+
+    It is asked for twice on a terminal, and otherwise read from the first line of standard input.
+    """
+    if sys.stdin.isatty():
+        password = str(click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
+    else:
+        password = sys.stdin.readline().rstrip("\n")
+    if not password:
+        raise InvalidRequest("the password is empty; write one line of text")
+    click.echo(passwords.hash_password(password))
+
+
+@admin.command(epilog="\b\nExample:\n  canton admin add cscs:rosa --reason 'first administrator'")
+@click.argument("subject", metavar="ISSUER:NAME")
+@click.option("--reason", required=True, help="Why; it goes into the audit.")
+@config_option
+@database_option
+def add(subject: str, reason: str, config: Path | None, address: str | None) -> None:
+    """Give somebody the role provider-admin without asking the API.
+
+    For the first administrator, and for the day when the last one is gone. It needs the server's configuration and its
+    database, and no token; who may read both is who may do this. The audit names the account of the operating system.
+    Every other role is given with `canton member add`.
+    """
+    flags = settings.Flags(config, address)
+    check_subject_and_reason(configured(flags), subject, reason)
+    with opened(flags) as database:
+        migrate.require_current(database)
+        with database.write() as connection:
+            changed = _grant(connection, subject, reason)
+    click.echo(f"{subject} is {ROLE}" if changed else f"{subject} is already {ROLE}; nothing to do")
+
+
+def check_subject_and_reason(chosen: settings.Settings, subject: str, reason: str) -> None:
+    if re.fullmatch(SUBJECT, subject) is None:
+        raise InvalidRequest(f'"{subject}" names nobody; write the issuer and the username, such as cscs:rosa')
+    check_subject(chosen, subject)
+    check_reason(reason)
+    if not reason.strip():
+        raise ReasonRequired("an administrator is made with a reason; say why with --reason")
+
+
+def _grant(connection: Connection, subject: str, reason: str) -> bool:
+    """Grant and record, in one transaction; whether it is new."""
+    # Without a colon it is nobody whom an issuer could vouch for.
+    actor = f"server/{pwd.getpwuid(os.geteuid()).pw_name}"
+    granted = bindings.grant(connection, bindings.Grant(subject, ROLE, None, None), actor, reason)
+    about = f"binding:{granted.row['id']}"
+    details: JsonObject = {"subject": subject, "role": ROLE, "until": None}
+    outcome = "done" if granted.changed else "unchanged"
+    audit.append(
+        connection,
+        actor=actor,
+        action="member.grant",
+        subject=about,
+        reason=reason,
+        details={**details, "permission": "member.grant", "rule": "on-the-server", "outcome": outcome},
+    )
+    if granted.changed:
+        event = outbox.Event("member.granted", about, {**details, "reason": reason, "actor": actor})
+        outbox.append(connection, outbox.PROVIDER, [event])
+    return granted.changed

@@ -1,0 +1,148 @@
+"""``canton serve --dev``: a server for one person on one machine, made from nothing and kept between starts.
+
+It is an ordinary server with an ordinary configuration file, which is written at the first start. All of it is in one
+folder: remove the folder to begin anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shlex
+from collections.abc import Mapping
+from contextlib import closing
+from ipaddress import ip_address
+from pathlib import Path
+
+import click
+
+from canton import setting_sources, settings, wiring
+from canton.domain.errors import InvalidSetting
+from canton.domain.nodeset import expand
+from canton.issuer.passwords import hash_password
+from canton.settings import Flags, Settings
+from canton.store import migrate
+
+ADMINISTRATOR = "admin"
+SITE = "laptop"
+TENANT = "psi"
+NODES = "x1000c0s[0-3]b0n[0-1]"
+
+
+def prepare(flags: Flags, environment: Mapping[str, str]) -> Flags:
+    """Write the configuration and the pretend nodes if they are not there; the flags that use them."""
+    folder = Path(setting_sources.InState("dev").under(environment))
+    _refuse_another(flags, environment, folder)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    config = folder / "server.toml"
+    _write_nodes(folder)
+    if not config.exists():
+        _write(config, _configuration(folder))
+    return Flags(config, None, flags.listen)
+
+
+def check(chosen: Settings) -> None:
+    """Only this machine may reach it, and not by another name either."""
+    listen, name = chosen.api.listen, chosen.api.public_url
+    wrong = [] if ip_address(listen.host).is_loopback else [f"api.listen is {listen}"]
+    wrong += [f"api.public_url is {name}"] if name else []
+    if wrong:
+        raise InvalidSetting(
+            f"canton serve --dev is for this machine only, and {' and '.join(wrong)}; leave that out, or set up a "
+            "server with an issuer of your own: canton serve --config FILE"
+        )
+
+
+def fill(chosen: Settings) -> None:
+    """Create or upgrade the database, and make the administrator, whose password is printed this once."""
+    click.echo("canton: a DEVELOPMENT server: for one person on this machine, with pretend nodes", err=True)
+    with closing(wiring.open_database(chosen, create=True)) as database:
+        migrate.upgrade(database)
+    users = chosen.embedded_issuer.users
+    if users is None or users.exists():
+        return
+    password = secrets.token_urlsafe(12)
+    _write(
+        users,
+        f'[users.{ADMINISTRATOR}]\npassword = "{hash_password(password)}"\nroles = ["canton-provider-admin"]\n',
+    )
+    click.echo(
+        f"\n  user      {ADMINISTRATOR}\n  password  {password}\n\n"
+        f"The password is shown only now. {users} holds its hash; remove that file for a new one.\n",
+        err=True,
+    )
+
+
+def first_steps(url: str, config: Path) -> str:
+    """What to type next, in another terminal."""
+    folder = config.parent
+    steps = (
+        f"canton login --context dev --server {url}",
+        f"canton site create {SITE}",
+        f"canton tenant create {TENANT}",
+        f"canton node import --site {SITE} {shlex.quote(str(folder / 'nodes.csv'))} --reason 'pretend nodes'",
+        "canton node list",
+        f"canton node power on @{TENANT} --reason 'first steps' --wait",
+    )
+    lines = "\n".join(f"  {step}" for step in steps)
+    ready = f"canton: ready at {url}; log in as {ADMINISTRATOR}. In another terminal:"
+    return f"{ready}\n\n{lines}\n\nAll of it is in {folder}"
+
+
+def _refuse_another(flags: Flags, environment: Mapping[str, str], folder: Path) -> None:
+    """A server for development must not be mistaken for the one in production, nor touch its database."""
+    others = {
+        "--config": flags.config,
+        "--database": flags.database,
+        settings.CONFIG: environment.get(settings.CONFIG),
+        settings.DATABASE: environment.get(settings.DATABASE),
+        str(setting_sources.FILE): setting_sources.FILE.exists(),
+    }
+    present = [name for name, value in others.items() if value]
+    if present:
+        raise InvalidSetting(
+            f"canton serve --dev has a configuration and a database of its own in {folder}, and {present[0]} names "
+            "another; leave that out, or leave --dev out to run the server that it describes"
+        )
+
+
+def _configuration(folder: Path) -> str:
+    def quoted(text: str | Path) -> str:
+        return json.dumps(str(text), ensure_ascii=False)
+
+    return f"""\
+# Written by `canton serve --dev`, for one person on one machine. Not for production.
+database = {quoted(f"sqlite:///{folder / 'canton.db'}")}
+
+[embedded_issuer]
+enabled = true
+state = {quoted(folder / "issuer.db")}
+users = {quoted(folder / "users.toml")}
+
+[sites.{SITE}]
+power = "demo"
+folder = {quoted(folder / "power")}
+"""
+
+
+def _write_nodes(folder: Path) -> None:
+    """Eight nodes that are files, half of them for the first tenant; and the list to import them from."""
+    power = folder / "power"
+    power.mkdir(mode=0o700, exist_ok=True)
+    nodes = expand(NODES)
+    rows = ["xname,nid,state,tenant"]
+    for nid, node in enumerate(nodes, 1):
+        if not (power / node).exists():
+            (power / node).write_text("off")
+        rows.append(f"{node},{nid},assigned,{TENANT}" if nid <= len(nodes) // 2 else f"{node},{nid},free,")
+    if not (folder / "nodes.csv").exists():
+        _write(folder / "nodes.csv", "\n".join([*rows, ""]))
+
+
+def _write(path: Path, text: str) -> None:
+    """Readable by its owner only, whole or not at all."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
+    part.replace(path)

@@ -1,0 +1,32 @@
+"""Who did something and why: shown only to callers who may read the audit of the tenant that it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, TypeAlias
+
+from pydantic import Field
+
+from canton.domain.data import Json
+from canton.store.listing import Visible
+
+PERMISSION = "audit.read"
+FIELDS = frozenset({"actor", "reason", "cancel_requested_by", "granted_by", "created_by"})
+Attributed = Annotated[str | None, Field(description=f"Null for a caller without {PERMISSION} in the tenant.")]
+"""The type of such a field in an answer."""
+Attribution: TypeAlias = Callable[[dict[str, Json], str | None], dict[str, Json]]
+
+
+def attribution(readable: Visible) -> Attribution:
+    """A function that renders a document of a tenant, with null for who and why unless its audit is ``readable``.
+
+    The worker, with its host and process, is shown only to who reads the audit of all.
+    """
+
+    def render(document: dict[str, Json], tenant: str | None) -> dict[str, Json]:
+        if readable is None:
+            return document
+        hidden = {"worker"} if tenant in readable else {"worker", *FIELDS}
+        return {name: None if name in hidden else value for name, value in document.items()}
+
+    return render

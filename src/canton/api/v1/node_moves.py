@@ -1,0 +1,139 @@
+"""Nodes through their life cycle, by the provider's hand: enroll, assign, release, maintenance, retire, delete."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+from pydantic import Field
+from sqlalchemy.engine import Connection
+
+from canton.api.answers import Answer
+from canton.api.changes import Change, Done, change
+from canton.api.documents import Body, Name, answers
+from canton.api.node_orders import PLANNED, DryRun, NodeNames, NodeOrder, look, order, with_holders
+from canton.api.routes import Route
+from canton.api.work import Operation
+from canton.domain.errors import WrongState
+from canton.domain.nodeset import fold
+from canton.operations.catalog.move_nodes import ORDERS, plan_move
+from canton.operations.endings import Because
+from canton.operations.plan import Plan
+from canton.store import nodes, quotas
+
+router = APIRouter(tags=["nodes"], route_class=Route)
+
+
+class EnrollOrder(NodeOrder):
+    sanitised_by_hand: Annotated[
+        Literal[True],
+        Field(description="The caller vouches that nothing of an earlier user is left on the nodes."),
+    ]
+
+
+class AssignOrder(NodeOrder):
+    tenant: Annotated[Name, Field(description="Who gets the nodes.", examples=["psi"])]
+
+
+class MaintenanceOrder(NodeOrder):
+    power: Annotated[
+        Literal["off", "unchanged"],
+        Field(description="`unchanged` leaves it, as for a node whose controller does not answer."),
+    ] = "off"
+
+
+class Deleted(Body):
+    nodes: Annotated[str, Field(description="Folded.")]
+    count: int
+
+
+@router.post("/nodes/enroll", status_code=202, responses=PLANNED | answers(Operation, 202, change=True))
+def enroll_nodes(
+    wanted: EnrollOrder, change: Annotated[Change, change("node.enroll")], dry_run: DryRun = False
+) -> Response:
+    """Power nodes off and make them free: nodes that are discovered, in quarantine or in maintenance.
+
+    Canton does not sanitise nodes yet. The caller vouches for it, and the audit says so.
+    """
+    return order(change, wanted, lambda seen, _: plan_move(seen, ORDERS["enroll"]), dry_run=dry_run)
+
+
+@router.post("/nodes/assign", status_code=202, responses=PLANNED | answers(Operation, 202, change=True))
+def assign_nodes(
+    wanted: AssignOrder, change: Annotated[Change, change("node.assign")], dry_run: DryRun = False
+) -> Response:
+    """Power free nodes off and give them to a tenant, within its quota.
+
+    Canton does not move networks yet and proves nothing: the nodes' `separation` is `unproven`.
+    """
+
+    def require_room(connection: Connection, plan: Plan) -> None:
+        quotas.require_room(connection, wanted.tenant, "nodes", len(plan.nodes))
+
+    return order(
+        change,
+        wanted,
+        lambda seen, _: plan_move(seen, ORDERS["assign"], wanted.tenant),
+        dry_run=dry_run,
+        require=require_room,
+    )
+
+
+@router.post("/nodes/release", status_code=202, responses=PLANNED | answers(Operation, 202, change=True))
+def release_nodes(
+    wanted: NodeOrder, change: Annotated[Change, change("node.release")], dry_run: DryRun = False
+) -> Response:
+    """Take nodes from their tenant: they are powered off and end in quarantine, because nothing is sanitised."""
+    return order(change, wanted, lambda seen, tenant: plan_move(seen, ORDERS["release"], tenant), dry_run=dry_run)
+
+
+@router.post("/nodes/maintenance", status_code=202, responses=PLANNED | answers(Operation, 202, change=True))
+def maintain_nodes(
+    wanted: MaintenanceOrder, change: Annotated[Change, change("node.maintenance")], dry_run: DryRun = False
+) -> Response:
+    """Power nodes off and take them out of service; only nodes without a tenant. Back into service: enroll."""
+    off = wanted.power == "off"
+    return order(change, wanted, lambda seen, _: plan_move(seen, ORDERS["maintenance"], power_off=off), dry_run=dry_run)
+
+
+@router.post("/nodes/retire", status_code=202, responses=PLANNED | answers(Operation, 202, change=True))
+def retire_nodes(
+    wanted: NodeOrder, change: Annotated[Change, change("node.retire")], dry_run: DryRun = False
+) -> Response:
+    """Give nodes in maintenance up for good. Nothing is done to the hardware, which may be gone."""
+    return order(change, wanted, lambda seen, _: plan_move(seen, ORDERS["retire"]), dry_run=dry_run)
+
+
+@router.post("/nodes/delete", responses=answers(Deleted, change=True))
+def delete_nodes(
+    wanted: NodeNames,
+    change: Annotated[Change, change("node.delete")],
+    dry_run: Annotated[bool, Query(description="Only say what would be deleted.")] = False,
+) -> Response:
+    """Remove retired nodes, all of them or none; audit, events and operations keep their names."""
+    target = look(change, wanted.nodes)
+    xnames = [row["xname"] for row in target.found]
+    answer = Answer({"nodes": fold(xnames), "count": len(xnames)})
+
+    def check(connection: Connection) -> None:
+        if target.missing:
+            raise nodes.unknown(target.missing)
+        try:
+            nodes.require_deletable(connection, xnames)
+        except WrongState as error:
+            raise with_holders(connection, change.caller, target.found, error) from error
+
+    if dry_run:
+        change.decide(target.on())
+        with change.caller.database.read() as connection:
+            check(connection)
+        return answer.response()
+
+    def act(connection: Connection, _because: Because) -> Done:
+        nodes.find(connection, xnames, lock=True)
+        check(connection)
+        nodes.delete(connection, xnames)
+        return Done(answer, f"nodes:{fold(xnames)}"[:200], "node.deleted", dict(answer.body or {}))
+
+    return change.carry_out(target.on(), act)

@@ -1,0 +1,60 @@
+"""Places for changes, so that those which wait for the database leave threads and connections to those who read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from canton.domain.errors import TooBusy
+
+# Half of the threads and of the database connections of a server.
+PLACES = 8
+# Well below api.concurrency: what waits here counts there.
+QUEUE = 32
+# Of places and queue together: half is left to others.
+EACH = 20
+PATIENCE = 3.0
+
+
+class Writers:
+    """At most ``PLACES`` changes use a thread at a time; ``QUEUE`` more wait for ``PATIENCE`` seconds without one.
+
+    One principal, and all service accounts of one tenant together, have at most ``EACH`` under way or waiting.
+    """
+
+    def __init__(self) -> None:
+        self._places = asyncio.Semaphore(PLACES)
+        self._waiting = 0
+        self.under_way: Counter[str] = Counter()
+        """Changes that are carried out or wait, by whom they are counted for."""
+
+    @asynccontextmanager
+    async def place(self, principal: str) -> AsyncIterator[None]:
+        """Raises ``TooBusy`` when none becomes free in time."""
+        if self.under_way[principal] >= EACH:
+            raise TooBusy(f"{principal} makes {EACH} changes at once, as many as one may; wait for some of them")
+        self.under_way[principal] += 1
+        try:
+            await self._acquire()
+            try:
+                yield
+            finally:
+                self._places.release()
+        finally:
+            self.under_way[principal] -= 1
+            if not self.under_way[principal]:
+                del self.under_way[principal]
+
+    async def _acquire(self) -> None:
+        if self._waiting >= QUEUE:
+            raise TooBusy(f"{QUEUE} changes wait already, as many as this server lets wait; try again shortly")
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await self._places.acquire()
+        except TimeoutError:
+            raise TooBusy(f"the changes under way did not end within {PATIENCE:g} s; try again shortly") from None
+        finally:
+            self._waiting -= 1

@@ -1,0 +1,96 @@
+"""Whether the server would take what a file declares: all of it is checked before the first change is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from canton.cli.declared import Step, Table, instant
+from canton.cli.output import nearest
+from canton.domain.errors import Forbidden, InvalidRequest
+from canton.domain.tenant import is_name
+
+if TYPE_CHECKING:
+    from canton.client import Client
+    from canton.client.objects import Role
+
+LONGEST_DESCRIPTION = 500
+LARGEST_LIMIT = 2**31 - 1
+
+
+def check(client: Client, declared: Table, file: str) -> None:
+    """Raise InvalidRequest with every value that the server would refuse, as far as it can be known beforehand."""
+    members = [member for tenant in declared.get("tenants", []) for member in tenant.get("members", [])]
+    roles = {role["name"]: role for role in client.roles.list()} if members else {}
+    if members and not roles:
+        raise Forbidden(_explanation(file, ["you may not read roles, so you can bind no members; see: canton whoami"]))
+    wrong = [*_wrong_values(declared), *(_wrong_members(client, roles, members) if members else ())]
+    if wrong:
+        raise InvalidRequest(_explanation(file, wrong))
+
+
+def check_allowed(client: Client, steps: Sequence[Step], file: str) -> None:
+    """Raise Forbidden if any of the steps is not the caller's to do."""
+    needed = dict.fromkeys((step.permission, step.tenant) for step in steps)
+    decisions = [(permission, client.roles.can_i(permission, tenant)) for permission, tenant in needed]
+    refused = [f"you may not {permission}: {it['reason']}" for permission, it in decisions if not it["allowed"]]
+    if refused:
+        raise Forbidden(_explanation(file, refused))
+
+
+def _explanation(file: str, wrong: Sequence[str]) -> str:
+    return f"{file}: nothing was done\n" + "\n".join(f"  {what}" for what in dict.fromkeys(wrong))
+
+
+def _wrong_values(declared: Table) -> Iterator[str]:
+    for noun in ("site", "tenant"):
+        for item in declared.get(f"{noun}s", []):
+            name, description = item["name"], item.get("description", "")
+            if not is_name(name):
+                yield (
+                    f"{noun} {name}: a name is 2 to 32 lower-case letters, digits and dashes, begins with a letter and "
+                    "does not end with a dash"
+                )
+            if len(description) > LONGEST_DESCRIPTION or any(ord(it) < 32 or ord(it) == 127 for it in description):
+                yield f"{noun} {name}: a description is one line of at most {LONGEST_DESCRIPTION} characters"
+    for tenant in declared.get("tenants", []):
+        for key, limit in tenant.get("quota", {}).items():
+            if limit is not None and not 0 <= limit <= LARGEST_LIMIT:
+                yield f"tenant {tenant['name']} quota {key}: {limit} is not from 0 to {LARGEST_LIMIT}"
+
+
+def _wrong_members(client: Client, roles: dict[str, Role], members: Sequence[Table]) -> Iterator[str]:
+    issuers = client.whoami()["server"].get("issuers", [])
+    for member in members:
+        subject = member["subject"]
+        issuer, colon, name = subject.partition(":")
+        if not colon or not name or not name.isprintable():
+            yield f'member {subject}: write a person as ISSUER:NAME or a group as ISSUER:group/NAME, as "cscs:alice"'
+        elif issuers and issuer not in issuers:
+            hint = nearest(issuer, issuers)
+            yield f'member {subject}: the server trusts no issuer "{issuer}"{hint}; it trusts {", ".join(issuers)}'
+        yield from _wrong_role(roles, member["role"], subject)
+        yield from _wrong_end(member.get("until"), subject)
+
+
+def _wrong_role(roles: dict[str, Role], name: str, subject: str) -> Iterator[str]:
+    if name not in roles:
+        yield f'member {subject}: there is no role "{name}"{nearest(name, roles)}; look with: canton role list'
+    elif roles[name]["scope"] != "tenant":
+        yield f'member {subject}: the role "{name}" is bound at the provider, and not in a tenant'
+
+
+def _wrong_end(until: object, subject: str) -> Iterator[str]:
+    text = instant(until)
+    if text is None:
+        return
+    try:
+        end = datetime.fromisoformat(text)
+    except ValueError:
+        yield f"member {subject}: {text} is no instant; write 2027-01-31T18:00:00Z"
+        return
+    if end.tzinfo is None:
+        yield f"member {subject}: {text} has no time zone; end it with Z for UTC"
+    elif end <= datetime.now(UTC):
+        yield f"member {subject}: {text} is over; name an instant to come, or leave the member out"

@@ -1,0 +1,85 @@
+"""Standard output that cannot be written to (closed, full, a pipe whose reader has gone) ends a command plainly."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class OutputFailed(click.ClickException):
+    """What was to be shown could not be written, or not all of it."""
+
+    def __init__(self, error: OSError) -> None:
+        what = f"cannot write to standard output: {error.strerror}; what was written is not complete"
+        closed = "standard output is closed, so that nothing can be shown; leave out >&-, or write to a file"
+        super().__init__(closed if error.errno == errno.EBADF else what)
+
+
+class ReaderGone(click.ClickException):
+    """A reader that has enough, such as head, closed the pipe: nothing to say of it."""
+
+    exit_code = 141  # as a shell reports a process that SIGPIPE ended
+
+
+class Output:
+    """A text stream whose failures are told apart from those of other files. ``stream`` is None if it was closed."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        # Click tries an empty text to learn what kind of stream it is, and swallows what that raises.
+        if not text and isinstance(text, str):
+            return 0
+        return cast("int", self._try(lambda stream: stream.write(text)))
+
+    def flush(self) -> None:
+        if self._stream is not None:
+            self._try(lambda stream: stream.flush())
+
+    def isatty(self) -> bool:
+        return self._stream is not None and self._stream.isatty()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def _try(self, act: Callable[[TextIO], object]) -> object:
+        if self._stream is None:
+            raise OutputFailed(OSError(errno.EBADF, ""))
+        try:
+            return act(self._stream)
+        except BrokenPipeError as error:
+            let_go(self._stream)
+            raise ReaderGone("") from error
+        except OSError as error:
+            let_go(self._stream)
+            raise OutputFailed(error) from error
+
+
+def let_go(stream: TextIO | None) -> None:
+    """What is in the buffer goes nowhere: the interpreter would try to write it once more at its end."""
+    with suppress(OSError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, cast("TextIO", stream).fileno())
+        os.close(nowhere)
+
+
+@contextmanager
+def guarded_output() -> Iterator[None]:
+    """Standard output as an ``Output``; all of it is written at the end."""
+    stream = sys.stdout
+    sys.stdout = cast("TextIO", Output(stream))
+    try:
+        yield
+        sys.stdout.flush()
+    finally:
+        sys.stdout = stream

@@ -1,0 +1,68 @@
+"""A database's address as it may be shown: the parts that are known to be no secret, and nothing else.
+
+An address is a URL of SQLAlchemy or libpq, or libpq's ``keyword=value`` text. Only the keywords in ``SHOWN`` keep
+their values. What cannot be read for certain, such as a password that holds an unescaped ``@``, is hidden as a whole.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote
+
+HIDDEN = "(hidden)"
+# Not here: password, sslpassword, passfile, sslkey, and options, which may set anything.
+SHOWN = frozenset(
+    {"host", "hostaddr", "port", "dbname", "user", "service", "sslmode", "application_name", "connect_timeout"}
+    | {"target_session_attrs"}
+)
+_SQLITE = re.compile(r"(?P<file>sqlite(?:\+\w+)?:///[^?]*)(?:\?.*)?", re.DOTALL)
+# A port is digits: in postgresql://user:word the word may be a password that lost its host.
+_HOST = r"(?:\[[^\]@/?]*\]|[^\[:/?@,]*)(?::\d*)?"
+# The password ends at the last @, and may hold "/" and "?", as SQLAlchemy reads it.
+_URL = re.compile(
+    r"(?P<scheme>[A-Za-z][\w+.-]*)://(?:(?P<user>[^:/?#@]*)(?P<password>:[^@]*)?@)?"
+    rf"(?P<place>{_HOST}(?:,{_HOST})*(?:/[^?@]*)?)(?:\?(?P<query>[^@]*))?",
+    re.DOTALL,
+)
+_PAIR = re.compile(r"\s*(?P<name>\w+)\s*=\s*(?P<value>'(?:\\.|[^'\\])*'|(?:\\.|[^\s'\\])*)(?=\s|$)")
+_IN_TEXT = re.compile(r"\bpostgres(?:ql)?(?:\+\w+)?://\S+")
+
+
+def without_secrets(address: str) -> str:
+    """The address with every value that may be a secret written as ``(hidden)``."""
+    if match := _SQLITE.fullmatch(address):
+        return match["file"]
+    if "://" in address:
+        return _url(address)
+    return _keywords(address)
+
+
+def hide_addresses(text: str) -> str:
+    """A text, such as a line of the log, with the PostgreSQL URLs in it shown without their secrets."""
+    return _IN_TEXT.sub(lambda match: without_secrets(match[0]), text)
+
+
+def _url(address: str) -> str:
+    match = _URL.fullmatch(address)
+    if match is None:
+        return f"{address.partition('://')[0]}://{HIDDEN}"
+    user = "" if match["user"] is None else f"{match['user']}{f':{HIDDEN}' if match['password'] else ''}@"
+    query = "&".join(map(_parameter, match["query"].split("&"))) if match["query"] else ""
+    return f"{match['scheme']}://{user}{match['place']}{f'?{query}' if query else ''}"
+
+
+def _parameter(pair: str) -> str:
+    # libpq decodes %70assword as password, in names as in values.
+    return pair if unquote(pair.partition("=")[0]) in SHOWN else HIDDEN
+
+
+def _keywords(text: str) -> str:
+    pairs, position = [], 0
+    while position < len(text.rstrip()):
+        match = _PAIR.match(text, position)
+        if match is None:
+            return HIDDEN
+        shown = match["name"] in SHOWN
+        pairs.append(f"{match['name']}={match['value'] if shown else HIDDEN}")
+        position = match.end()
+    return " ".join(pairs)

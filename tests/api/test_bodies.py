@@ -1,0 +1,268 @@
+"""Bodies: who may send how much, what is parsed of it, and what a body may cost before the caller is known."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from fastapi import APIRouter
+from fastapi.routing import APIRoute
+from starlette.types import Message, Receive, Scope, Send
+
+from api.conftest import Api, Reply
+from canton.api import bodies, routes
+from canton.api.app import ROUTERS
+from canton.api.event_stream import ABORT
+from canton.api.v1.node_import import MOST
+from canton.api.v1.sites import NewSite
+from canton.domain.errors import TooBusy
+
+IMPORT = "/v1/nodes/import"
+LARGE = 16 * 2**20
+MANY_ROWS = b'{"site":"alps","nodes":[' + b",".join([b"{}"] * (LARGE // 3 - 20)) + b"]}"
+
+
+def rows(count: int) -> bytes:
+    return b'{"site":"alps","nodes":[' + b",".join([b"{}"] * count) + b"]}"
+
+
+def padded(size: int) -> bytes:
+    return b'{"site":"alps","nodes":[]' + b" " * (size - 26) + b"}"
+
+
+@contextmanager
+def opened(api: Api, path: str = IMPORT, size: int = LARGE) -> Iterator[socket.socket]:
+    """A request that announces a body of this size and has not sent it."""
+    where = urlsplit(api.url)
+    token = f"Authorization: Bearer {api.token}\r\n" if api.token else ""
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {size}\r\n{token}\r\n"
+    with socket.create_connection((where.hostname or "", where.port or 0), timeout=20) as connection:
+        connection.sendall(head.encode())
+        yield connection
+
+
+def answer_of(connection: socket.socket) -> tuple[int, bytes]:
+    """The status and everything up to the end of the connection."""
+    received = b""
+    while part := connection.recv(65536):
+        received += part
+    return int(received.split()[1]), received
+
+
+@pytest.mark.parametrize("path", [IMPORT, "/v1/nodes/power", "/v1/sites"])
+def test_a_caller_without_a_token_is_refused_before_the_body_is_sent(api: Api, path: str) -> None:
+    with opened(api, path, 2**20) as connection:
+        status, received = answer_of(connection)
+    assert status == 401
+    assert b"connection: close" in received.lower()
+
+
+def test_a_caller_without_the_permission_is_refused_before_the_body_is_sent_and_it_is_recorded(
+    api: Api, admin: Api
+) -> None:
+    with opened(api.as_("eve")) as connection:
+        status, received = answer_of(connection)
+    assert (status, b'"not-permitted"' in received or b'"forbidden"' in received) == (403, True)
+    [record] = admin.get("/v1/audit?action=node.import").json["items"]
+    assert (record["actor"], record["subject"], record["details"]["outcome"]) == (
+        "test:eve",
+        f"POST {IMPORT}",
+        "refused",
+    )
+
+
+@pytest.mark.parametrize("caller", ["nobody", "eve", "root"])
+def test_the_server_answers_others_while_a_large_body_comes(api: Api, caller: str) -> None:
+    sender = {"nobody": api, "eve": api.as_("eve"), "root": api.as_("root", "canton-provider-admin")}[caller]
+    slowest = [0.0]
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.is_set():
+            # Time of this process, server included: other work on the machine does not count.
+            began = time.process_time()
+            api.get("/v1/version")
+            slowest[0] = max(slowest[0], time.process_time() - began)
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    try:
+        reply = sender.post(IMPORT, MANY_ROWS)
+    finally:
+        done.set()
+        watching.join()
+    assert reply.status == {"nobody": 401, "eve": 403, "root": 413}[caller]
+    # It was 6 s when bodies were parsed on the event loop; a quiet machine needs 0.1 s.
+    assert slowest[0] < 2
+
+
+def test_a_client_that_sends_on_still_sees_why_it_was_refused(api: Api) -> None:
+    assert [api.post(IMPORT, padded(LARGE)).status for _ in range(5)] == [401] * 5
+
+
+def test_a_small_body_that_is_refused_leaves_the_connection_open(api: Api) -> None:
+    where = urlsplit(api.url)
+    connection = HTTPConnection(where.hostname or "", where.port, timeout=20)
+    for _ in range(3):
+        connection.request("POST", "/v1/sites", b'{"name":"alps"}', {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        assert (answer.status, answer.getheader("connection")) == (401, None)
+        answer.read()
+    connection.close()
+
+
+def test_a_large_body_of_a_caller_who_may_is_taken(admin: Api) -> None:
+    admin.post("/v1/sites", {"name": "alps"})
+    assert admin.post(IMPORT, padded(LARGE)).status == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        (rows(MOST + 1), 400, "at most 20000 items"),
+        (rows(routes.MOST_VALUES), 413, "values"),
+        (b'{"site":"alps","nodes":' + b"[" * 100_000 + b"]" * 100_000 + b"}", 400, "recursion"),
+        (b'{"site":"alps","nodes":[' + b"9" * 10_000 + b"]}", 400, "number out of range"),
+        (b'{"site":"alps","nodes":[1e999]}', 400, "not JSON"),
+        (b'{"site":"alps","nodes":[NaN]}', 400, "not JSON"),
+        (b'{"site":"alps","nodes":[],"' + b"k" * 2**20 + b'":1}', 400, "there is no such field"),
+        (b'{"site":"alps","nodes":[{"' + b"k" * 2**20 + b'":1}]}', 400, "there is no such field"),
+        (b"{" + b",".join(b'"k%d":1' % n for n in range(50_000)) + b"}", 400, "50002 mistakes"),
+        (b'{"site":"alps","nodes":[]', 400, "JSON"),
+        (b'{"site":"alps","nodes":["\xff"]}', 400, "JSON"),
+        ('{"site":"alps","nodes":[]}'.encode("utf-16"), 400, "JSON"),
+    ],
+    ids=[
+        "rows", "many rows", "deep", "long number", "infinite", "NaN", "long key",
+        "long key in a row", "many keys", "cut off", "no UTF-8", "UTF-16",
+    ],
+)  # fmt: skip
+def test_what_costs_too_much_is_refused_in_few_words(admin: Api, body: bytes, status: int, said: str) -> None:
+    admin.post("/v1/sites", {"name": "alps"})
+    reply = admin.post(IMPORT, body)
+    assert reply.status == status
+    assert said in reply.json["detail"]
+    assert len(reply.text) < 4000
+
+
+def test_a_body_that_is_not_said_to_be_json_is_refused(admin: Api) -> None:
+    reply = admin.post("/v1/sites", b'{"name":"alps"}', Content_Type="text/plain")
+    assert (reply.status, reply.code) == (415, "wrong-media-type")
+
+
+def test_one_principal_sends_two_large_bodies_at_a_time_and_others_can_too(api: Api) -> None:
+    root, other = api.as_("root", "canton-provider-admin"), api.as_("other", "canton-provider-admin")
+    with opened(root), opened(root):
+        time.sleep(0.5)
+        with opened(root) as third:
+            status, received = answer_of(third)
+        assert (status, b"test:root sends more than" in received) == (503, True)
+        assert other.post(IMPORT, padded(LARGE)).status == 404
+    assert _until(lambda: root.post(IMPORT, padded(LARGE)), 404).status == 404
+
+
+def test_all_principals_together_send_eight_large_bodies_at_a_time() -> None:
+    room = bodies.Room(LARGE)
+    for n in range(8):
+        room.take(f"test:p{n}", LARGE)
+    with pytest.raises(TooBusy):
+        room.take("test:p8", 1)
+    room.give_back("test:p0", LARGE)
+    room.take("test:p8", LARGE)
+
+
+@pytest.mark.parametrize(
+    "bounds", [bodies.Bounds(LARGE, first_parts=5), bodies.Bounds(LARGE, first_parts_each=5)], ids=["all", "address"]
+)
+def test_requests_without_their_body_do_not_keep_others_from_sending(bounds: bodies.Bounds) -> None:
+    statuses, dropped = asyncio.run(_slow_and_one(bounds, 20))
+    assert statuses == [200]
+    assert dropped == list(range(16))
+
+
+async def _slow_and_one(bounds: bodies.Bounds, count: int) -> tuple[list[int], list[int]]:
+    statuses: list[int] = []
+    dropped: list[int] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
+
+    async def whole() -> Message:
+        return {"type": "http.request", "body": b"{}"}
+
+    def slow(number: int) -> asyncio.Task[None]:
+        cut = asyncio.Event()
+
+        def abort() -> None:
+            dropped.append(number)
+            cut.set()
+
+        async def receive() -> Message:
+            await cut.wait()
+            return {"type": "http.disconnect"}
+
+        return asyncio.create_task(limit(_request(abort), receive, send))
+
+    limit = bodies.BodyLimit(app, bounds)
+    tasks = []
+    for number in range(count):
+        tasks.append(slow(number))
+        await asyncio.sleep(0.001)
+    await limit(_request(), whole, send)
+    for task in tasks:
+        task.cancel()
+    return statuses, dropped
+
+
+def _request(abort: Any = None) -> Scope:
+    scope = {"type": "http", "method": "POST", "path": "/v1/sites", "headers": [], "client": ("192.0.2.1", 1)}
+    return {**scope, "state": {ABORT: abort}}
+
+
+def test_a_repeated_request_is_the_same_however_its_json_is_written(admin: Api) -> None:
+    first = admin.post("/v1/sites", b'{"name":"alps","description":"x"}', Idempotency_Key="k1")
+    again = admin.post("/v1/sites", b'{ "description": "x", "name": "alps" }', Idempotency_Key="k1")
+    other = admin.post("/v1/sites", b'{"name":"alps"}', Idempotency_Key="k1")
+    assert (first.status, again.json == first.json, other.status) == (201, True, 409)
+
+
+def test_a_form_of_the_issuer_has_a_small_limit_and_an_unknown_address_too(api: Api) -> None:
+    for path in ("/issuer/token", "/elsewhere"):
+        with opened(api, path, 2**20) as connection:
+            assert answer_of(connection)[0] == 413
+
+
+def test_every_route_with_a_body_reads_it_this_way() -> None:
+    every = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
+    taking = [route for route in every if route.body_field]
+    assert len(taking) >= 10
+    assert [route.path for route in taking if not isinstance(route, routes.Route)] == []
+
+
+def test_a_route_with_a_body_that_is_no_change_cannot_be_made() -> None:
+    def endpoint(wanted: NewSite) -> None:
+        """Takes a body of anybody."""
+
+    with pytest.raises(TypeError, match="needs a dependency change"):
+        APIRouter(route_class=routes.Route).post("/x")(endpoint)
+
+
+def _until(act: Any, status: int, seconds: float = 20.0) -> Reply:
+    deadline = time.monotonic() + seconds
+    while True:
+        reply: Reply = act()
+        if reply.status == status or time.monotonic() > deadline:
+            return reply
+        time.sleep(0.2)

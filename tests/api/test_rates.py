@@ -1,0 +1,79 @@
+"""How fast one caller may ask, and that another does not notice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from api.conftest import Api, made_services, serving
+from canton.api import rates
+from canton.api.rates import Buckets, Rates
+from canton.store.database import Database
+from tokens import Mint
+
+pytestmark = pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+
+
+@pytest.fixture
+def api(database: Database, tokens: Mint) -> Iterator[Api]:
+    """Three requests a second for a principal with a role, and one for the others: 30 and 10 at once."""
+    slow = replace(made_services(database, tokens), rates=Rates(3, 1, 1))
+    with serving(slow, tokens) as running:
+        yield running
+
+
+def accepted(caller: Api, count: int, good: int = 200) -> int:
+    statuses = [caller.get("/v1/whoami").status for _ in range(count)]
+    assert set(statuses) <= {good, 429}
+    return statuses.count(good)
+
+
+def test_a_principal_is_told_when_to_come_back_and_others_go_on(api: Api) -> None:
+    root = api.as_("root", "canton-provider-admin")
+    replies = [root.get("/v1/whoami") for _ in range(60)]
+    answer = next(reply for reply in replies if reply.status != 200)
+    assert [reply.status for reply in replies[:30]] == [200] * 30
+    assert (answer.status, answer.code) == (429, "too-many-requests")
+    assert answer.headers["retry-after"] == "1"
+    assert answer.json["remedy"] == "temporary"
+    assert api.as_("ann", "canton-auditor").get("/v1/whoami").status == 200
+
+
+def test_a_refused_rate_limits_changes_too(api: Api) -> None:
+    mallory = api.as_("mallory")
+    statuses = [mallory.post("/v1/tenants", {"name": "psi"}).status for _ in range(40)]
+    assert set(statuses) == {403, 429}
+    assert statuses.count(403) < 25
+
+
+def test_a_caller_without_roles_has_less(api: Api) -> None:
+    assert 10 <= accepted(api.as_("mallory"), 40) < 25
+
+
+def test_an_address_without_a_good_token_has_less_and_those_with_one_do_not_notice(api: Api) -> None:
+    forged = replace(api, token="eyJ.not.one")  # noqa: S106
+    assert 10 <= accepted(forged, 20, 401) + accepted(api, 20, 401) < 25
+    assert api.as_("ann", "canton-auditor").get("/v1/whoami").status == 200
+
+
+def test_the_limiter_itself_is_bounded(monkeypatch: pytest.MonkeyPatch, backend: str) -> None:
+    monkeypatch.setattr(rates, "MOST_BUCKETS", 100)
+    buckets = Buckets(1)
+    for number in range(1000):
+        assert buckets.take(f"name-{number}", 0.0) == 0
+    assert len(buckets._full_at) == 100
+
+
+def test_a_bucket_fills_again(backend: str) -> None:
+    buckets = Buckets(2)
+    assert [buckets.take("alice", 0.0) for _ in range(21)] == [0.0] * 20 + [0.5]
+    assert buckets.take("alice", 0.5) == 0
+    assert buckets.take("alice", 0.5) == 0.5
+    assert [buckets.take("alice", 100.0) for _ in range(21)].count(0.0) == 20
+
+
+def test_an_ipv6_network_is_one_address(backend: str) -> None:
+    assert rates.network("2001:db8::1") == rates.network("2001:db8::ffff") != rates.network("2001:db8:0:1::1")
+    assert rates.network("192.0.2.1") == "192.0.2.1"

@@ -1,0 +1,260 @@
+"""What a caller who means harm costs everybody else: memory of the server, and how long others wait.
+
+Every scenario is one load, on a server of its own, with the settings that it ships with. ``Watch`` asks for
+``/healthz`` (or another address) all the while and reads the server's memory, so the figures are what a bystander sees.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, suppress
+from http.client import HTTPConnection, HTTPException
+from urllib.parse import urlsplit
+
+import sqlalchemy as sa
+
+from bench.figures import Row, median
+from bench.places import Place
+from bench.serving import Estate, estate
+from canton.store.schema import audit
+from tokens import Mint, mint, new_key
+
+MIB = 2**20
+BODY = b'{"site":"alps","nodes":[' + b"{}," * ((16 * MIB - 64) // 3) + b"{}]}"
+SLOW_READERS = 160
+FLOOD = 5.0
+"""Seconds of refused requests."""
+QUERY = "x" * 30_000
+SLOW_ISSUER = 10.0
+"""Seconds that the issuer takes for an answer while it is slow."""
+LOCKED = 8.0
+"""Seconds for which a foreign session holds the head of the audit."""
+
+
+def run(places: Sequence[Place]) -> Iterator[Row]:
+    for place in places:
+        if place.name == "sqlite":
+            yield from _bodies(place)
+            yield from _slow_readers(place)
+            yield from _slow_issuer(place)
+            yield from _event_places(place)
+        yield from _refusals(place)
+        if place.name == "postgresql":
+            yield from _foreign_lock(place)
+
+
+class Watch:
+    """A bystander: what one request after the other takes, in milliseconds, and the most memory seen, in MB."""
+
+    def __init__(self, standing: Estate, path: str = "/healthz", token: str | None = None) -> None:
+        self._standing = standing
+        self._path = path
+        self._token = token
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look)
+        self.times: list[float] = []
+        self.memory = standing.server.memory() / 1000
+        self.failures = 0
+
+    def __enter__(self) -> Watch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._over.is_set():
+            start = time.perf_counter()
+            try:
+                with self._standing.line(self._token) as line:
+                    status, _ = line.ask("GET", self._path)
+            except (OSError, HTTPException):
+                status = 0
+            self.times.append((time.perf_counter() - start) * 1000)
+            self.failures += status != 200
+            self.memory = max(self.memory, self._standing.server.memory() / 1000)
+            self._over.wait(0.01)
+
+    def rows(self, what: str, note: str = "") -> Iterator[Row]:
+        failures = f"{self.failures} of {len(self.times)} failed" if self.failures else ""
+        notes = "; ".join(part for part in (note, failures) if part)
+        yield Row(f"{what}: {self._path}, longest", max(self.times), "ms", note=notes)
+        yield Row(f"{what}: {self._path}, median", median(self.times), "ms")
+        yield Row(f"{what}: memory, most", self.memory, "MB")
+
+
+def _bodies(place: Place) -> Iterator[Row]:
+    """16 MiB of empty objects to the one address that takes so much."""
+    for who, roles in (("stranger", None), ("caller without a role", []), ("administrator", ["canton-provider-admin"])):
+        for count in (1, 10):
+            with estate(place) as standing, standing.line() as line:
+                line.must("POST", "/v1/sites", {"name": "alps"})
+                token = None if roles is None else standing.mint.token("eve", roles)
+                before = standing.server.memory() / 1000
+                with Watch(standing) as watch, ThreadPoolExecutor(count) as pool:
+                    statuses = sorted(pool.map(_send_body, [standing] * count, [token] * count))
+                note = f"{before:.0f} MB before; answers {statuses}"
+                yield from watch.rows(f"{count} × 16 MiB of a {who}", note)
+
+
+def _send_body(standing: Estate, token: str | None) -> int:
+    """The status of the answer; 0 if the server closed the connection without one."""
+    where = urlsplit(standing.url)
+    head = (
+        f"POST /v1/nodes/import HTTP/1.1\r\nHost: {where.netloc}\r\nContent-Type: application/json\r\n"
+        + (f"Authorization: Bearer {token}\r\n" if token else "")
+        + f"Content-Length: {len(BODY)}\r\n\r\n"
+    )
+    with socket.create_connection((str(where.hostname), where.port or 0), timeout=120) as connection:
+        # An early refusal closes the connection; the answer may still be readable.
+        with suppress(OSError):
+            connection.sendall(head.encode() + BODY)
+        try:
+            line = connection.makefile("rb").readline()
+        except OSError:
+            return 0
+    return int(line.split()[1]) if line else 0
+
+
+def _slow_readers(place: Place) -> Iterator[Row]:
+    """Connections that ask for the description of the API and do not read it."""
+    with estate(place) as standing, ExitStack() as stack:
+        where = urlsplit(standing.url)
+        request = f"GET /openapi.json HTTP/1.1\r\nHost: {where.netloc}\r\n\r\n".encode()
+        cpu = standing.server.cpu()
+        with Watch(standing, "/v1/whoami") as watch:
+            for _ in range(SLOW_READERS):
+                connection = stack.enter_context(socket.socket())
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                connection.connect((where.hostname, where.port))
+                # Several requests in a row, so that more is to be sent than the system takes for a connection.
+                connection.sendall(request * 20)
+            time.sleep(10)
+        used = standing.server.cpu() - cpu
+        yield from watch.rows(f"{SLOW_READERS} readers of /openapi.json that do not read")
+        yield Row("CPU of the server meanwhile", used, "s", note="10 s and the time to connect")
+        yield Row("Tracebacks in the log", standing.server.log.read_text(errors="replace").count("Traceback"), "")
+
+
+def _slow_issuer(place: Place) -> Iterator[Row]:
+    """Tokens of an issuer that takes long to publish its keys, beside a service account."""
+    with mint(lambda: SLOW_ISSUER) as issuer:
+        table = f'\n[issuers.slow]\nurl = "{issuer.url}"\npreset = "flat"\n'
+        with estate(place, tables=table) as standing:
+            account = _service_account(standing, "psi", "ci")
+            forged = [Mint(issuer.url, new_key()).token("eve") for _ in range(60)]
+            with Watch(standing, "/v1/whoami", account) as watch, ThreadPoolExecutor(60) as pool:
+                statuses = list(pool.map(lambda token: _status(standing, token), forged))
+            counts = {status: statuses.count(status) for status in sorted(set(statuses))}
+            yield from watch.rows("60 unknown keys of a slow issuer, a service account", f"their answers {counts}")
+
+
+def _status(standing: Estate, token: str) -> int:
+    try:
+        with standing.line(token) as line:
+            return line.ask("GET", "/v1/whoami")[0]
+    except (OSError, HTTPException):
+        return 0
+
+
+def _service_account(standing: Estate, tenant: str, name: str) -> str:
+    """A token of a new service account that may read events."""
+    with standing.line() as line:
+        if line.ask("GET", f"/v1/tenants/{tenant}")[0] != 200:
+            line.must("POST", "/v1/tenants", {"name": tenant})
+        wanted = {"name": name, "tenant": tenant, "permissions": ["event.read", "node.read"]}
+        account = json.loads(line.must("POST", "/v1/service-accounts", wanted))
+        made = line.must("POST", f"/v1/service-accounts/{account['id']}/tokens", {})
+        return str(json.loads(made)["token"])
+
+
+def _event_places(place: Place) -> Iterator[Row]:
+    """Streams of one tenant's service accounts, until one is refused; then one of the provider's."""
+    few = "readers = 200\nreaders_each = 20\nreaders_tenant = 50\nreaders_reserve = 20"
+    with estate(place, api=few) as standing, ExitStack() as stack:
+        opened = 0
+        for n in range(12):
+            token = _service_account(standing, "psi", f"a{n}")
+            statuses = [_stream(stack, standing, token) for _ in range(20)]
+            opened += statuses.count(200)
+        answer = _stream(stack, standing, standing.admin)
+        yield Row("Event places of 200 that one tenant's service accounts hold", opened, "")
+        yield Row("Then a stream of the provider's is answered with", answer, "")
+
+
+def _stream(stack: ExitStack, standing: Estate, token: str) -> int:
+    where = urlsplit(standing.url)
+    connection = stack.enter_context(closing(HTTPConnection(str(where.hostname), where.port, timeout=60)))
+    connection.request("GET", "/v1/events", headers={"Authorization": f"Bearer {token}", "Accept": "text/event-stream"})
+    return connection.getresponse().status
+
+
+def _refusals(place: Place) -> Iterator[Row]:
+    """A caller without a role is refused with long query strings, as fast as four connections go."""
+    with estate(place) as standing:
+        token = standing.mint.token("eve", [])
+        end = time.monotonic() + FLOOD
+        with Watch(standing, "/v1/whoami") as watch, ThreadPoolExecutor(4) as pool:
+            sent = sum(pool.map(lambda _: _flood(standing, token, end), range(4)))
+        stored = _audit_bytes(standing)
+        with standing.line() as line:
+            page = len(line.get("/v1/audit?limit=1000"))
+        note = f"{sent} requests in {FLOOD:g} s"
+        yield Row(f"{place.name}: audit grows by refusals", stored / FLOOD / 1000, "kB/s", note=note)
+        yield Row(f"{place.name}: page of 1,000 records afterwards", page / 1000, "kB")
+        yield from watch.rows(f"{place.name}: refusals")
+
+
+def _flood(standing: Estate, token: str, end: float) -> int:
+    sent = 0
+    with standing.line(token) as line:
+        while time.monotonic() < end:
+            try:
+                line.ask("POST", f"/v1/tenants?q={QUERY}", {"name": "eve"})
+            except (OSError, HTTPException):
+                line.close()
+            sent += 1
+    return sent
+
+
+def _audit_bytes(standing: Estate) -> int:
+    length = sa.func.length(audit.c.subject) + sa.func.length(audit.c.details) + sa.func.length(audit.c.reason)
+    with standing.database.read() as connection:
+        return int(connection.execute(sa.select(sa.func.coalesce(sa.func.sum(length), 0))).scalar_one())
+
+
+def _foreign_lock(place: Place) -> Iterator[Row]:
+    """Another session holds the head of the audit while 40 writers wait for it."""
+    with estate(place) as standing:
+        with standing.line() as line:
+            line.must("POST", "/v1/sites", {"name": "alps"})
+        with standing.database.engine.begin() as connection:
+            # Else PostgreSQL would end this idle session before the time is over.
+            connection.execute(sa.text("SET LOCAL idle_in_transaction_session_timeout = 0"))
+            connection.execute(sa.text("SELECT * FROM audit_head FOR UPDATE"))
+            end = time.monotonic() + LOCKED
+            with Watch(standing, "/v1/whoami") as watch, ThreadPoolExecutor(40) as pool:
+                answers = list(pool.map(lambda n: _write(standing, n), range(40)))
+                while time.monotonic() < end:
+                    time.sleep(0.1)
+        took = [seconds for _, seconds in answers]
+        counts = {status: [s for s, _ in answers].count(status) for status in sorted({s for s, _ in answers})}
+        yield from watch.rows("postgresql: a foreign lock on the audit's head, 40 writers")
+        yield Row("postgresql: a writer waits meanwhile, longest", max(took) * 1000, "ms", note=f"answers {counts}")
+
+
+def _write(standing: Estate, n: int) -> tuple[int, float]:
+    start = time.monotonic()
+    try:
+        with standing.line() as line:
+            status, _ = line.ask("POST", "/v1/tenants", {"name": f"t{n}"})
+    except (OSError, HTTPException):
+        status = 0
+    return status, time.monotonic() - start

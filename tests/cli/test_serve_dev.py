@@ -1,0 +1,166 @@
+"""``canton serve --dev``: from nothing to a node that is switched on, with the commands that it prints."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from canton import setting_sources
+from canton.admin import dev
+from canton.domain.errors import InvalidSetting
+from canton.settings import Flags
+from demo import browser
+from free_ports import in_a_row
+
+CANTON = Path(sys.executable).with_name("canton")
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Nothing of the machine's but the way to the command."""
+    return {"HOME": str(home), "PATH": f"{CANTON.parent}{os.pathsep}{os.environ['PATH']}"}
+
+
+class DevServer:
+    def __init__(self, home: Path, process: subprocess.Popen[str], url: str) -> None:
+        self.home = home
+        self.process = process
+        self.url = url
+
+    @property
+    def text(self) -> str:
+        return (self.home / "serve.log").read_text()
+
+    def steps(self) -> list[str]:
+        """The commands that it prints, with spaces before them."""
+        return re.findall(r"^  (canton .*)$", self.text, re.MULTILINE)
+
+    def run(self, command: str) -> str:
+        ran = subprocess.run(
+            ["/bin/sh", "-c", command],
+            env=environment(self.home),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert ran.returncode == 0, (command, ran.stderr)
+        return ran.stdout + ran.stderr
+
+    def log_in(self, command: str, password: str) -> None:
+        with subprocess.Popen(
+            ["/bin/sh", "-c", command], env=environment(self.home), stderr=subprocess.PIPE, text=True
+        ) as login:
+            assert login.stderr is not None
+            shown = "".join(login.stderr.readline() for _ in range(4))
+            page, code = re.search(r"https?://\S+/device\b", shown), re.search(r"\b[A-Z]{4}-[A-Z]{4}\b", shown)
+            assert page, shown
+            assert code, shown
+            browser.allow(page[0], code[0], "admin", password)
+            assert "logged in" in login.stderr.read()
+        assert login.returncode == 0
+
+
+@contextmanager
+def serving(home: Path, port: int) -> Iterator[DevServer]:
+    command = [str(CANTON), "serve", "--dev", "--json", "--listen", f"127.0.0.1:{port}"]
+    with (
+        (home / "serve.log").open("w") as log,
+        subprocess.Popen(command, env=environment(home), stdout=subprocess.PIPE, stderr=log, text=True) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            assert line, (home / "serve.log").read_text()
+            yield DevServer(home, process, json.loads(line)["url"])
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(30) == 0
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+def test_from_nothing_to_a_node_that_is_on_and_again(tmp_path: Path) -> None:
+    home = tmp_path / "a home with spaces"
+    home.mkdir()
+    folder = home / ".local/state/canton/dev"
+    port = in_a_row(1)
+    with serving(home, port) as server:
+        password = re.search(r"^  password  (\S+)$", server.text, re.MULTILINE)
+        assert password, server.text
+        assert "DEVELOPMENT" in server.text
+        login, *steps = server.steps()
+        assert login == f"canton login --context dev --server {server.url}"
+        server.log_in(login, password[1])
+        outputs = [server.run(step) for step in steps]
+        assert "x1000c0s[2-3]b0n[0-1]" in outputs[-2]
+        assert {node: (folder / "power" / node).read_text() for node in ("x1000c0s1b0n1", "x1000c0s2b0n0")} == {
+            "x1000c0s1b0n1": "on",
+            "x1000c0s2b0n0": "off",
+        }
+    assert [path.name for path in folder.iterdir() if password[1].encode() in _content(path)] == []
+    private = [folder, folder / "users.toml", folder / "canton.db", folder / "issuer.db", folder / "server.toml"]
+    assert [path.name for path in private if stat.S_IMODE(path.stat().st_mode) & 0o077] == []
+    with serving(home, port) as again:
+        assert "  password  " not in again.text
+        again.log_in(again.steps()[0], password[1])
+        assert "x1000c0s[2-3]b0n[0-1]" in again.run("canton node list")
+
+
+def _content(path: Path) -> bytes:
+    return path.read_bytes() if path.is_file() else b""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "variables", "message"),
+    [
+        (["--listen", "0.0.0.0:0"], {}, "for this machine only, and api.listen is 0.0.0.0:0"),
+        ([], {"CANTON_API_LISTEN": "[::]:0"}, "for this machine only, and api.listen is [::]:0"),
+        (["--config", "server.toml"], {}, "--config names another"),
+        (["--database", "postgresql://db/canton"], {}, "--database names another"),
+        ([], {"CANTON_CONFIG": "server.toml"}, "CANTON_CONFIG names another"),
+        ([], {"CANTON_DATABASE": "sqlite:///x.db"}, "CANTON_DATABASE names another"),
+        ([], {"CANTON_API_PUBLIC_URL": "https://canton.example.org"}, "api.public_url is https://canton.example.org"),
+    ],
+)
+def test_dev_is_refused_beyond_this_machine_and_beside_another_server(
+    tmp_path: Path, arguments: list[str], variables: dict[str, str], message: str
+) -> None:
+    ran = subprocess.run(
+        [CANTON, "serve", "--dev", *arguments],
+        env=environment(tmp_path) | variables,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert message in ran.stderr
+    assert "password  " not in ran.stderr
+
+
+def test_dev_is_refused_where_a_server_is_configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(setting_sources, "FILE", tmp_path / "server.toml")
+    (tmp_path / "server.toml").write_text("")
+    with pytest.raises(InvalidSetting, match=r"server\.toml names another"):
+        dev.prepare(Flags(), {"XDG_STATE_HOME": str(tmp_path)})
+
+
+@pytest.mark.parametrize("command", [["serve", "--listen", "127.0.0.1:0"], ["settings", "--check"]])
+def test_a_server_without_an_issuer_is_refused(tmp_path: Path, command: list[str]) -> None:
+    ran = subprocess.run(
+        [CANTON, *command], env=environment(tmp_path), capture_output=True, text=True, timeout=30, check=False
+    )
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "no issuer is configured" in ran.stderr
+    assert "canton serve --dev" in ran.stderr

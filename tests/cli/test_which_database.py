@@ -1,0 +1,98 @@
+"""Every command on the server looks at the database that the server has, and says which and why."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from canton.cli.main import main
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def canton(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    for name in ("CANTON_DATABASE", "CANTON_CONFIG"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["canton", *arguments])
+        status = main()
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return run
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> str:
+    path = tmp_path / "a b" / "server.toml"
+    path.parent.mkdir()
+    path.write_text(f'database = "sqlite:///{tmp_path}/site.db"\n[embedded_issuer]\nenabled = true\n')
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("serve", "--listen", "127.0.0.1:0"),
+        ("worker",),
+        ("db", "check"),
+        ("audit", "head"),
+        ("admin", "add", "local:rosa", "--reason", "the first"),
+    ],
+)
+def test_what_a_refusal_says_to_run_leads_to_the_same_database(
+    canton: Run, config: str, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    """The default database is there and current: the hint without options would say that nothing is to do."""
+    assert canton("db", "upgrade")[0] == 0
+    status, _, complaint = canton(*command, "--config", config)
+    assert status != 0
+    hint = re.search(r"canton (db upgrade --config '[^']+')", complaint)
+    assert hint, complaint
+    status, out, _ = canton(*shlex.split(hint[1]))
+    assert (status, "empty →" in out) == (0, True)
+    assert (tmp_path / "site.db").exists()
+    assert "db upgrade" not in canton("db", "check", "--config", config)[2]
+
+
+@pytest.mark.parametrize(
+    "command", [("db", "upgrade"), ("db", "check"), ("audit", "head"), ("db", "backup", "copy.db")]
+)
+def test_every_command_names_its_database_and_what_chose_it(
+    canton: Run, config: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert (
+        f"database sqlite:///{tmp_path}/site.db, chosen by {config} line 1\n" in canton(*command, "--config", config)[2]
+    )
+    monkeypatch.setenv("CANTON_DATABASE", f"sqlite:///{tmp_path}/env.db")
+    assert f"database sqlite:///{tmp_path}/env.db, chosen by CANTON_DATABASE\n" in canton(*command)[2]
+    flag = f"sqlite:///{tmp_path}/flag.db"
+    assert f"database {flag}, chosen by --database\n" in canton(*command, "--database", flag)[2]
+    monkeypatch.delenv("CANTON_DATABASE")
+    assert "state/canton/canton.db, chosen by the default\n" in canton(*command)[2]
+
+
+def test_an_audit_without_records_is_not_called_intact(canton: Run, config: str) -> None:
+    assert canton("db", "upgrade", "--config", config)[0] == 0
+    status, out, complaint = canton("audit", "verify", "--config", config)
+    assert (status, out) == (3, "")
+    assert "holds no record" in complaint
+    assert "--config" in complaint
+    missing = canton("audit", "verify")
+    assert missing[0] != 0
+    assert "there is no database" in missing[2]
+
+
+def test_a_password_is_in_no_hint(canton: Run) -> None:
+    _, out, complaint = canton("db", "check", "--database", "postgresql://canton:sesame@127.0.0.1:1/canton")
+    assert "sesame" not in out + complaint
+    assert "postgresql://canton:(hidden)@127.0.0.1:1/canton, chosen by --database" in complaint

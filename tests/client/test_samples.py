@@ -1,0 +1,97 @@
+"""The samples of the tests and the types of the SDK are what the API describes; an invented field turns this red."""
+
+from __future__ import annotations
+
+import json
+import types
+from pathlib import Path
+from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from canton.client import objects
+from canton.operations.catalog.move_nodes import ORDERS
+from canton.operations.steps import set_power
+from client import samples
+
+SPEC = json.loads((Path(__file__).parents[2] / "docs/reference/openapi.json").read_text())
+SCHEMAS = SPEC["components"]["schemas"]
+SAMPLES = {
+    "Approval": samples.approval(),
+    "Binding": samples.binding(),
+    "Event": samples.event(),
+    "IssuedToken": samples.token(),
+    "Node": samples.node(),
+    "Operation": samples.operation(),
+    "Plan": samples.plan(),
+    "Quota": samples.quota(),
+    "Record": samples.record(),
+    "ServiceAccount": samples.account(),
+    "Site": samples.site(),
+    "Step": samples.step(1, "x1000c0s0b0n0"),
+    "Tenant": samples.tenant(),
+    "Whoami": samples.whoami(),
+}
+# The SDK's name of each schema, where it is not the same.
+NAMES = {"AccountToken": "IssuedToken", "Decision": "CanI", "Held": "HeldRole", "DeletedNodes": "Deleted"}
+# A row of an import is inside the body of its request.
+INSIDE = {"NewNode": SCHEMAS["NodeImport"]["properties"]["nodes"]["items"]}
+TYPES = {name: each for name, each in vars(objects).items() if is_typeddict(each)}
+JSON_TYPES = {str: "string", int: "integer", bool: "boolean", list: "array", dict: "object", type(None): "null"}
+
+
+def loosened(schema: Any) -> Any:
+    """Without patterns: an id such as op_1 is shorter in a test than in the world, and still an id."""
+    if isinstance(schema, dict):
+        return {key: loosened(value) for key, value in schema.items() if key not in ("pattern", "format")}
+    return [loosened(value) for value in schema] if isinstance(schema, list) else schema
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_sample_is_an_object_of_the_api(name: str) -> None:
+    schema = {**loosened(SCHEMAS[name]), "components": loosened(SPEC["components"])}
+    problems = [
+        f"{list(error.path)}: {error.message}" for error in Draft202012Validator(schema).iter_errors(SAMPLES[name])
+    ]
+    assert problems == []
+    assert SAMPLES[name].keys() == SCHEMAS[name]["properties"].keys()
+
+
+def test_a_sample_names_kinds_that_there_are() -> None:
+    kinds = {"node.power", *(f"node.{verb}" for verb in ORDERS)}
+    assert {SAMPLES["Operation"]["kind"], SAMPLES["Plan"]["kind"]} <= kinds
+    steps = [SAMPLES["Step"], *SAMPLES["Plan"]["steps"]]
+    assert {step["kind"] for step in steps} == {set_power.NAME}
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_a_type_of_the_sdk_has_the_fields_of_the_api(name: str) -> None:
+    schema = INSIDE.get(name) or SCHEMAS[NAMES.get(name, name)]
+    hints = get_type_hints(TYPES[name], None, {"Json": object})
+    assert hints.keys() == schema["properties"].keys()
+    # What is sent may be less than what would be taken; what comes must be all that may come.
+    for field, hint in hints.items() if name not in INSIDE else ():
+        described = json_types(schema["properties"][field])
+        assert not described or python_types(hint) >= described, f"{name}.{field}"
+
+
+def json_types(schema: Any) -> set[str]:
+    """The types that a value may have; none when the schema does not say."""
+    if "$ref" in schema:
+        return json_types(SCHEMAS[schema["$ref"].rpartition("/")[2]])
+    if "anyOf" in schema:
+        return set().union(*(json_types(each) for each in schema["anyOf"]))
+    if "enum" in schema or "const" in schema:
+        return {JSON_TYPES[type(value)] for value in schema.get("enum", [schema.get("const")])}
+    return {schema["type"]} if "type" in schema else set()
+
+
+def python_types(hint: Any) -> set[str]:
+    if get_origin(hint) in (Union, types.UnionType):
+        return set().union(*(python_types(each) for each in get_args(hint)))
+    if is_typeddict(hint):
+        return {"object"}
+    if hint is object:
+        return set(JSON_TYPES.values())
+    return {JSON_TYPES.get(get_origin(hint) or hint, "object")}

@@ -1,0 +1,98 @@
+"""Every page of the docs is in the index, every link leads somewhere, and nothing that is planned is claimed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import canton
+from canton.cli.main import root
+
+ROOT = Path(__file__).parents[2]
+INDEX = ROOT / "docs" / "README.md"
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
+CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+
+
+def links(page: Path) -> Iterator[str]:
+    yield from LINK.findall(CODE.sub("", page.read_text()))
+
+
+def targets(page: Path) -> set[Path]:
+    """The files that a page links to, in this repository."""
+    return {(page.parent / link.partition("#")[0]).resolve() for link in links(page) if "://" not in link}
+
+
+def anchors(page: Path) -> set[str]:
+    """Of its headings, as GitHub and GitLab write them."""
+    headings = HEADING.findall(CODE.sub("", page.read_text()))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def broken(page: Path, link: str) -> bool:
+    if "://" in link:
+        return False
+    path, _, anchor = link.partition("#")
+    target = (page.parent / path).resolve() if path else page
+    return not target.exists() or (bool(anchor) and anchor not in anchors(target))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    assert [link for link in links(page) if broken(page, link)] == []
+
+
+def test_every_page_is_in_the_index() -> None:
+    """A decision may be in the list of decisions instead."""
+    listed = targets(INDEX) | targets(ROOT / "docs" / "decisions" / "README.md")
+    generated = {page for page in PAGES if page.parent == ROOT / "docs" / "reference"}
+    assert [str(page.relative_to(ROOT)) for page in PAGES if page not in listed | {INDEX}] == []
+    assert generated <= targets(INDEX)
+
+
+def test_the_readme_leads_to_the_index() -> None:
+    assert INDEX in targets(ROOT / "README.md")
+
+
+# What is planned. A word for it among what works today would be a claim.
+PLANNED = re.compile(r"\b(boot|images?|network|proo[fv]|proved|slurm|nomad|vlan|storage|web console)", re.IGNORECASE)
+
+
+def part(page: Path, heading: str) -> str:
+    match = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", page.read_text(), re.MULTILINE | re.DOTALL)
+    assert match is not None, f"{page.name} has no heading {heading}"
+    return match[1]
+
+
+def test_the_readme_has_one_list_of_what_works_and_one_of_what_is_planned() -> None:
+    today, planned = (part(ROOT / "README.md", f"What {what}") for what in ("works today", "is planned"))
+    assert today.count("\n- ") > 3
+    assert planned.count("\n- ") > 3
+    assert PLANNED.findall(today) == []
+    assert {"boot", "slurm", "proof"} <= {word.lower() for word in PLANNED.findall(planned)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        re.search(r'^description = "(.*)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE),
+        re.search(r"^[^\n]+$", str(canton.__doc__), re.MULTILINE),
+        re.search(r"^[^\n]+$", str(root.help), re.MULTILINE),
+    ],
+    ids=["package", "module", "help"],
+)
+def test_one_line_about_canton_claims_nothing_that_is_planned(text: re.Match[str] | None) -> None:
+    assert text is not None
+    assert PLANNED.findall(text[0]) == []
+
+
+def test_the_threat_model_names_tests_that_are_there() -> None:
+    page = (ROOT / "docs" / "explanation" / "threat-model.md").read_text()
+    named = re.findall(r"`(\w+/(?:test_\w+\.py)?)`", page)
+    assert len(named) > 10
+    assert [name for name in named if not (ROOT / "tests" / name).exists()] == []
