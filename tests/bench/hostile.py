@@ -1,8 +1,8 @@
 """What a caller who means harm costs everybody else: memory of the server, and how long others wait.
 
-Every scenario is one load, on a server of its own, with the settings that it ships with, except that rates have no
-limit. ``Watch`` asks for ``/healthz`` (or another address) all the while and reads the server's memory, so the figures
-are what a bystander sees.
+Every scenario is one load, on a server of its own, with the settings that it ships with, except that a principal with
+a role may send without a limit. ``Watch`` asks for ``/healthz`` (or another address) all the while and reads the
+server's memory, so the figures are what a bystander sees.
 """
 
 from __future__ import annotations
