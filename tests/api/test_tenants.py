@@ -109,6 +109,14 @@ def test_a_reason_may_be_as_long_in_every_script(admin: Api, letter: str) -> Non
     assert admin.call("DELETE", "/v1/tenants/psi", reason=letter * 500).status == 204
 
 
+@pytest.mark.parametrize("nothing", ["\u3164", "\u2800\u2800", "\ufe0f"])
+def test_a_reason_that_nobody_can_see_is_none(admin: Api, nothing: str) -> None:
+    make(admin, "psi")
+    refused = admin.call("DELETE", "/v1/tenants/psi", reason=nothing)
+    assert (refused.status, refused.code) == (400, "invalid-request")
+    assert admin.get("/v1/tenants/psi").status == 200
+
+
 def test_deleting_needs_a_reason(admin: Api) -> None:
     make(admin, "psi")
     assert admin.call("DELETE", "/v1/tenants/psi").code == "reason-required"

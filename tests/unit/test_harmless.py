@@ -8,7 +8,7 @@ import unicodedata
 
 import pytest
 
-from canton.domain.harmless import harmless, is_harmless, json_escaped, one_line
+from canton.domain.harmless import harmless, is_blank, is_harmless, json_escaped, one_line
 
 # Unicode 16, DerivedCoreProperties.txt, Default_Ignorable_Code_Point.
 IGNORABLE = """
@@ -43,6 +43,12 @@ def test_what_acts_or_is_invisible_is_written_out(characters: set[str]) -> None:
 def test_everything_else_stays_as_it_is() -> None:
     others = {chr(number) for number in range(sys.maxunicode + 1)} - ignorable() - active() - {BLANK_BRAILLE}
     assert [it for it in others if harmless(it) != it and unicodedata.category(it) != "Cn"] == []
+
+
+@pytest.mark.parametrize("text", ["", " \t", "\u3164", "\u2800\u00ad", "\ufe0f"])
+def test_a_text_that_shows_nothing_is_blank(text: str) -> None:
+    assert is_blank(text)
+    assert not is_blank(f"{text}a")
 
 
 def test_how_they_are_written() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from canton.domain.errors import Invalid, InvalidRequest, InvalidSetting
 from canton.policy.bindings import Binding, Kind, Principal, Source, bind
-from canton.policy.decide import Question, decide, missing, reaches
+from canton.policy.decide import Question, Rights, decide, missing, reaches
 from canton.policy.permissions import PERMISSIONS, find
 from canton.policy.roles import BUILTIN, Role, Roles, RoleScope, custom
 from canton.policy.scope import scope
@@ -157,7 +157,7 @@ def test_what_may_be_handed_on_gives_nobody_more(
 ) -> None:
     _, giver = world
     for role in other[0].values():
-        if missing(giver, role.permissions, place, NOW):
+        if missing(giver, Rights(role.permissions, place, NOW + 1)):
             continue
         handed = bind({role.name: role}, role.name, place, Source.GRANT)
         for permission in handed.permissions:
@@ -171,7 +171,11 @@ def test_what_is_held_later_is_held_now(world: tuple[Roles, Principal], place: s
     """Bindings only end, so that to be checked for the last instant is to be checked for all."""
     _, who = world
     every = frozenset(PERMISSIONS)
-    assert missing(who, every, place, NOW) <= missing(who, every, place, NOW + 1)
+    assert (
+        missing(who, Rights(every, place, NOW))
+        <= missing(who, Rights(every, place, NOW + 1))
+        <= missing(who, Rights(every, place))
+    )
 
 
 def test_a_binding_ends_to_the_microsecond() -> None:
@@ -180,7 +184,7 @@ def test_a_binding_ends_to_the_microsecond() -> None:
     assert not allowed(who, "node.read", "psi", NOW)
     assert decide(who, Question("node.read", "psi"), BUILTIN, NOW).rule == "no-bindings"
     assert scope(who, "node.read", NOW).is_empty
-    assert missing(who, frozenset({"node.read"}), "psi", NOW) == {"node.read"}
+    assert missing(who, Rights(frozenset({"node.read"}), "psi", NOW + 1)) == {"node.read"}
 
 
 def test_in_a_suspended_tenant_only_the_provider_changes_things() -> None:

@@ -30,10 +30,11 @@ from canton.domain.errors import (
     NotFound,
     ReasonRequired,
 )
+from canton.domain.harmless import is_blank
 from canton.domain.tenant import TenantState
 from canton.operations.endings import Because
 from canton.policy import bindings
-from canton.policy.decide import Decision, Question
+from canton.policy.decide import Decision, Question, Rights
 from canton.policy.permissions import PERMISSIONS
 from canton.store import approvals, audit, idempotency, outbox, tenants
 
@@ -54,6 +55,12 @@ class On:
     """The principal id of the service account that it is about."""
     by_provider: bool = False
     """It is the provider's work, if on a tenant's nodes: the tenant's own roles only look on."""
+    stands_for: Json = None
+    """What the names in the request stand for now; an approval is for that."""
+    takes_back: str | None = None
+    """The permission of the work that it takes back: where that needs a second person, so does this."""
+    gives: Rights | None = None
+    """What it lets somebody else do; a second person must hold that too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +92,7 @@ class Change:
     def carry_out(self, on: On, act: Callable[[Connection, Because], Done]) -> Response:
         decision = self.decide(on)
         # Recorded with what is done, and then it was checked; otherwise it would be any text that looks like one.
-        used = {"approval": self.approval} if self._needs_approval() else {}
+        used = {"approval": self.approval} if self._needs_approval(on) else {}
         because = Because(self.caller.principal.id, self.reason, {**self._context(decision), **used})
         try:
             self._require_reason()
@@ -158,9 +165,9 @@ class Change:
                 if repeated is not None:
                     return repeated
                 self._decide_again(connection, on)
-                if self._needs_approval():
+                if self._needs_approval(on):
                     self._require_person(on)
-                if self._needs_approval() and self.approval is None:
+                if self._needs_approval(on) and self.approval is None:
                     waiting = self._ask(connection, on)
                 else:
                     return self._do(connection, on, because, act)
@@ -183,8 +190,8 @@ class Change:
         actor = self.caller.principal.identity
         if self.key is not None and not idempotency.begin(connection, actor, self.key, self.request_digest):
             raise _KeyTakenMeanwhile(f'the idempotency key "{self.key}" was used at the same moment; try again')
-        if self._needs_approval():
-            approvals.use(connection, str(self.approval), actor, self.approval_digest)
+        if self._needs_approval(on):
+            approvals.use(connection, str(self.approval), actor, self._approval_digest(on))
         done = act(connection, because)
         if done.operation is None:
             self._record(connection, on, because, done)
@@ -206,13 +213,16 @@ class Change:
     def request_digest(self) -> str:
         return digest([self.method, self.path, self.body])
 
-    @property
-    def approval_digest(self) -> str:
-        """What a second person reads and approves: what it takes, the request and why it is made."""
-        return digest([self.permission, self.method, self.path, self.body, self.reason])
+    def _approval_digest(self, on: On) -> str:
+        """What a second person approves: what it takes, the request, why it is made, and what it is about.
 
-    def _needs_approval(self) -> bool:
-        return self.permission in self.caller.services.settings.policy.two_person
+        A node may get another number or tenant between the approval and its use.
+        """
+        request = [self.permission, self.method, self.path, self.body, self.reason]
+        return digest([*request, on.tenant, on.stands_for])
+
+    def _needs_approval(self, on: On) -> bool:
+        return not {self.permission, on.takes_back}.isdisjoint(self.caller.services.settings.policy.two_person)
 
     def _require_person(self, on: On) -> None:
         kind = self.caller.principal.kind
@@ -226,7 +236,14 @@ class Change:
 
     def _ask(self, connection: Connection, on: On) -> str:
         wanted = approvals.Wanted(
-            self.permission, on.tenant, self.method, self.path, self.body, self.approval_digest, self.reason
+            self.permission,
+            on.tenant,
+            self.method,
+            self.path,
+            self.body,
+            self._approval_digest(on),
+            self.reason,
+            None if on.gives is None else on.gives.as_json(),
         )
         ttl = self.caller.services.settings.policy.approval_ttl
         who = self.caller.principal
@@ -382,3 +399,5 @@ def check_reason(reason: str) -> None:
             f"the reason must be one line of at most {LONGEST_REASON} printable characters; "
             f"it has {len(reason)}, or others"
         )
+    if reason and is_blank(reason):
+        raise InvalidRequest("the reason holds only characters that nobody can see; write it in words")

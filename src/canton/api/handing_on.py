@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from canton.api.changes import Change
 from canton.domain.errors import Forbidden
 from canton.domain.instants import to_text
-from canton.policy.decide import missing
+from canton.policy.bindings import Principal
+from canton.policy.decide import Rights, missing
 
-_FOREVER = 2**63 - 1
 
+def require_own(principal: Principal, permission: str, rights: Rights) -> None:
+    """Refuse to give, or to let somebody else give, what the principal will not itself hold for so long.
 
-def require_own(change: Change, permissions: frozenset[str], tenant: str | None, until: int | None) -> None:
-    """Refuse to give what the caller will not itself hold up to ``until``, or, without one, for good.
-
-    Otherwise whoever was made an administrator for an hour could stay one.
+    Otherwise whoever was made an administrator for an hour could stay one. ``permission`` is that of the change.
     """
-    principal = change.caller.principal
-    last = _FOREVER if until is None else until - 1
-    beyond = sorted(missing(principal, permissions, tenant, last))
+    beyond = sorted(missing(principal, rights))
     if not beyond:
         return
-    where = f"in {tenant}" if tenant else "at the provider"
-    how_long = "without end" if until is None else f"until {to_text(until)}"
+    where = f"in {rights.tenant}" if rights.tenant else "at the provider"
+    how_long = "without end" if rights.until is None else f"until {to_text(rights.until)}"
     raise Forbidden(
         f"{principal.id} does not hold {', '.join(beyond)} {where} {how_long} and so cannot hand it on; "
         "ask somebody who does, or give less",
-        permission=change.permission,
+        permission=permission,
         rule="exceeds-own",
-        tenant=tenant,
+        tenant=rights.tenant,
         beyond=list(beyond),
     )

@@ -73,7 +73,8 @@ class Target:
         """Nodes of several owners at once are the provider's matter, and so is what is not there."""
         if self.missing:
             return On(None, nodes.unknown(self.missing), "node.read")
-        return On(next(iter(self.tenants)) if len(self.tenants) == 1 else None)
+        tenant = next(iter(self.tenants)) if len(self.tenants) == 1 else None
+        return On(tenant, stands_for=[row["xname"] for row in self.found])
 
 
 def order(

@@ -9,6 +9,7 @@ from canton.cli.options import connected
 from canton.cli.output import as_json, as_yaml, write
 from canton.cli.session import Session
 from canton.domain.errors import InvalidSetting
+from canton.domain.harmless import one_line
 
 
 @click.command(epilog="\b\nExample:\n  canton version -o json")
@@ -25,7 +26,8 @@ def version(session: Session, output: str | None) -> None:
 
 def _write(known: dict[str, str], chosen: str | None) -> None:
     texts = {"json": lambda: as_json(known, indent=2) + "\n", "yaml": lambda: as_yaml(known)}
-    plain = f"client  {__version__}\n" + (f"server  {known['server']}  {known['url']}\n" if "url" in known else "")
+    server = f"server  {one_line(known['server'])}  {known['url']}\n" if "url" in known else ""
+    plain = f"client  {__version__}\n{server}"
     write(texts[chosen]() if chosen in texts else plain)
 
 

@@ -17,13 +17,16 @@ SHOWN = frozenset(
 )
 _SQLITE = re.compile(r"(?P<file>sqlite(?:\+\w+)?:///[^?]*)(?:\?.*)?", re.DOTALL)
 # A port is digits: in postgresql://user:word the word may be a password that lost its host.
-_HOST = r"(?:\[[^\]@/?]*\]|[^\[:/?@,]*)(?::\d*)?"
+_HOST = r"(?:\[[0-9A-Fa-f:.]*\]|[\w.-]*)(?::\d*)?"
 # The password ends at the last @, and may hold "/" and "?", as SQLAlchemy reads it.
 _URL = re.compile(
     r"(?P<scheme>[A-Za-z][\w+.-]*)://(?:(?P<user>[^:/?#@]*)(?P<password>:[^@]*)?@)?"
-    rf"(?P<place>{_HOST}(?:,{_HOST})*(?:/[^?@]*)?)(?:\?(?P<query>[^@]*))?",
+    rf"(?P<place>{_HOST}(?:,{_HOST})*(?:/[\w.-]*)?)(?:\?(?P<query>[^@]*))?",
     re.DOTALL,
 )
+# Values that are shown hold nothing that could begin a second value, such as = ; # or a space.
+_PLAIN = re.compile(r"[\w.,@+-]*")
+_HOSTS = re.compile(rf"[0-9A-Fa-f:.]*|/[\w./-]*|{_HOST}(?:,{_HOST})*")
 _PAIR = re.compile(r"\s*(?P<name>\w+)\s*=\s*(?P<value>'(?:\\.|[^'\\])*'|(?:\\.|[^\s'\\])*)(?=\s|$)")
 _IN_TEXT = re.compile(r"\bpostgres(?:ql)?(?:\+\w+)?://\S+")
 
@@ -44,7 +47,7 @@ def hide_addresses(text: str) -> str:
 
 def _url(address: str) -> str:
     match = _URL.fullmatch(address)
-    if match is None:
+    if match is None or not _PLAIN.fullmatch(unquote(match["user"] or "")):
         return f"{address.partition('://')[0]}://{HIDDEN}"
     user = "" if match["user"] is None else f"{match['user']}{f':{HIDDEN}' if match['password'] else ''}@"
     query = "&".join(map(_parameter, match["query"].split("&"))) if match["query"] else ""
@@ -53,7 +56,13 @@ def _url(address: str) -> str:
 
 def _parameter(pair: str) -> str:
     # libpq decodes %70assword as password, in names as in values.
-    return pair if unquote(pair.partition("=")[0]) in SHOWN else HIDDEN
+    name, _, value = pair.partition("=")
+    return pair if _may_be_shown(unquote(name), unquote(value)) else HIDDEN
+
+
+def _may_be_shown(name: str, value: str) -> bool:
+    form = _HOSTS if name in ("host", "hostaddr") else _PLAIN
+    return name in SHOWN and form.fullmatch(value) is not None
 
 
 def _keywords(text: str) -> str:
@@ -62,7 +71,7 @@ def _keywords(text: str) -> str:
         match = _PAIR.match(text, position)
         if match is None:
             return HIDDEN
-        shown = match["name"] in SHOWN
+        shown = _may_be_shown(match["name"], match["value"])
         pairs.append(f"{match['name']}={match['value'] if shown else HIDDEN}")
         position = match.end()
     return " ".join(pairs)

@@ -37,6 +37,11 @@ def json_escaped(text: str) -> str:
     return _UNSAFE.sub(lambda match: "".join(f"\\u{unit:04x}" for unit in _utf16(match[0])), text)
 
 
+def is_blank(text: str) -> bool:
+    """A terminal would show nothing of it."""
+    return not _UNSAFE.sub("", text).strip()
+
+
 def is_harmless(text: str) -> bool:
     return _UNSAFE.search(text) is None
 

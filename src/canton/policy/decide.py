@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from canton.domain.data import JsonObject
 from canton.policy.bindings import Binding, Principal
 from canton.policy.permissions import PERMISSIONS, Reach
 from canton.policy.roles import Roles, holders
 
 # A service account renews its own token, whatever else it may do, unless its tenant is suspended.
 SELF = "service-account.token"
+_FOREVER = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +75,23 @@ def reaches(binding: Binding, permission: str, tenant: str | None) -> bool:
     return everyone or binding.tenant is None or binding.tenant == tenant
 
 
-def missing(principal: Principal, permissions: frozenset[str], tenant: str | None, now: int) -> frozenset[str]:
-    """Those that the principal does not hold there itself and so cannot hand on."""
-    live = [binding for binding in principal.bindings if binding.holds(now)]
-    return frozenset(p for p in permissions if not any(_hands_on(each, p, tenant) for each in live))
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """Permissions that a change gives away: in a tenant or at the provider, until an instant or without end."""
+
+    permissions: frozenset[str]
+    tenant: str | None
+    until: int | None = None
+
+    def as_json(self) -> JsonObject:
+        return {"permissions": sorted(self.permissions), "tenant": self.tenant, "until": self.until}
+
+
+def missing(principal: Principal, rights: Rights) -> frozenset[str]:
+    """The permissions that the principal does not hold there itself until then, and so cannot give."""
+    last = _FOREVER if rights.until is None else rights.until - 1
+    live = [binding for binding in principal.bindings if binding.holds(last)]
+    return frozenset(p for p in rights.permissions if not any(_hands_on(each, p, rights.tenant) for each in live))
 
 
 def _hands_on(binding: Binding, permission: str, tenant: str | None) -> bool:

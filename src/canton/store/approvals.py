@@ -40,7 +40,11 @@ SORTS = {"id": approval.c.id, "created_at": approval.c.created_at}
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The change, to the letter: ``request`` is the digest of permission, method, path, body and reason."""
+    """The change, to the letter.
+
+    ``request`` is the digest of permission, method, path, body, reason, and of what the change is about. ``gives`` is
+    what it lets somebody else do, if that is what it is for.
+    """
 
     permission: str
     tenant: str | None
@@ -49,6 +53,7 @@ class Wanted:
     body: Json
     request: str
     reason: str
+    gives: Json = None
 
 
 def unknown(approval_id: str) -> UnknownApproval:
@@ -147,8 +152,9 @@ def use(connection: Connection, approval_id: str, identity: str, request: str) -
     row = look(connection, approval_id, lock=True)
     if row is None or row["requested_identity"] != identity or row["request"] != request:
         raise ApprovalNotUsable(
-            f"approval {approval_id} is not for this request by you: the same person repeats the same request "
-            "with the same reason, to the letter",
+            f"approval {approval_id} is not for this request by you: the same person repeats the same request with the "
+            "same reason, to the letter, and what it names must still be what it was, nodes and tenant included; else "
+            "ask for an approval anew, without --approval",
             approval=approval_id,
         )
     if row["state"] != ApprovalState.APPROVED:

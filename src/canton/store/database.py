@@ -128,10 +128,7 @@ def _parse(url: str | URL) -> URL:
         parsed = make_url(url)
     except (sa.exc.ArgumentError, ValueError):
         # Not chained: what SQLAlchemy says quotes the address, and with it the password.
-        raise InvalidSetting(
-            "the database address is not a URL; write sqlite:///path/to/canton.db or postgresql://user@host/name; "
-            "several hosts are postgresql://user@/name?host=one:5432&host=two:5432"
-        ) from None
+        raise _not_an_address() from None
     backend = parsed.get_backend_name()
     if backend not in ("sqlite", "postgresql"):
         raise InvalidSetting(
@@ -139,6 +136,13 @@ def _parse(url: str | URL) -> URL:
             found=backend,
         )
     return parsed
+
+
+def _not_an_address() -> InvalidSetting:
+    return InvalidSetting(
+        "the database address is not a URL that can be used; write sqlite:///path/to/canton.db or "
+        "postgresql://user@host:port/name; several hosts are postgresql://user@/name?host=one:5432&host=two:5432"
+    )
 
 
 def _sqlite(url: URL, clock: Clock, waits: Waits) -> Engine:
@@ -178,13 +182,18 @@ def _postgresql(url: URL, idle_in_transaction: float, waits: Waits) -> Engine:
         "connect_timeout": 5,
         "options": " ".join(f"-c {name}={int((seconds or 0) * 1000)}" for name, seconds in limits.items()),
     }
-    return sa.create_engine(
+    engine = sa.create_engine(
         url.set(drivername="postgresql+psycopg"),
         connect_args=arguments,
         pool_size=8,
         max_overflow=8,
         pool_pre_ping=False,
     )
+    try:
+        engine.dialect.create_connect_args(engine.url)
+    except sa.exc.ArgumentError:
+        raise _not_an_address() from None
+    return engine
 
 
 def insert_new(connection: Connection, table: sa.Table, rows: list[dict[str, Any]], **values: Any) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
@@ -73,11 +74,18 @@ def show(connection: Connection, operation_id: str, visible: Visible) -> RowMapp
     return row
 
 
-def whose(connection: Connection, operation_id: str) -> tuple[str | None, bool]:
-    """The tenant, and whether the provider started it; nobody's when it is not there."""
-    query = sa.select(operation.c.tenant, operation.c.by_provider).where(operation.c.id == operation_id)
-    row = connection.execute(query).one_or_none()
-    return (None, False) if row is None else (row.tenant, bool(row.by_provider))
+class Origin(NamedTuple):
+    """Where an operation comes from; that of one that is not there is all empty."""
+
+    tenant: str | None = None
+    by_provider: bool = False
+    kind: str = ""
+
+
+def origin(connection: Connection, operation_id: str) -> Origin:
+    columns = (operation.c.tenant, operation.c.by_provider, operation.c.kind)
+    row = connection.execute(sa.select(*columns).where(operation.c.id == operation_id)).one_or_none()
+    return Origin() if row is None else Origin(row.tenant, bool(row.by_provider), row.kind)
 
 
 def visible_among(connection: Connection, visible: Visible, operation_ids: Sequence[str]) -> set[str]:

@@ -258,6 +258,7 @@ approval = Table(
     Column("requested_by", String, nullable=False),
     Column("requested_identity", String),
     Column("reason", Text, nullable=False),
+    Column("gives", Document),
     Column("state", String, nullable=False),
     Column("decided_by", String),
     Column("decided_reason", Text),

@@ -17,14 +17,15 @@ from canton.api.answers import Answer, json_response
 from canton.api.caller import Caller, CallerDep
 from canton.api.changes import Change, Done, On, change
 from canton.api.documents import NAME_PATTERN, Body, Instant, Items, answers
+from canton.api.handing_on import require_own
 from canton.api.paging import Paging, paging
 from canton.domain.data import Json
 from canton.domain.errors import Forbidden
 from canton.domain.instants import to_text
 from canton.domain.tenant import TenantState
 from canton.operations.endings import Because
-from canton.policy.bindings import Kind
-from canton.policy.decide import Question
+from canton.policy.bindings import Kind, Principal
+from canton.policy.decide import Question, Rights
 from canton.policy.permissions import PERMISSIONS, Reach
 from canton.store import approvals, tenants
 from canton.store.approvals import ApprovalState
@@ -138,6 +139,14 @@ def _readers(row: RowMapping) -> str | None:
     return None if row["permission"] in PROVIDERS else row["tenant"]
 
 
+def _require_own(who: Principal, row: RowMapping) -> None:
+    """Nobody lets another give what they could not give themselves, to themselves least of all."""
+    gives = row["gives"]
+    if gives is not None:
+        rights = Rights(frozenset(gives["permissions"]), gives["tenant"], gives["until"])
+        require_own(who, row["permission"], rights)
+
+
 def _require_second_person(connection: Connection, caller: Caller, row: RowMapping) -> None:
     who = caller.principal
     told = {"permission": row["permission"], "tenant": row["tenant"]}
@@ -152,3 +161,4 @@ def _require_second_person(connection: Connection, caller: Caller, row: RowMappi
     if not decision.allowed:
         said = f"only who may make a change decides on it, and {decision.reason}; ask one of them"
         raise Forbidden(said, rule=decision.rule, **told)
+    _require_own(who, row)

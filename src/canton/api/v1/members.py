@@ -25,7 +25,7 @@ from canton.domain.errors import InvalidRequest
 from canton.domain.instants import from_text, to_text
 from canton.operations.endings import Because
 from canton.policy.bindings import fits
-from canton.policy.decide import Question
+from canton.policy.decide import Question, Rights
 from canton.policy.roles import Role, Roles
 from canton.settings import Settings
 from canton.store import bindings, tenants
@@ -152,13 +152,14 @@ def grant(wanted: NewBinding, change: Annotated[Change, change("member.grant")])
     something away: it also needs member.revoke, a reason, and the second person where a revocation does.
     """
     unseen = None if wanted.tenant is None else tenants.unknown(wanted.tenant)
-    on = On(wanted.tenant, unseen, "tenant.read")
+    on = On(wanted.tenant, unseen, "tenant.read", gives=_rights(change.caller.services.roles, wanted))
     if _shortens(change.caller, wanted):
-        return _shorten(replace(change, permission=SHORTENING), on, wanted)
+        return _shorten(replace(change, permission=SHORTENING), replace(on, gives=None), wanted)
 
     def act(connection: Connection, because: Because) -> Done:
         asked = _checked(change, wanted)
-        require_own(change, change.caller.services.roles[asked.role].permissions, asked.tenant, asked.until)
+        if on.gives is not None:
+            require_own(change.caller.principal, change.permission, on.gives)
         made = bindings.grant(connection, asked, because.actor, because.reason)
         row = made.row
         where = f"/v1/bindings/{row['id']}" if made.created else None
@@ -167,6 +168,13 @@ def grant(wanted: NewBinding, change: Annotated[Change, change("member.grant")])
         return Done(answer, f"binding:{row['id']}", "member.granted", _told(row))
 
     return change.carry_out(on, act)
+
+
+def _rights(roles: Roles, wanted: NewBinding) -> Rights | None:
+    """What the role holds; None for a role that there is not, which is refused when its time comes."""
+    role = roles.get(wanted.role)
+    until = None if wanted.until is None else from_text(wanted.until)
+    return None if role is None else Rights(role.permissions, wanted.tenant, until)
 
 
 def _shortens(caller: Caller, wanted: NewBinding) -> bool:

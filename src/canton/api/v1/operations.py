@@ -115,16 +115,29 @@ def list_steps(
     return page.answer(found, step_renderer(to_provider=visible is None))
 
 
-def _intervene(operation_id: str, change: Change, intervention: Callable[[Connection, str, Because], None]) -> Response:
+def _intervene(
+    operation_id: str,
+    change: Change,
+    intervention: Callable[[Connection, str, Because], None],
+    *,
+    takes_back: bool = False,
+) -> Response:
     with change.caller.database.read() as connection:
-        tenant, by_provider = lists.whose(connection, operation_id)
+        origin = lists.origin(connection, operation_id)
 
     def act(connection: Connection, because: Because) -> Done:
         intervention(connection, operation_id, because)
         answer = accepted(connection, operation_id, change.caller.attribution())
         return Done(answer, operation_id, operation=operation_id)
 
-    on = On(tenant, journal.unknown(operation_id), "operation.read", by_provider=by_provider)
+    on = On(
+        origin.tenant,
+        journal.unknown(operation_id),
+        "operation.read",
+        by_provider=origin.by_provider,
+        # The kind of an operation is the permission that it took.
+        takes_back=origin.kind if takes_back else None,
+    )
     return change.carry_out(on, act)
 
 
@@ -139,8 +152,8 @@ def retry_operation(operation_id: OperationId, change: Annotated[Change, change(
 
 @router.post("/operations/{operation_id}/undo", status_code=202, responses=_ACCEPTED)
 def undo_operation(operation_id: OperationId, change: Annotated[Change, change("operation.undo")]) -> Response:
-    """Take back, in reverse order, what it did."""
-    return _intervene(operation_id, change, interventions.undo)
+    """Take back, in reverse order, what it did. Needs a second person where the operation itself did."""
+    return _intervene(operation_id, change, interventions.undo, takes_back=True)
 
 
 @router.post("/operations/{operation_id}/abandon", status_code=202, responses=_ACCEPTED)

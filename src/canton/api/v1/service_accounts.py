@@ -25,6 +25,7 @@ from canton.domain.data import Json
 from canton.domain.errors import InvalidRequest
 from canton.domain.instants import to_text
 from canton.operations.endings import Because
+from canton.policy.decide import Rights
 from canton.policy.permissions import PERMISSIONS, Reach, find
 from canton.store import service_accounts, tenants
 
@@ -126,7 +127,7 @@ def create_service_account(wanted: NewAccount, change: Annotated[Change, change(
     def act(connection: Connection, because: Because) -> Done:
         permissions = frozenset(find(name).name for name in wanted.permissions)
         _check_place(permissions, wanted.tenant)
-        require_own(change, permissions, wanted.tenant, None)
+        require_own(change.caller.principal, change.permission, Rights(permissions, wanted.tenant))
         made = service_accounts.NewAccount(wanted.name, wanted.tenant, tuple(permissions), wanted.description)
         row = service_accounts.create(connection, made, because.actor)
         body = render(row, change.caller.attribution())
@@ -135,7 +136,8 @@ def create_service_account(wanted: NewAccount, change: Annotated[Change, change(
         return Done(answer, f"service-account:{row['id']}", details=told)
 
     unseen = None if wanted.tenant is None else tenants.unknown(wanted.tenant)
-    return change.carry_out(On(wanted.tenant, unseen, "tenant.read"), act)
+    gives = Rights(frozenset(wanted.permissions), wanted.tenant)
+    return change.carry_out(On(wanted.tenant, unseen, "tenant.read", gives=gives), act)
 
 
 def _check_place(permissions: frozenset[str], tenant: str | None) -> None:
@@ -161,8 +163,12 @@ def show_service_account(request: Request, caller: CallerDep, account_id: Accoun
     return shown(request, render(row, caller.attribution()), row["version"])
 
 
-def _on(caller: Caller, account_id: str, *, itself: bool = False) -> On:
-    """What a change to an account is about; with ``itself``, the account may make it to itself."""
+def _on(caller: Caller, account_id: str, *, itself: bool = False, issues: bool = False) -> On:
+    """What a change to an account is about.
+
+    With ``itself``, the account may make it to itself. With ``issues``, it makes a token, of all that the account holds
+    at most.
+    """
     with caller.database.read() as connection:
         row = service_accounts.look(connection, account_id)
     unseen = service_accounts.unknown(account_id)
@@ -170,7 +176,8 @@ def _on(caller: Caller, account_id: str, *, itself: bool = False) -> On:
         return On(None, unseen, "service-account.read")
     who = service_accounts.principal_of(row) if itself else None
     hidden = None if who == caller.principal.id else unseen
-    return On(row["tenant"], hidden, "service-account.read", who)
+    gives = Rights(frozenset(row["permissions"]), row["tenant"]) if issues else None
+    return On(row["tenant"], hidden, "service-account.read", who, gives=gives)
 
 
 @router.delete("/service-accounts/{account_id}", status_code=204, responses=answers(None, 204, change=True))
@@ -219,7 +226,7 @@ def issue_token(account_id: AccountId, change: Issuing, wanted: NewToken | None 
         issued = _issue(connection, change, row, permissions, asked.ttl)
         return _done(account_id, issued)
 
-    return change.carry_out(_on(change.caller, account_id), act)
+    return change.carry_out(_on(change.caller, account_id, issues=True), act)
 
 
 @router.post("/service-accounts/{account_id}/rotate", status_code=201, responses=answers(IssuedToken, 201, change=True))
@@ -239,7 +246,7 @@ def rotate_tokens(account_id: AccountId, change: Issuing, wanted: Rotation | Non
         ended = service_accounts.end_others(connection, account_id, issued.id, asked.overlap)
         return _done(account_id, issued, ended=ended, overlap=asked.overlap)
 
-    return change.carry_out(_on(change.caller, account_id, itself=True), act)
+    return change.carry_out(_on(change.caller, account_id, itself=True, issues=True), act)
 
 
 def _narrowed(row: RowMapping, wanted: list[str] | None) -> frozenset[str]:
@@ -277,7 +284,7 @@ def _issue(
             f"a token may last {limit} seconds here, and {seconds} are wanted; ask for less", ttl=limit
         )
     # Whoever has a token renews it for ever: what is held for a time would be held for good by it.
-    require_own(change, permissions, row["tenant"], None)
+    require_own(change.caller.principal, change.permission, Rights(permissions, row["tenant"]))
     by = change.caller.principal.id
     return service_accounts.issue(connection, row["id"], tuple(permissions), seconds, by)
 

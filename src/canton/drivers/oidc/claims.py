@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 
@@ -13,6 +12,8 @@ from canton.drivers.oidc.mapping import bindings_of, values_at
 from canton.drivers.oidc.token import UnverifiedToken
 
 SECOND = 1_000_000
+# Seconds since 1970, in the year 9999.
+_LATEST = 253_402_300_800
 # No "/" and no ":": a principal is <issuer>:<username> and a group is <issuer>:group/<group>, so that a person who may
 # choose a username could otherwise be a group.
 _USERNAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@+-]{0,127}", re.ASCII)
@@ -119,8 +120,8 @@ def _instant(claims: Mapping[str, object], claim: str) -> float | None:
     value = claims.get(claim)
     if value is None:
         return None
-    # NaN and 1e999 are numbers for Python's reader of JSON, and neither before nor after any instant.
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+    # NaN is a number for Python's reader of JSON, and 10**400 one that no float can hold.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _LATEST:
         raise TokenInvalid(f"the token's {claim} is not an instant in seconds; get one from the issuer")
     return value
 

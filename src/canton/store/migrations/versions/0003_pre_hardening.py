@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 from alembic import op
+from sqlalchemy.dialects.postgresql import JSONB
 
 revision = "0003_pre_hardening"
 down_revision = "0002_pre_public_face"
+DOCUMENT = sa.JSON().with_variant(JSONB(), "postgresql")
 
 
 def upgrade() -> None:
@@ -22,6 +24,7 @@ def name_identities() -> None:
     op.add_column("binding", sa.Column("other_identity", sa.String()))
     op.create_index("ix_binding_identity", "binding", ["identity"])
     op.add_column("approval", sa.Column("requested_identity", sa.String()))
+    op.add_column("approval", sa.Column("gives", DOCUMENT))
 
 
 def extend_steps() -> None:

@@ -1,0 +1,151 @@
+"""What an approval is about: the nodes and the tenant that names stood for, and rights that both persons hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+import sqlalchemy as sa
+
+from api.conftest import Api, Reply, serving
+from api.test_approvals import decide, state
+from api.test_nodes import fill, xname
+from api.test_operations import in_trouble
+from api.test_tenants import make
+from canton.api.services import Services
+from canton.policy.roles import BUILTIN, custom
+from canton.store import bindings
+from canton.store.schema import node
+from tokens import Mint
+
+UNDER_TWO = ("node.power", "member.grant", "service-account.create", "service-account.token")
+DESK = custom("desk", "provider", "", ["member.grant", "member.read", "approval.read", "approval.decide"])
+ACCOUNTS = custom(
+    "accounts", "provider", "", ["service-account.create", "service-account.token", "approval.read", "approval.decide"]
+)
+
+
+@pytest.fixture
+def api(services: Services, tokens: Mint) -> Iterator[Api]:
+    policy = replace(services.settings.policy, two_person=UNDER_TWO)
+    roles = {**BUILTIN, "desk": DESK, "accounts": ACCOUNTS}
+    given = replace(services, settings=replace(services.settings, policy=policy), roles=roles)
+    with serving(given, tokens) as running:
+        yield running
+
+
+@pytest.fixture
+def operator(admin: Api) -> Api:
+    fill(admin, {"psi": range(2), "eth": range(2, 4)})
+    return admin.as_("op", "canton-provider-operator")
+
+
+def power_off(api: Api, nodes: str, approval: str | None = None) -> Reply:
+    given = {} if approval is None else {"Canton_Approval": approval}
+    return api.call("POST", "/v1/nodes/power", {"nodes": nodes, "to": "off"}, reason="ticket 17", **given)
+
+
+def approved(api: Api, nodes: str) -> str:
+    """Asked for by the caller, approved by psi's own operator."""
+    approval = str(power_off(api, nodes).json["details"]["approval"])
+    assert decide(api.as_("ann", "canton-tenant-operator:psi"), approval).status == 200
+    return approval
+
+
+def renumber(api: Api, *pairs: tuple[int, int]) -> None:
+    rows = [{"xname": xname(place), "nid": nid} for place, nid in pairs]
+    done = api.post("/v1/nodes/import", {"site": "alps", "renumber": True, "nodes": rows}, "new numbers")
+    assert done.status == 200, done.text
+
+
+def test_an_approval_is_for_the_nodes_that_a_number_stood_for(operator: Api) -> None:
+    approval = approved(operator, "nid000001")
+    renumber(operator, (1, 2), (2, 1))
+    used = power_off(operator, "nid000001", approval)
+    assert (used.status, used.code) == (409, "approval-not-usable")
+    assert "nodes" in used.json["detail"]
+    renumber(operator, (1, 1), (2, 2))
+    assert power_off(operator, "nid000001", approval).status == 202
+
+
+def test_also_within_one_tenant(operator: Api) -> None:
+    approval = approved(operator, "nid000001")
+    renumber(operator, (0, 1), (1, 0))
+    assert power_off(operator, "nid000001", approval).code == "approval-not-usable"
+
+
+def test_an_approval_is_for_the_tenant_that_had_the_node(operator: Api) -> None:
+    approval = approved(operator, xname(0))
+    with operator.services.database.write() as connection:
+        connection.execute(sa.update(node).where(node.c.xname == xname(0)).values(tenant="eth"))
+    assert power_off(operator, xname(0), approval).code == "approval-not-usable"
+
+
+def test_what_two_persons_did_one_does_not_take_back(operator: Api) -> None:
+    approval = approved(operator, xname(0))
+    operation = str(power_off(operator, xname(0), approval).json["id"])
+    in_trouble(operator, operation)
+    path = f"/v1/operations/{operation}/undo"
+    alone = operator.post(path, reason="wrong rack")
+    assert (alone.status, alone.code) == (403, "approval-required")
+    second = str(alone.json["details"]["approval"])
+    assert decide(operator, second).json["details"]["rule"] == "two-persons"
+    assert decide(operator.as_("other", "canton-provider-operator"), second).status == 200
+    assert operator.call("POST", path, reason="wrong rack", Canton_Approval=second).status == 202
+
+
+def test_going_on_with_what_was_approved_takes_one(operator: Api) -> None:
+    approval = approved(operator, xname(0))
+    operation = str(power_off(operator, xname(0), approval).json["id"])
+    in_trouble(operator, operation)
+    assert operator.post(f"/v1/operations/{operation}/retry").status == 202
+
+
+def test_nobody_lets_another_give_what_they_could_not_give(admin: Api) -> None:
+    """To themselves least of all: hana at the desk may give roles, and none that holds more than hers."""
+    hana = admin.as_("hana")
+    with_role = {"subject": "test:hana", "role": "desk", "tenant": None}
+    boss, second = admin.as_("boss", "canton-provider-admin"), admin.as_("second", "canton-provider-admin")
+
+    def granted(body: dict[str, str | None], approver: Api) -> Reply:
+        asked = str(boss.post("/v1/bindings", body, "new desk").json["details"]["approval"])
+        verdict = decide(approver, asked)
+        if verdict.status != 200:
+            assert state(boss, asked) == "pending"
+            return verdict
+        return boss.call("POST", "/v1/bindings", body, reason="new desk", Canton_Approval=asked)
+
+    assert granted(with_role, second).status == 201
+    assert hana.get("/v1/whoami").status == 200
+    refused = granted({"subject": "test:hana", "role": "provider-admin", "tenant": None}, hana)
+    assert (refused.status, refused.json["details"]["rule"]) == (403, "exceeds-own")
+    assert granted({"subject": "test:hugo", "role": "desk", "tenant": None}, hana).status == 201
+
+
+def test_nor_for_longer_than_they_have_it(admin: Api) -> None:
+    second = admin.as_("second", "canton-provider-admin")
+    short = {"subject": "test:hour", "role": "provider-admin", "tenant": None, "until": "2099-01-01T00:00:00Z"}
+    asked = str(admin.post("/v1/bindings", short, "an hour").json["details"]["approval"])
+    assert decide(second, asked).status == 200
+    assert admin.call("POST", "/v1/bindings", short, reason="an hour", Canton_Approval=asked).status == 201
+    for_good = {"subject": "test:eve", "role": "provider-admin", "tenant": None}
+    endless = str(admin.post("/v1/bindings", for_good, "for good").json["details"]["approval"])
+    assert decide(admin.as_("hour"), endless).json["details"]["rule"] == "exceeds-own"
+    assert decide(second, endless).status == 200
+
+
+def test_nor_through_a_service_account(admin: Api) -> None:
+    make(admin, "psi")
+    clerk, second = admin.as_("clerk"), admin.as_("second", "canton-provider-admin")
+    with admin.services.database.write() as connection:
+        bindings.grant(connection, bindings.Grant("test:clerk", "accounts", None, None), "test:root", "")
+    body = {"name": "ci", "tenant": "psi", "permissions": ["node.power"]}
+    asked = str(admin.post("/v1/service-accounts", body, "pipeline").json["details"]["approval"])
+    assert decide(clerk, asked).json["details"]["rule"] == "exceeds-own"
+    assert decide(second, asked).status == 200
+    made = admin.call("POST", "/v1/service-accounts", body, reason="pipeline", Canton_Approval=asked)
+    path = f"{made.headers['location']}/tokens"
+    token = str(admin.post(path, {}, "pipeline").json["details"]["approval"])
+    assert decide(clerk, token).json["details"]["rule"] == "exceeds-own"
+    assert decide(second, token).status == 200
