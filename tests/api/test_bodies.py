@@ -6,8 +6,9 @@ import asyncio
 import socket
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,17 +18,33 @@ from fastapi import APIRouter
 from fastapi.routing import APIRoute
 from starlette.types import Message, Receive, Scope, Send
 
-from api.conftest import Api, Reply
+from api.conftest import Api, serving
 from canton.api import bodies, routes
 from canton.api.app import ROUTERS
 from canton.api.event_stream import ABORT
+from canton.api.services import Services
 from canton.api.v1.node_import import MOST
 from canton.api.v1.sites import NewSite
 from canton.domain.errors import TooBusy
+from tokens import Mint
 
 IMPORT = "/v1/nodes/import"
 LARGE = 16 * 2**20
 MANY_ROWS = b'{"site":"alps","nodes":[' + b",".join([b"{}"] * (LARGE // 3 - 20)) + b"]}"
+
+
+@pytest.fixture
+def room() -> bodies.Room:
+    return bodies.Room(LARGE)
+
+
+@pytest.fixture
+def api(services: Services, tokens: Mint, room: bodies.Room, monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
+    """Fewer requests are carried out at a time than one sender may have bodies on their way."""
+    monkeypatch.setattr(bodies, "Room", lambda _largest: room)
+    few = replace(services.settings.api, concurrency=8)
+    with serving(replace(services, settings=replace(services.settings, api=few)), tokens) as running:
+        yield running
 
 
 def rows(count: int) -> bytes:
@@ -158,25 +175,56 @@ def test_a_body_that_is_not_said_to_be_json_is_refused(admin: Api) -> None:
     assert (reply.status, reply.code) == (415, "wrong-media-type")
 
 
-def test_one_principal_sends_two_large_bodies_at_a_time_and_others_can_too(api: Api) -> None:
+def test_one_principal_sends_two_large_bodies_at_a_time_and_others_can_too(api: Api, room: bodies.Room) -> None:
     root, other = api.as_("root", "canton-provider-admin"), api.as_("other", "canton-provider-admin")
-    with opened(root), opened(root):
-        time.sleep(0.5)
-        with opened(root) as third:
-            status, received = answer_of(third)
-        assert (status, b"test:root sends more than" in received) == (503, True)
+    with opened(root) as first, opened(root) as second:
+        for unfinished in (first, second):
+            unfinished.sendall(b" " * (LARGE - 1))
+        _wait(lambda: room.held.total() == 2 * (LARGE - 1))
+        refused = root.post(IMPORT, padded(2**18))
+        assert (refused.status, "test:root sends more than" in refused.json["detail"]) == (503, True)
         assert other.post(IMPORT, padded(LARGE)).status == 404
-    assert _until(lambda: root.post(IMPORT, padded(LARGE)), 404).status == 404
+    _wait(lambda: not room.held)
+    assert root.post(IMPORT, padded(LARGE)).status == 404
 
 
-def test_all_principals_together_send_eight_large_bodies_at_a_time() -> None:
-    room = bodies.Room(LARGE)
-    for n in range(8):
-        room.take(f"test:p{n}", LARGE)
+def test_bodies_that_are_never_sent_take_no_place_from_anybody(api: Api, room: bodies.Room) -> None:
+    """They took those of all requests that are carried out, of every tenant and of the provider."""
+    root, other = api.as_("root", "canton-provider-admin"), api.as_("other", "canton-provider-admin")
+    with ExitStack() as stack:
+        for _ in range(bodies.BODIES_EACH):
+            stack.enter_context(opened(root, size=2**20))
+        _wait(lambda: room.on_their_way.total() == bodies.BODIES_EACH)
+        assert root.post(IMPORT, padded(2**17)).status == 503
+        assert api.services.settings.api.concurrency < bodies.BODIES_EACH
+        assert root.get("/v1/whoami").status == 200
+        assert other.post(IMPORT, padded(2**17)).status == 404
+    _wait(lambda: not room.on_their_way)
+    assert root.post(IMPORT, padded(2**17)).status == 404
+
+
+def test_all_senders_together_have_a_bound_and_the_provider_a_reserve(room: bodies.Room) -> None:
+    operator = bodies.Sender("test:root", at_provider=True)
+    for n in range(6):
+        room.take(bodies.Sender(f"test:p{n}"), LARGE)
     with pytest.raises(TooBusy):
-        room.take("test:p8", 1)
-    room.give_back("test:p0", LARGE)
-    room.take("test:p8", LARGE)
+        room.take(bodies.Sender("test:p6"), 1)
+    room.take(operator, 2 * LARGE)
+    with pytest.raises(TooBusy):
+        room.take(bodies.Sender("test:boss", at_provider=True), 1)
+
+
+def test_so_has_the_number_of_bodies_on_their_way(room: bodies.Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "BODIES", 4)
+    senders = [bodies.Sender(f"test:p{n}") for n in range(4)]
+    for sender in senders[:3]:
+        room.enter(sender)
+    with pytest.raises(TooBusy):
+        room.enter(senders[3])
+    room.enter(bodies.Sender("test:root", at_provider=True))
+    room.leave(senders[0], 0)
+    assert set(room.on_their_way) == {*senders[1:3], bodies.Sender("test:root", at_provider=True)}
+    assert not room.held
 
 
 @pytest.mark.parametrize(
@@ -259,10 +307,8 @@ def test_a_route_with_a_body_that_is_no_change_cannot_be_made() -> None:
         APIRouter(route_class=routes.Route).post("/x")(endpoint)
 
 
-def _until(act: Any, status: int, seconds: float = 20.0) -> Reply:
+def _wait(condition: Callable[[], bool], seconds: float = 20.0) -> None:
     deadline = time.monotonic() + seconds
-    while True:
-        reply: Reply = act()
-        if reply.status == status or time.monotonic() > deadline:
-            return reply
-        time.sleep(0.2)
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

@@ -1,16 +1,17 @@
 """Bodies of requests: how much of one is taken, from which caller, and when.
 
 Until the caller is known, the server holds at most ``FIRST`` bytes of a body and parses none of it. The rest is read
-by ``Incoming.read`` for an authenticated principal, within the limit of the address and within a share of the room for
-all bodies. The connection is closed behind an answer to a request whose body was not read to its end.
+by ``Incoming.read`` for an authenticated caller, within the limit of the address and within a share of the room for
+all bodies, and without a place among the requests that are carried out. The connection is closed behind an answer to a
+request whose body was not read to its end.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 
 from starlette.requests import Request
@@ -25,6 +26,9 @@ STATE = "body"
 FIRST = 64 * 1024
 # A connection that is closed over unread bytes is reset, and its client does not see the answer.
 LINGER_SECONDS = 1.0
+# Bodies beyond their first part that are on their way; each holds a connection.
+BODIES = 512
+BODIES_EACH = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,27 +54,57 @@ class Bounds:
         return max([self.usual, *self.others.values()])
 
 
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Whose share of the room a body takes: a principal's, or that of all service accounts of one tenant."""
+
+    name: str
+    at_provider: bool = False
+
+
 class Room:
-    """Bytes for bodies beyond their first part: two of the largest for one principal, eight for all together."""
+    """Room for bodies beyond their first part: how many are on their way, and their bytes that have come.
+
+    The bytes of one sender are at most those of two of the largest bodies, of all together eight. A quarter is kept
+    for senders with a role at the provider.
+    """
 
     def __init__(self, largest: int) -> None:
         self.each = 2 * largest
         self.total = 8 * largest
-        self.held: Counter[str] = Counter()
+        self.held: Counter[Sender] = Counter()
+        self.on_their_way: Counter[Sender] = Counter()
         # Parsing holds the interpreter: more at a time would be no faster, and need more memory.
         self.parsing = asyncio.Semaphore(2)
 
-    def take(self, principal: str, size: int) -> None:
-        if self.held[principal] + size > self.each:
-            raise TooBusy(f"{principal} sends more than {self.each} bytes at once; send one request after the other")
-        if self.held.total() + size > self.total:
-            raise TooBusy("too much is being sent to this server at once; try again shortly")
-        self.held[principal] += size
+    def enter(self, sender: Sender) -> None:
+        if self.on_their_way[sender] >= BODIES_EACH:
+            raise TooBusy(f"{sender.name} sends {BODIES_EACH} large bodies at once, as many as one may; wait for some")
+        if self.on_their_way.total() >= _share(BODIES, sender):
+            raise _too_much()
+        self.on_their_way[sender] += 1
 
-    def give_back(self, principal: str, size: int) -> None:
-        self.held[principal] -= size
-        if not self.held[principal]:
-            del self.held[principal]
+    def take(self, sender: Sender, size: int) -> None:
+        if self.held[sender] + size > self.each:
+            raise TooBusy(f"{sender.name} sends more than {self.each} bytes at once; send one request after the other")
+        if self.held.total() + size > _share(self.total, sender):
+            raise _too_much()
+        self.held[sender] += size
+
+    def leave(self, sender: Sender, size: int) -> None:
+        """Give back the place of one body, and the bytes that it took."""
+        for counter, amount in ((self.on_their_way, 1), (self.held, size)):
+            counter[sender] -= amount
+            if not counter[sender]:
+                del counter[sender]
+
+
+def _share(total: int, sender: Sender) -> int:
+    return total if sender.at_provider else total * 3 // 4
+
+
+def _too_much() -> TooBusy:
+    return TooBusy("too much is being sent to this server at once; try again shortly")
 
 
 class Incoming:
@@ -81,22 +115,26 @@ class Incoming:
         self.complete = False
         self.gone = False
         self.room = room
+        self.outside: Callable[[], AbstractContextManager[object]] = nullcontext
+        """While it is entered, the request has no place among those that are carried out."""
         self._receive = receive
         self._limit = limit
         self._seconds = seconds
         self._replayed = False
-        self._principal: str | None = None
+        self._sender: Sender | None = None
+        self._taken = 0
 
     async def begin(self) -> None:
         """Read the first part, or all of it if it is no more."""
         await self._read_until(FIRST)
 
-    async def read(self, principal: str) -> bytearray:
-        """The whole body, which this principal sends."""
+    async def read(self, sender: Sender) -> bytearray:
+        """The whole body, which this caller sends."""
         if not self.complete:
-            self.room.take(principal, self._limit)
-            self._principal = principal
-            await self._read_until(self._limit)
+            self.room.enter(sender)
+            self._sender = sender
+            with self.outside():
+                await self._read_until(self._limit)
         if not self.complete:
             raise InvalidRequest("the request broke off before its body was whole; send it again")
         return self.data
@@ -122,16 +160,20 @@ class Incoming:
         return self.room.parsing if len(self.data) > FIRST else nullcontext()
 
     def release(self) -> None:
-        if self._principal is not None:
-            self.room.give_back(self._principal, self._limit)
+        if self._sender is not None:
+            self.room.leave(self._sender, self._taken)
 
     async def _read_until(self, size: int) -> None:
         try:
             async with asyncio.timeout(self._seconds):
                 while not self.complete and not self.gone and len(self.data) <= size:
-                    self.data += await self._part()
-                    if len(self.data) > self._limit:
+                    part = await self._part()
+                    if len(self.data) + len(part) > self._limit:
                         raise _too_large(self._limit)
+                    if self._sender is not None:
+                        self.room.take(self._sender, len(part))
+                        self._taken += len(part)
+                    self.data += part
         except TimeoutError as error:
             raise TimedOut("the body did not arrive in time; send it faster, or less of it") from error
 
@@ -181,7 +223,7 @@ class BodyLimit:
         if stated > limit:
             return _too_large(limit)
         if not self._make_room(_address(scope)):
-            return TooBusy("too much is being sent to this server at once; try again shortly")
+            return _too_much()
         try:
             # Of a body that states to be larger nothing is read, so that "Expect: 100-continue" waits for the token.
             if stated <= FIRST:

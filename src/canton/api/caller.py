@@ -126,7 +126,7 @@ def _authenticate_within_rates(request: Request) -> Caller:
         rates.charge_address(request.client.host if request.client else "")
         raise
     has_roles = any(binding.holds(caller.now) for binding in caller.principal.bindings)
-    rates.charge_principal(caller.principal.id, has_roles=has_roles)
+    rates.charge_principal(caller.counted_for, has_roles=has_roles)
     return caller
 
 

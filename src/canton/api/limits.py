@@ -11,14 +11,15 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from urllib.parse import quote
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from canton import telemetry
 from canton.api import problems, sse
-from canton.api.bodies import BodyLimit, Bounds
+from canton.api.bodies import STATE, BodyLimit, Bounds
 from canton.api.compatibility import Compatibility
 from canton.api.event_stream import ABORT
 from canton.domain.errors import Defect, HeadersTooLarge, TimedOut, TooBusy
@@ -118,6 +119,8 @@ class Concurrency:
             await problems.respond(scope, receive, send, busy)
             return
         place = _Place(self)
+        if STATE in scope.get("state", {}):
+            scope["state"][STATE].outside = place.left
         try:
             # What is left is the client's reading, which the connection bounds.
             await self.app(scope, receive, _Answer(send, on_start=place.leave))
@@ -127,13 +130,26 @@ class Concurrency:
 
 class _Place:
     def __init__(self, among: Concurrency) -> None:
-        self.among: Concurrency | None = among
-        among.under_way += 1
+        self._among = among
+        self._taken = False
+        self._take()
 
     def leave(self) -> None:
-        if self.among is not None:
-            self.among.under_way -= 1
-            self.among = None
+        self._among.under_way -= self._taken
+        self._taken = False
+
+    @contextmanager
+    def left(self) -> Iterator[None]:
+        """Without the place for a while; it is taken again even if all are taken: the work was let in before."""
+        self.leave()
+        try:
+            yield
+        finally:
+            self._take()
+
+    def _take(self) -> None:
+        self._among.under_way += not self._taken
+        self._taken = True
 
 
 class HeaderLimit:

@@ -45,7 +45,7 @@ class Route(APIRoute):
             body = bodies.incoming(request)
             if not body.complete:
                 await changing.require_anywhere(request, caller)
-            raw = await body.read(caller.principal.id)
+            raw = await body.read(bodies.Sender(caller.counted_for, caller.is_bound_in(None)))
             if not raw:
                 return await handle(request)
             _require_json(request)
