@@ -8,7 +8,7 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, cast
@@ -20,7 +20,7 @@ from sqlalchemy import event
 
 from canton import telemetry
 from canton.domain.data import JsonObject
-from canton.domain.errors import DatabaseUnavailable, PermanentFailure, UnknownStepKind
+from canton.domain.errors import DatabaseUnavailable, PermanentFailure, StepFailure, UnknownStepKind
 from canton.domain.lifecycle import NodeEvent, NodeState
 from canton.domain.operation import OperationState, StepState
 from canton.operations.kinds import Call, Pace, register
@@ -63,12 +63,19 @@ def attention(database: Database, identity: str) -> JsonObject:
     return found.attention
 
 
-def carry_out(database: Database, machine: Machine, *steps: Step, pace: Pace = QUICK, **settings: Any) -> str:
+def carry_out(
+    database: Database,
+    machine: Machine,
+    *steps: Step,
+    pace: Pace = QUICK,
+    kind: SetValue | None = None,
+    **settings: Any,
+) -> str:
     """Submit a plan and have one worker bring it to rest."""
 
     async def scenario() -> str:
         identity = order(database, plan_of(*steps))
-        async with working(database, SetValue(machine, pace), **settings):
+        async with working(database, kind or SetValue(machine, pace), **settings):
             await rested(database, identity)
         return identity
 
@@ -209,6 +216,22 @@ def test_an_act_that_shows_late_is_waited_for(database: Database) -> None:
     assert operation(database, identity).state is Op.DONE
     assert machine.acts == [("t", "on")]
     assert machine.calls["observe"] > 2
+
+
+def test_an_act_that_shows_while_an_answer_is_on_its_way_is_not_repeated(database: Database) -> None:
+    """The look began before the time to show was over, and its answer came after it, with what was there before."""
+
+    class SlowAnswers(SetValue):
+        async def observe(self, calls: Sequence[Call]) -> Mapping[int, JsonObject | StepFailure]:
+            seen = await super().observe(calls)
+            await asyncio.sleep(0.25 if self.machine.acts else 0)
+            return seen
+
+    machine = Machine(late={"t": 0.4})
+    kind = SlowAnswers(machine, replace(QUICK, settle=0.2, tries=99))
+    identity = carry_out(database, machine, set_value(1, "t"), kind=kind)
+    assert operation(database, identity).state is Op.DONE
+    assert machine.acts == [("t", "on")]
 
 
 def test_temporary_failures_pass(database: Database) -> None:

@@ -27,6 +27,8 @@ class Moment:
 
     now: int
     jitter: Jitter
+    looked_at: int
+    """When the look began. A slow answer shows what was there then, not what is there now."""
 
 
 def reached(goal: JsonObject, seen: JsonObject) -> bool:
@@ -42,7 +44,7 @@ def judge(step: Step, row: StepRow, pace: Pace, sighting: Sighting, moment: Mome
         row = replace(row, tries=row.tries + 1, held_at=None)
         return _after_failure(step, row, pace, sighting, moment)
     row = replace(row, evidence=sighting)
-    settling = row.acted_at is not None and moment.now < row.acted_at + _microseconds(pace.settle)
+    settling = row.acted_at is not None and moment.looked_at < row.acted_at + _microseconds(pace.settle)
     # An undo step that never acted has the last act of what it undoes: that may still show and take the goal away.
     if reached(step.goal, sighting) and not (settling and row.acts == 0):
         return _at_goal(step, row, pace, moment)
@@ -97,9 +99,10 @@ def _begun_by(now: int, row: StepRow) -> StepRow:
 def _at_goal(step: Step, row: StepRow, pace: Pace, moment: Moment) -> StepRow:
     row = replace(row, held_at=moment.now if row.held_at is None else row.held_at, error=None, cause=None)
     until = (row.held_at or 0) + _microseconds(step.hold_down)
-    if moment.now >= until:
+    if moment.looked_at >= until or not step.hold_down:
         return replace(row, state=StepState.DONE, not_before=None)
-    return replace(row, state=StepState.HOLDING, not_before=min(until, moment.now + _microseconds(pace.poll)))
+    again = min(until, moment.now + _microseconds(pace.poll))
+    return replace(row, state=StepState.HOLDING, not_before=max(moment.now, again))
 
 
 def _after_failure(step: Step, row: StepRow, pace: Pace, failure: StepFailure, moment: Moment) -> StepRow:

@@ -148,8 +148,9 @@ class Drive:
     async def _look_and_act(self, kind: StepKind, batch: Sequence[Step]) -> None:
         asked = {step.n: Call(self.operation.id, self.lease.fence, step, self.lease.require) for step in batch}
         before = {n: self.board.rows[n] for n in asked}
+        looked_at = self.lease.now()
         seen = await calls.observe(kind, list(asked.values()))
-        moment = self._moment()
+        moment = self._moment(looked_at)
         rows = [judge(step, before[step.n], kind.pace, seen[step.n], moment) for step in batch]
         self._note(rows)
 
@@ -175,8 +176,9 @@ class Drive:
         self.lease.require()
         acted_on = [asked[row.n] for row in acting]
         answers, certain = await calls.act(kind, acted_on)
+        looked_at = self.lease.now()
         seen = await calls.observe(kind, acted_on)
-        moment = self._moment()
+        moment = self._moment(looked_at)
         self._note(
             [
                 judge_act(
@@ -191,8 +193,10 @@ class Drive:
             ]
         )
 
-    def _moment(self) -> Moment:
-        return Moment(self.lease.now(), self.hands.jitter)
+    def _moment(self, looked_at: int) -> Moment:
+        now = self.lease.now()
+        # The clock may have been set back meanwhile.
+        return Moment(now, self.hands.jitter, min(looked_at, now))
 
     def _note(self, rows: Sequence[StepRow]) -> None:
         for row in rows:
