@@ -40,7 +40,8 @@ def examples(text: str) -> list[Example]:
 
 def _of_block(block: re.Match[str]) -> Iterator[Example]:
     if block["file"]:
-        yield Example(f"cat > {block['file']} <<'END OF FILE'\n{block['text']}END OF FILE", "")
+        write = f"sudo tee {block['file']} >/dev/null" if block["file"].startswith("/") else f"cat > {block['file']}"
+        yield Example(f"{write} <<'END OF FILE'\n{block['text']}END OF FILE", "")
         return
     for part in re.split(r"^\$ ", block["commands"], flags=re.MULTILINE)[1:]:
         command, _, output = part.partition("\n")
@@ -68,8 +69,10 @@ def play(
     folder: Path,
     environment: Mapping[str, str],
     onlooker: Callable[[str], None] = lambda _: None,
+    runner: Sequence[str] = ("/bin/sh",),
 ) -> None:
     """Run the commands in one shell and compare what each prints. ``onlooker`` gets all output so far, again and again.
+    A ``runner`` elsewhere begins in the same folder.
 
     Output goes into files: a pipe would stay open for as long as something runs in the background.
     """
@@ -77,15 +80,15 @@ def play(
     lines = [f"{part.command}\necho '{MARKER}'" for part in parts]
     script.write_text("\n".join(["set -eu", *lines, ""]))
     with printed.open("w") as out, errors.open("w") as err:
-        shell = subprocess.Popen(
-            ["/bin/sh", script], cwd=folder, env=dict(environment), stdout=out, stderr=err, start_new_session=True
+        running = subprocess.Popen(
+            [*runner, script.name], cwd=folder, env=dict(environment), stdout=out, stderr=err, start_new_session=True
         )
         try:
-            status = _wait(shell, lambda: onlooker(printed.read_text() + errors.read_text()))
+            status = _wait(running, lambda: onlooker(printed.read_text() + errors.read_text()))
         finally:
             with suppress(ProcessLookupError):
-                os.killpg(shell.pid, signal.SIGTERM)
-            shell.wait()
+                os.killpg(running.pid, signal.SIGTERM)
+            running.wait()
     outputs = printed.read_text().split(f"{MARKER}\n")
     complaint = f"\n{outputs[-1]}\n{errors.read_text()[-4000:]}"
     assert status == 0, f"$ {parts[min(len(outputs), len(parts)) - 1].command}{complaint}"
