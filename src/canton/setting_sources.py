@@ -219,13 +219,13 @@ def _shown(value: object) -> str:
 
 def _read(config: Path | str | None) -> File:
     """The file named; without a name the usual one, if it is there."""
-    if config is None and not FILE.exists():
-        return File(str(FILE))
     path = Path(config or FILE)
     try:
         written = path.read_text(encoding="utf-8")
         return File(str(path), tomllib.loads(written), dict(_lines(written)))
     except OSError as error:
+        if config is None and isinstance(error, FileNotFoundError):
+            return File(str(path))
         raise InvalidSetting(f"cannot read the configuration {path}: {error.strerror}", file=str(path)) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidSetting(f"{path} is not TOML: {error}", file=str(path)) from error

@@ -102,6 +102,43 @@ def test_going_on_with_what_was_approved_takes_one(operator: Api) -> None:
     assert operator.post(f"/v1/operations/{operation}/retry").status == 202
 
 
+@pytest.mark.parametrize("subject", ["test:mia", "test:group/ops"])
+@pytest.mark.parametrize("how", ["revoked", "shortened", "suspended"])
+def test_an_approval_ends_with_the_role_of_whoever_gave_it(operator: Api, subject: str, how: str) -> None:
+    admin = operator.as_("root", "canton-provider-admin")
+    role = bindings.Grant(subject, "tenant-operator", "psi", None)
+    with operator.services.database.write() as connection:
+        row = bindings.grant(connection, role, "test:root", "").row
+    mia = operator.as_("mia", groups=["ops"])
+    approval = str(power_off(operator, xname(0)).json["details"]["approval"])
+    assert decide(mia, approval).status == 200
+    if how == "revoked":
+        assert admin.call("DELETE", f"/v1/bindings/{row['id']}", reason="left").status == 204
+        [record] = admin.get("/v1/audit?action=member.revoke").json["items"]
+        assert record["details"]["approvals_withdrawn"] == 1
+    elif how == "shortened":
+        body = {"subject": subject, "role": "tenant-operator", "tenant": "psi", "until": "2099-01-01T00:00:00Z"}
+        assert admin.post("/v1/bindings", body, "leaves").status == 200
+    else:
+        assert admin.call("POST", "/v1/tenants/psi/suspend", reason="unpaid").status == 200
+    assert state(operator, approval) == "pending"
+    assert power_off(operator, xname(0), approval).code == "approval-not-usable"
+
+
+def test_only_what_the_role_gave_a_say_in_waits_again(operator: Api) -> None:
+    admin = operator.as_("root", "canton-provider-admin")
+    with operator.services.database.write() as connection:
+        ids = [
+            bindings.grant(connection, bindings.Grant(f"test:{who}", "tenant-operator", tenant, None), "test:root", "")
+            .row["id"]
+            for who, tenant in (("mia", "eth"), ("max", "psi"))
+        ]  # fmt: skip
+    approval = approved(operator, xname(0))
+    for binding in ids:
+        assert admin.call("DELETE", f"/v1/bindings/{binding}", reason="left").status == 204
+    assert state(operator, approval) == "approved"
+
+
 def test_nobody_lets_another_give_what_they_could_not_give(admin: Api) -> None:
     """To themselves least of all: hana at the desk may give roles, and none that holds more than hers."""
     hana = admin.as_("hana")

@@ -258,6 +258,25 @@ def test_who_may_not_read_the_audit_is_not_told_who_did_it_and_why(admin: Api, a
     assert "merger" not in ann.get("/v1/events").text
 
 
+def test_who_may_not_read_members_is_not_told_of_them_by_events(admin: Api) -> None:
+    """Page and stream alike."""
+    tell(admin, "psi")
+    account = {"name": "ci", "tenant": "psi", "permissions": ["event.read"]}
+    made = admin.post("/v1/service-accounts", account)
+    assert made.status == 201, made.text
+    robot = replace(admin, token=admin.post(f"{made.headers['location']}/tokens").json["token"])
+    assert robot.get("/v1/tenants/psi/members").status == 404
+    with stream(robot) as followed:
+        admin.post("/v1/bindings", {"subject": "test:max", "role": "tenant-viewer", "tenant": "psi"})
+        assert admin.call("PATCH", "/v1/tenants/psi", {"description": "x"}).status == 200
+        [heard] = messages(followed, 1)
+    assert json.loads(heard.data)["kind"] == "tenant.updated"
+    to_robot, to_admin = ({it["kind"] for it in who.get("/v1/events").json["items"]} for who in (robot, admin))
+    assert "member.granted" in to_admin
+    assert "tenant.updated" in to_robot
+    assert not {kind for kind in to_robot if kind.startswith("member.")}
+
+
 def test_what_an_operation_was_for_is_withheld_too(admin: Api, ann: Api) -> None:
     with admin.services.database.write() as connection:
         announce(

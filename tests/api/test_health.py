@@ -17,6 +17,7 @@ from fastapi import FastAPI
 from sqlalchemy import event as listening
 from sqlalchemy.engine import make_url
 
+from api.test_foreign_lock import locked
 from asgi import request
 from canton import __version__
 from canton.api import health
@@ -25,7 +26,7 @@ from canton.api.hub import Hub
 from canton.api.metrics import Metrics
 from canton.operations.plan import Plan
 from canton.store import schema, workers
-from canton.store.database import SECOND, Database, now, open_database
+from canton.store.database import SECOND, Database, Waits, now, open_database
 from machine import TENANT, add_tenant, order, plan_of, set_value
 
 T = TypeVar("T")
@@ -128,6 +129,15 @@ def test_a_full_disk_is_not_ready_until_it_has_room_again(database_url: str, tmp
     finally:
         database.close()
         subprocess.run(["umount", str(disk)], check=True)  # noqa: S607
+
+
+def test_not_ready_while_another_session_holds_what_every_change_needs(database_url: str) -> None:
+    database = open_database(database_url, waits=Waits(lock=0.2))
+    worker_seen(database, 1)
+    with locked(database_url):
+        assert ready(database)[1]["writes"] == "database-unavailable"
+    assert ready(database)[0] == 200
+    database.close()
 
 
 def test_writes_are_tried_every_few_seconds_only(database: Database) -> None:

@@ -97,7 +97,7 @@ class Rights:
         self.asked += 1
         if self.error is not None:
             raise self.error
-        return Sight(self.visible, None)
+        return Sight(self.visible, None, None)
 
 
 @asynccontextmanager

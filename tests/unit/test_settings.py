@@ -50,6 +50,14 @@ def mistakes(path: Path | None = None, /, **environment: str) -> list[str]:
     return found
 
 
+def test_a_usual_file_that_cannot_be_looked_for_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As in a folder that only root may look into: it may be there, so the defaults are not taken instead."""
+    (tmp_path / "closed").write_text("")
+    monkeypatch.setattr("canton.setting_sources.FILE", tmp_path / "closed" / "server.toml")
+    with pytest.raises(InvalidSetting, match="cannot read the configuration"):
+        load()
+
+
 def test_without_anything_it_suits_a_laptop() -> None:
     found = load(XDG_STATE_HOME="/state")
     assert found.database == "sqlite:////state/canton/canton.db"

@@ -18,6 +18,7 @@ from canton.store import outbox
 from canton.store.listing import LARGEST_PAGE
 
 START = "start"
+MEMBERS = "member."
 Visible: TypeAlias = frozenset[str] | None
 """The tenants whose events may be seen; None is everything, the provider's own included."""
 _jitter = random.random
@@ -25,10 +26,15 @@ _jitter = random.random
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """Whose events a reader may see, and of whose it is also told who did it and why."""
+    """Whose events a reader may see, of whose it is also told who did it and why, and whose members it may see."""
 
     events: Visible
     attributed: Visible
+    members: Visible
+
+    def shows(self, told: Told) -> bool:
+        """Events about members name people and their roles."""
+        return not told.event.kind.startswith(MEMBERS) or _is_in(told.stream, self.members)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +196,7 @@ class Reader:
             if seen or not _sees(self._wanted, self._sight.events, told.stream):
                 continue
             self._at.advance(told.stream, told.event.seq)
-            self._unsaid = self._wanted.subject not in (None, told.event.subject)
+            self._unsaid = self._wanted.subject not in (None, told.event.subject) or not self._sight.shows(told)
             if not self._unsaid:
                 yield told
 
@@ -204,7 +210,7 @@ class Reader:
         return told.event if self._attributed(told) else sse.unattributed(told.event)
 
     def _attributed(self, told: Told) -> bool:
-        return self._sight.attributed is None or told.stream in self._sight.attributed
+        return _is_in(told.stream, self._sight.attributed)
 
     def _backlog(self, lasts: Mapping[str, int]) -> dict[str, int]:
         """The streams that have more for this reader, and where it stands in each."""
@@ -221,4 +227,8 @@ class Reader:
 def _sees(wanted: Wanted, visible: Visible, stream: str) -> bool:
     if wanted.tenant is not None and stream != wanted.tenant:
         return False
+    return _is_in(stream, visible)
+
+
+def _is_in(stream: str, visible: Visible) -> bool:
     return visible is None or stream in visible

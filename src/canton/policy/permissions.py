@@ -83,6 +83,8 @@ _TABLE = (
 )
 
 PERMISSIONS: Mapping[str, Permission] = {permission.name: permission for permission in _TABLE}
+# Those that only roles at the provider hold.
+PROVIDERS = frozenset(permission.name for permission in _TABLE if permission.reach is Reach.PROVIDER)
 
 
 def find(name: str) -> Permission:

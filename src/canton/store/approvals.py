@@ -26,8 +26,8 @@ class ApprovalState(StrEnum):
 
 # Of one person. A request can have a megabyte, and one person can send many.
 MOST_PENDING = 50
-# How long one that expired without having been used can still be looked up.
-EXPIRED_FOR = 24 * 3600 * SECOND
+# How long one that expired without having been used can still be looked up. Each may hold a request of a megabyte.
+EXPIRED_FOR = 3600 * SECOND
 _LIVE = (ApprovalState.PENDING, ApprovalState.APPROVED)
 # Whatever time has ended is expired, without anybody having to write it down.
 STATE = sa.case(
@@ -145,6 +145,33 @@ def settle(
     values = {"state": state, "decided_by": by, "decided_reason": reason}
     connection.execute(sa.update(approval).where(approval.c.id == approval_id).values(values))
     return find(connection, approval_id), True
+
+
+def withdraw_of_approver(connection: Connection, subject: str, tenant: str | None) -> int:
+    """Let what a person approved, and is not used yet, wait again, after their role was taken; returns how many.
+
+    ``subject`` is as a binding has it; of a group nobody here knows the members: what any person of its issuer approved
+    waits again. Without a tenant the role was at the provider, and gave a say in every tenant.
+    """
+    issuer, _, name = subject.partition(":")
+    is_group = name.startswith("group/")
+    by = approval.c.decided_by.startswith(f"{issuer}:", autoescape=True) if is_group else None
+    return _withdraw(
+        connection,
+        approval.c.decided_by == subject if by is None else by,
+        sa.true() if tenant is None else approval.c.tenant == tenant,
+    )
+
+
+def withdraw_of_tenant(connection: Connection, tenant: str, providers: frozenset[str]) -> int:
+    """The same for what the members of a suspended tenant may have approved: not what only the provider may do."""
+    return _withdraw(connection, approval.c.tenant == tenant, approval.c.permission.not_in(sorted(providers)))
+
+
+def _withdraw(connection: Connection, *which: sa.ColumnElement[bool]) -> int:
+    pending = {"state": ApprovalState.PENDING, "decided_by": None, "decided_reason": None}
+    approved = approval.c.state == ApprovalState.APPROVED
+    return connection.execute(sa.update(approval).where(approved, *which).values(pending)).rowcount
 
 
 def use(connection: Connection, approval_id: str, identity: str, request: str) -> None:

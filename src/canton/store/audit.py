@@ -104,6 +104,14 @@ _move_head = sa.update(schema.audit_head).where(schema.audit_head.c.id == 1)
 _records = sa.select(*(schema.audit.c[name] for name in Record.__slots__)).order_by(schema.audit.c.seq)
 
 
+def lock_end(connection: Connection) -> sa.Row[tuple[int, str, int]]:
+    """The end of the chain, which is this transaction's until it ends."""
+    found = connection.execute(_locked_head).one_or_none()
+    if found is None:
+        raise _head_is_missing()
+    return found
+
+
 def append(connection: Connection, *, actor: str, action: str, subject: str, reason: str, details: JsonObject) -> int:
     """Add a record inside the caller's transaction and return its number.
 
@@ -111,9 +119,7 @@ def append(connection: Connection, *, actor: str, action: str, subject: str, rea
     late. The order of locks everywhere is tenant → the caller's bindings → operation → steps → claims and nodes →
     audit head → stream.
     """
-    found = connection.execute(_locked_head).one_or_none()
-    if found is None:
-        raise _head_is_missing()
+    found = lock_end(connection)
     text = _bounded(details)
     record = Record(
         found.seq + 1,

@@ -26,7 +26,7 @@ from canton.domain.tenant import TenantState
 from canton.operations.endings import Because
 from canton.policy.bindings import Kind, Principal
 from canton.policy.decide import Question, Rights
-from canton.policy.permissions import PERMISSIONS, Reach
+from canton.policy.permissions import PROVIDERS
 from canton.store import approvals, tenants
 from canton.store.approvals import ApprovalState
 
@@ -47,9 +47,6 @@ _PLAIN = (
     "reason",
     "state",
 )
-
-
-PROVIDERS = frozenset(each.name for each in PERMISSIONS.values() if each.reach is Reach.PROVIDER)
 
 
 class Approval(Body):

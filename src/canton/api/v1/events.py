@@ -82,7 +82,7 @@ def _asked_again(request: Request) -> Callable[[], Awaitable[Sight]]:
 
     async def sight() -> Sight:
         caller = await run_in_threadpool(authenticate, request)
-        return Sight(caller.visible(PERMISSION), caller.visible(ATTRIBUTION))
+        return Sight(caller.visible(PERMISSION), caller.visible(ATTRIBUTION), caller.visible("member.read"))
 
     return sight
 

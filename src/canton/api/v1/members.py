@@ -28,7 +28,7 @@ from canton.policy.bindings import fits
 from canton.policy.decide import Question, Rights
 from canton.policy.roles import Role, Roles
 from canton.settings import Settings
-from canton.store import bindings, tenants
+from canton.store import approvals, bindings, tenants
 
 router = APIRouter(tags=["members"], route_class=Route)
 ROLE = r"^[a-z][a-z0-9-]{0,62}$"
@@ -192,7 +192,7 @@ def _shortens(caller: Caller, wanted: NewBinding) -> bool:
 def _shorten(change: Change, on: On, wanted: NewBinding) -> Response:
     def act(connection: Connection, _because: Because) -> Done:
         row, was_until = bindings.shorten(connection, _checked(change, wanted))
-        told = {**_told(row), "was_until": _instant(was_until)}
+        told = _told(row) | {"was_until": _instant(was_until)} | _withdrawn(connection, row)
         answer = Answer(render(row, change.caller.attribution()))
         return Done(answer, f"binding:{row['id']}", "member.shortened", told)
 
@@ -235,6 +235,12 @@ def _told(row: RowMapping) -> dict[str, Json]:
     return {"subject": row["subject"], "role": row["role"], "until": _instant(row["until"])}
 
 
+def _withdrawn(connection: Connection, row: RowMapping) -> dict[str, Json]:
+    """Whoever loses a role loses the say that they had by it in what was not done yet."""
+    count = approvals.withdraw_of_approver(connection, row["subject"], row["tenant"])
+    return {"approvals_withdrawn": count} if count else {}
+
+
 @router.get("/bindings/{binding_id}", responses=answers(Binding))
 def show_binding(caller: CallerDep, binding_id: BindingId) -> Response:
     """One binding."""
@@ -251,7 +257,8 @@ def revoke(binding_id: BindingId, change: Annotated[Change, change("member.revok
     def act(connection: Connection, _because: Because) -> Done:
         row = bindings.find(connection, binding_id)
         bindings.revoke(connection, binding_id)
-        return Done(Answer(status=204), f"binding:{binding_id}", "member.revoked", _told(row))
+        told = _told(row) | _withdrawn(connection, row)
+        return Done(Answer(status=204), f"binding:{binding_id}", "member.revoked", told)
 
     with change.caller.database.read() as connection:
         # Of one that is not there this is None: whoever is not of the provider is then refused as for a foreign one.

@@ -19,7 +19,8 @@ from canton.domain.data import Json
 from canton.domain.instants import to_text
 from canton.domain.tenant import TenantState
 from canton.operations.endings import Because
-from canton.store import tenants
+from canton.policy.permissions import PROVIDERS
+from canton.store import approvals, tenants
 
 router = APIRouter(tags=["tenants"], route_class=Route)
 
@@ -103,6 +104,8 @@ def update_tenant(
 def _set_state(name: str, state: TenantState, event: str, change: Change) -> Response:
     def act(connection: Connection, _because: Because) -> Done:
         row, changed = tenants.change(connection, name, change.if_version, state=state)
+        if state is TenantState.SUSPENDED:
+            approvals.withdraw_of_tenant(connection, name, PROVIDERS)
         return Done(Answer(render(row), version=row["version"], changed=changed), f"tenant:{name}", event)
 
     return change.carry_out(_on(name), act)
