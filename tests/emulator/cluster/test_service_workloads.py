@@ -7,7 +7,7 @@ import pytest
 from canton.emulator.cluster.service_workloads import WORKLOADS
 from canton.emulator.site import Site
 from canton.emulator.wire.call import Call
-from emulator.cfs_runs.lab import JSON_BODY, NODE, Lab
+from emulator.cfs_runs.lab import JSON_BODY, NODE, OTHER, Lab
 from emulator.kubernetes.api import Api
 from emulator.service_client import Service
 
@@ -61,6 +61,48 @@ def test_a_session_that_runs_is_reported_when_the_operator_is_back(tiny: Site) -
     assert lab.status("s")["status"] != "complete"
     scale(tiny, ("services", "cray-cfs-operator"), 1)
     assert lab.finish("s") == "true"
+
+
+def test_a_deleted_session_keeps_its_jobs_until_the_operator_is_back(tiny: Site) -> None:
+    lab = Lab(tiny)
+    lab.configure("c", lab.layer("one"))
+    lab.do("PATCH", "/options", {"batcher_disable": True})
+    image = next(one["id"] for one in lab.ims.get("/images") if one["name"].startswith("compute"))
+    target = {"definition": "image", "groups": [{"name": "Compute", "members": [image]}]}
+    lab.cfs.break_("image-job-stuck", "*", status="fetching_image")
+    lab.start("image", "c", target=target)
+    lab.start("live", "c", NODE)
+    tiny.step(60)
+    ims_job = lab.status("image")["ims_job"]
+    scale(tiny, ("services", "cray-cfs-operator"), 0)
+    lab.do("DELETE", "/sessions/image")
+    lab.do("DELETE", "/sessions/live")
+    lab.start("live", "c", OTHER)
+    tiny.step(1800)
+    assert [len(lab.pods(name)) for name in ("image", "live")] == [1, 1]
+    assert lab.ims.ask("GET", f"/jobs/{ims_job}").ok
+    assert lab.states(NODE) == [("one", "applied")], "what runs already runs on"
+    assert (lab.status("live")["status"], lab.states(OTHER)) == ("pending", [])
+    lab = lab.reopened()
+    scale(lab.site, ("services", "cray-cfs-operator"), 1)
+    assert lab.pods("image") == []
+    assert lab.ims.ask("GET", f"/jobs/{ims_job}").status == 404
+    assert lab.finish("live") == "true"
+    assert lab.pods("live")[0].owner == ("Job", lab.status("live")["job"])
+    assert lab.states(OTHER) == [("one", "applied")]
+
+
+def test_old_sessions_stay_until_the_operator_is_back(tiny: Site) -> None:
+    lab = Lab(tiny)
+    lab.configure("c", lab.layer("one"))
+    lab.do("PATCH", "/options", {"session_ttl": "1h"})
+    assert lab.run("s", "c", NODE) == "true"
+    scale(tiny, ("services", "cray-cfs-operator"), 0)
+    tiny.step(3 * 3600)
+    assert lab.status("s")["status"] == "complete"
+    scale(tiny, ("services", "cray-cfs-operator"), 1)
+    tiny.step(300)
+    assert lab.cfs.get("/sessions")["sessions"] == []
 
 
 def test_components_wait_for_the_batcher(tiny: Site) -> None:
