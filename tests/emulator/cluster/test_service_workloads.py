@@ -8,18 +8,24 @@ from canton.emulator.cluster.service_workloads import WORKLOADS
 from canton.emulator.site import Site
 from canton.emulator.wire.call import Call
 from emulator.cfs_runs.lab import JSON_BODY, NODE, OTHER, Lab
-from emulator.kubernetes.api import Api
+from emulator.kubernetes.api import TENANTS, Api
+from emulator.kubernetes.test_custom import SPEC
 from emulator.service_client import Service
 
 STATEFUL = ("slingshot-fabric-manager", "cray-keycloak", "cray-vault")
 
 
 def scale(site: Site, workload: tuple[str, str], replicas: int) -> None:
+    scale_soon(site, workload, replicas)
+    site.step(180)
+
+
+def scale_soon(site: Site, workload: tuple[str, str], replicas: int) -> None:
+    """No pod has ended yet, and none has begun."""
     namespace, name = workload
     kind = "statefulsets" if name in STATEFUL else "deployments"
     path = f"/apis/apps/v1/namespaces/{namespace}/{kind}/{name}"
     assert Api(site).patch(path, {"spec": {"replicas": replicas}}).status == 200
-    site.step(180)
 
 
 @pytest.mark.parametrize("service", sorted(WORKLOADS))
@@ -103,6 +109,18 @@ def test_old_sessions_stay_until_the_operator_is_back(tiny: Site) -> None:
     scale(tiny, ("services", "cray-cfs-operator"), 1)
     tiny.step(300)
     assert lab.cfs.get("/sessions")["sessions"] == []
+
+
+def test_without_tapms_kubernetes_refuses_tenants(tiny: Site) -> None:
+    scale(tiny, ("tapms-operator", "cray-tapms-operator"), 0)
+    reply = Api(tiny).ask("POST", TENANTS, {"metadata": {"name": "t"}, "spec": SPEC})
+    url = "https://tapms-webhook-service.tapms-operator.svc:443/mutate-tapms-hpe-com-v1alpha3-tenant?timeout=30s"
+    assert (reply.status, reply.json()["message"]) == (
+        500,
+        'Internal error occurred: failed calling webhook "mtenant.kb.io": failed to call webhook: '
+        f'Post "{url}": no endpoints available for service "tapms-webhook-service"',
+    )
+    assert Api(tiny).names(TENANTS) == []
 
 
 def test_components_wait_for_the_batcher(tiny: Site) -> None:
