@@ -123,6 +123,26 @@ def test_without_tapms_kubernetes_refuses_tenants(tiny: Site) -> None:
     assert Api(tiny).names(TENANTS) == []
 
 
+def test_capmc_releases_its_reservations_when_it_ends(tiny: Site) -> None:
+    def is_reserved() -> bool:
+        reply = tiny.mesh.ask("smd", "POST", "/hsm/v2/locks/status", {"ComponentIDs": [NODE]})
+        return bool(reply.json()["Components"][0]["Reserved"])
+
+    capmc = Service(tiny, "capmc", "/capmc/v1")
+    assert capmc.ask("POST", "/xname_reinit", {"xnames": [NODE]}).ok
+    scale_soon(tiny, ("services", "cray-capmc"), 0)
+    gone = 0
+    while tiny.world.cluster.runs(("services", "cray-capmc")):
+        assert is_reserved()
+        tiny.step(1)
+        gone += 1
+        assert gone < 60
+    assert not is_reserved()
+    scale(tiny, ("services", "cray-capmc"), 1)
+    assert not is_reserved()
+    assert tiny.machine.power.state(NODE) == "off", "nobody switches it on again"
+
+
 def test_components_wait_for_the_batcher(tiny: Site) -> None:
     lab = Lab(tiny)
     lab.configure("c", lab.layer("one"))
