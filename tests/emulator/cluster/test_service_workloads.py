@@ -143,6 +143,24 @@ def test_capmc_releases_its_reservations_when_it_ends(tiny: Site) -> None:
     assert tiny.machine.power.state(NODE) == "off", "nobody switches it on again"
 
 
+def test_nobody_finds_a_console_without_console_data(tiny: Site) -> None:
+    consoles = Service(tiny, "console-operator", "/console-operator")
+
+    def node_pod() -> tuple[int, dict[str, str]]:
+        reply = consoles.ask("GET", "/getNodePod", {"xname": NODE}, JSON_BODY)
+        return reply.status, reply.json()
+
+    before = node_pod()
+    assert before[0] == 200
+    scale(tiny, ("services", "cray-console-data"), 0)
+    reason = "invalid character 'o' in literal null (expecting 'u')"
+    assert node_pod() == (500, {"message": f"There was an error querying console-data service: {reason}"})
+    reply = consoles.ask("GET", f"/tail/{NODE}")
+    assert (reply.status, reply.json()) == (404, {"message": f"Node {NODE} is not currently being monitored"})
+    scale(tiny, ("services", "cray-console-data"), 1)
+    assert node_pod() == before
+
+
 def test_components_wait_for_the_batcher(tiny: Site) -> None:
     lab = Lab(tiny)
     lab.configure("c", lab.layer("one"))
