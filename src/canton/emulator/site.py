@@ -13,7 +13,7 @@ from canton.domain.errors import Unavailable
 from canton.emulator import faces
 from canton.emulator.cluster.cluster import APP, Cluster
 from canton.emulator.cluster.pods import PodEvent
-from canton.emulator.cluster.service_workloads import WORKLOADS
+from canton.emulator.cluster.service_workloads import TFTP, WORKLOADS
 from canton.emulator.furniture.keys import node_password
 from canton.emulator.machine.agenda import Agenda
 from canton.emulator.machine.blobs import Blobs
@@ -102,6 +102,7 @@ class Site:
         self._routers = {name: Router(face.routes) for name, face in self.faces.items()}
         self._trouble = Trouble(self.faults, self.faces)
         self.machine.boot.boot_script = self._boot_script
+        self.machine.boot.tftp_answers = lambda: self.world.cluster.runs(TFTP)
         self._agents = NodeAgents(self.world)
         self.agenda.answer("service.back", self._service_back)
         self.faults.absent = self._absent

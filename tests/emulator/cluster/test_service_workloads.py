@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from canton.emulator.cluster.service_workloads import WORKLOADS
+from canton.emulator.nodes.consoles import START
 from canton.emulator.site import Site
 from canton.emulator.wire.call import Call
-from emulator.cfs_runs.lab import JSON_BODY, NODE, OTHER, Lab
+from emulator.cfs_runs.lab import JSON_BODY, NODE, OFF, OTHER, Lab
 from emulator.kubernetes.api import TENANTS, Api
 from emulator.kubernetes.test_custom import SPEC
 from emulator.service_client import Service
@@ -159,6 +160,32 @@ def test_nobody_finds_a_console_without_console_data(tiny: Site) -> None:
     assert (reply.status, reply.json()) == (404, {"message": f"Node {NODE} is not currently being monitored"})
     scale(tiny, ("services", "cray-console-data"), 1)
     assert node_pod() == before
+
+
+def test_a_node_stays_in_pxe_until_tftp_is_back(tiny: Site) -> None:
+    scale(tiny, ("services", "cray-tftp"), 0)
+    tiny.machine.power.reset(OFF, "On", "test")
+    tiny.step(3600)
+    assert tiny.machine.boot.stage(OFF) == "pxe"
+    text = "".join(tiny.world.consoles.read(OFF, START)[0])
+    assert text.count("PXE-E18: Server response timeout.") in (46, 47, 48), "once a minute, and old lines go"
+    assert "iPXE 1.21" not in text
+    told = [entry for entry in tiny.log.after(0, 10_000) if entry["what"] == "boot-stage" and entry["stage"] == "pxe"]
+    assert len(told) == 1
+    tiny.machine.power.reset(OTHER, "ForceRestart", "test")
+    scale(tiny, ("services", "cray-tftp"), 1)
+    tiny.step(600)
+    assert tiny.machine.boot.beating(OFF)
+    assert tiny.machine.boot.beating(OTHER)
+    assert "iPXE 1.21" in "".join(tiny.world.consoles.read(OFF, START)[0])
+
+
+def test_nodes_boot_with_the_ipxe_that_was_built_last(tiny: Site) -> None:
+    """cray-ipxe builds it, and puts it where cray-tftp has it from."""
+    scale(tiny, ("services", "cray-ipxe-x86-64"), 0)
+    tiny.machine.power.reset(OFF, "On", "test")
+    tiny.step(900)
+    assert tiny.machine.boot.beating(OFF)
 
 
 def test_components_wait_for_the_batcher(tiny: Site) -> None:
