@@ -13,7 +13,7 @@ from canton.domain.errors import Unavailable
 from canton.emulator import faces
 from canton.emulator.cluster.cluster import APP, Cluster
 from canton.emulator.cluster.pods import PodEvent
-from canton.emulator.cluster.service_workloads import WORKLOADS
+from canton.emulator.cluster.service_workloads import TFTP, WORKLOADS
 from canton.emulator.furniture.keys import node_password
 from canton.emulator.machine.agenda import Agenda
 from canton.emulator.machine.blobs import Blobs
@@ -102,6 +102,7 @@ class Site:
         self._routers = {name: Router(face.routes) for name, face in self.faces.items()}
         self._trouble = Trouble(self.faults, self.faces)
         self.machine.boot.boot_script = self._boot_script
+        self.machine.boot.tftp_answers = lambda: self.world.cluster.runs(TFTP)
         self._agents = NodeAgents(self.world)
         self.agenda.answer("service.back", self._service_back)
         self.faults.absent = self._absent
@@ -205,16 +206,19 @@ class Site:
         return workload is not None and not self.world.cluster.runs(workload)
 
     def _hear_of_pod(self, event: PodEvent) -> None:
-        """A service whose first pod runs again knows nothing of what the last one had in mind."""
+        """A service ends with its last pod; when one runs again, it knows nothing of what that one had in mind."""
         workload = (event.pod.namespace, event.pod.labels.get(APP, ""))
         for service in _SERVICES.get(workload, ()):
-            if self._absent(service):
+            absent, face = self._absent(service), self.faces[service]
+            if absent == (service in self._without_pods):
+                continue
+            if absent:
                 self._without_pods.add(service)
-            elif service in self._without_pods:
+            else:
                 self._without_pods.discard(service)
-                restarted = self.faces[service].restarted
-                if restarted:
-                    restarted()
+            told = face.stopped if absent else face.restarted
+            if told:
+                told()
 
     def _boot_script(self, node: str) -> str | None:
         nic = next((nic for nic in self.machine.nics(node) if nic.network == "NMN"), None)

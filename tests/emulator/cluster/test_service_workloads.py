@@ -5,21 +5,28 @@ from __future__ import annotations
 import pytest
 
 from canton.emulator.cluster.service_workloads import WORKLOADS
+from canton.emulator.nodes.consoles import START
 from canton.emulator.site import Site
 from canton.emulator.wire.call import Call
-from emulator.cfs_runs.lab import JSON_BODY, NODE, Lab
-from emulator.kubernetes.api import Api
+from emulator.cfs_runs.lab import JSON_BODY, NODE, OFF, OTHER, Lab
+from emulator.kubernetes.api import TENANTS, Api
+from emulator.kubernetes.test_custom import SPEC
 from emulator.service_client import Service
 
 STATEFUL = ("slingshot-fabric-manager", "cray-keycloak", "cray-vault")
 
 
 def scale(site: Site, workload: tuple[str, str], replicas: int) -> None:
+    scale_soon(site, workload, replicas)
+    site.step(180)
+
+
+def scale_soon(site: Site, workload: tuple[str, str], replicas: int) -> None:
+    """No pod has ended yet, and none has begun."""
     namespace, name = workload
     kind = "statefulsets" if name in STATEFUL else "deployments"
     path = f"/apis/apps/v1/namespaces/{namespace}/{kind}/{name}"
     assert Api(site).patch(path, {"spec": {"replicas": replicas}}).status == 200
-    site.step(180)
 
 
 @pytest.mark.parametrize("service", sorted(WORKLOADS))
@@ -61,6 +68,124 @@ def test_a_session_that_runs_is_reported_when_the_operator_is_back(tiny: Site) -
     assert lab.status("s")["status"] != "complete"
     scale(tiny, ("services", "cray-cfs-operator"), 1)
     assert lab.finish("s") == "true"
+
+
+def test_a_deleted_session_keeps_its_jobs_until_the_operator_is_back(tiny: Site) -> None:
+    lab = Lab(tiny)
+    lab.configure("c", lab.layer("one"))
+    lab.do("PATCH", "/options", {"batcher_disable": True})
+    image = next(one["id"] for one in lab.ims.get("/images") if one["name"].startswith("compute"))
+    target = {"definition": "image", "groups": [{"name": "Compute", "members": [image]}]}
+    lab.cfs.break_("image-job-stuck", "*", status="fetching_image")
+    lab.start("image", "c", target=target)
+    lab.start("live", "c", NODE)
+    tiny.step(60)
+    ims_job = lab.status("image")["ims_job"]
+    scale(tiny, ("services", "cray-cfs-operator"), 0)
+    lab.do("DELETE", "/sessions/image")
+    lab.do("DELETE", "/sessions/live")
+    lab.start("live", "c", OTHER)
+    tiny.step(1800)
+    assert [len(lab.pods(name)) for name in ("image", "live")] == [1, 1]
+    assert lab.ims.ask("GET", f"/jobs/{ims_job}").ok
+    assert lab.states(NODE) == [("one", "applied")], "what runs already runs on"
+    assert (lab.status("live")["status"], lab.states(OTHER)) == ("pending", [])
+    lab = lab.reopened()
+    scale(lab.site, ("services", "cray-cfs-operator"), 1)
+    assert lab.pods("image") == []
+    assert lab.ims.ask("GET", f"/jobs/{ims_job}").status == 404
+    assert lab.finish("live") == "true"
+    assert lab.pods("live")[0].owner == ("Job", lab.status("live")["job"])
+    assert lab.states(OTHER) == [("one", "applied")]
+
+
+def test_old_sessions_stay_until_the_operator_is_back(tiny: Site) -> None:
+    lab = Lab(tiny)
+    lab.configure("c", lab.layer("one"))
+    lab.do("PATCH", "/options", {"session_ttl": "1h"})
+    assert lab.run("s", "c", NODE) == "true"
+    scale(tiny, ("services", "cray-cfs-operator"), 0)
+    tiny.step(3 * 3600)
+    assert lab.status("s")["status"] == "complete"
+    scale(tiny, ("services", "cray-cfs-operator"), 1)
+    tiny.step(300)
+    assert lab.cfs.get("/sessions")["sessions"] == []
+
+
+def test_without_tapms_kubernetes_refuses_tenants(tiny: Site) -> None:
+    scale(tiny, ("tapms-operator", "cray-tapms-operator"), 0)
+    reply = Api(tiny).ask("POST", TENANTS, {"metadata": {"name": "t"}, "spec": SPEC})
+    url = "https://tapms-webhook-service.tapms-operator.svc:443/mutate-tapms-hpe-com-v1alpha3-tenant?timeout=30s"
+    assert (reply.status, reply.json()["message"]) == (
+        500,
+        'Internal error occurred: failed calling webhook "mtenant.kb.io": failed to call webhook: '
+        f'Post "{url}": no endpoints available for service "tapms-webhook-service"',
+    )
+    assert Api(tiny).names(TENANTS) == []
+
+
+def test_capmc_releases_its_reservations_when_it_ends(tiny: Site) -> None:
+    def is_reserved() -> bool:
+        reply = tiny.mesh.ask("smd", "POST", "/hsm/v2/locks/status", {"ComponentIDs": [NODE]})
+        return bool(reply.json()["Components"][0]["Reserved"])
+
+    capmc = Service(tiny, "capmc", "/capmc/v1")
+    assert capmc.ask("POST", "/xname_reinit", {"xnames": [NODE]}).ok
+    scale_soon(tiny, ("services", "cray-capmc"), 0)
+    gone = 0
+    while tiny.world.cluster.runs(("services", "cray-capmc")):
+        assert is_reserved()
+        tiny.step(1)
+        gone += 1
+        assert gone < 60
+    assert not is_reserved()
+    scale(tiny, ("services", "cray-capmc"), 1)
+    assert not is_reserved()
+    assert tiny.machine.power.state(NODE) == "off", "nobody switches it on again"
+
+
+def test_nobody_finds_a_console_without_console_data(tiny: Site) -> None:
+    consoles = Service(tiny, "console-operator", "/console-operator")
+
+    def node_pod() -> tuple[int, dict[str, str]]:
+        reply = consoles.ask("GET", "/getNodePod", {"xname": NODE}, JSON_BODY)
+        return reply.status, reply.json()
+
+    before = node_pod()
+    assert before[0] == 200
+    scale(tiny, ("services", "cray-console-data"), 0)
+    reason = "invalid character 'o' in literal null (expecting 'u')"
+    assert node_pod() == (500, {"message": f"There was an error querying console-data service: {reason}"})
+    reply = consoles.ask("GET", f"/tail/{NODE}")
+    assert (reply.status, reply.json()) == (404, {"message": f"Node {NODE} is not currently being monitored"})
+    scale(tiny, ("services", "cray-console-data"), 1)
+    assert node_pod() == before
+
+
+def test_a_node_stays_in_pxe_until_tftp_is_back(tiny: Site) -> None:
+    scale(tiny, ("services", "cray-tftp"), 0)
+    tiny.machine.power.reset(OFF, "On", "test")
+    tiny.step(3600)
+    assert tiny.machine.boot.stage(OFF) == "pxe"
+    text = "".join(tiny.world.consoles.read(OFF, START)[0])
+    assert text.count("PXE-E18: Server response timeout.") in (46, 47, 48), "once a minute, and old lines go"
+    assert "iPXE 1.21" not in text
+    told = [entry for entry in tiny.log.after(0, 10_000) if entry["what"] == "boot-stage" and entry["stage"] == "pxe"]
+    assert len(told) == 1
+    tiny.machine.power.reset(OTHER, "ForceRestart", "test")
+    scale(tiny, ("services", "cray-tftp"), 1)
+    tiny.step(600)
+    assert tiny.machine.boot.beating(OFF)
+    assert tiny.machine.boot.beating(OTHER)
+    assert "iPXE 1.21" in "".join(tiny.world.consoles.read(OFF, START)[0])
+
+
+def test_nodes_boot_with_the_ipxe_that_was_built_last(tiny: Site) -> None:
+    """cray-ipxe builds it, and puts it where cray-tftp has it from."""
+    scale(tiny, ("services", "cray-ipxe-x86-64"), 0)
+    tiny.machine.power.reset(OFF, "On", "test")
+    tiny.step(900)
+    assert tiny.machine.boot.beating(OFF)
 
 
 def test_components_wait_for_the_batcher(tiny: Site) -> None:

@@ -30,6 +30,8 @@ WORKLOADS: Mapping[str, tuple[str, str]] = {
 CFS_OPERATOR = ("services", "cray-cfs-operator")
 CFS_BATCHER = ("services", "cray-cfs-batcher")
 TAPMS_OPERATOR = WORKLOADS["tapms"]
+CONSOLE_DATA = ("services", "cray-console-data")
+TFTP = ("services", "cray-tftp")
 
 
 def bos_operator(name: str) -> tuple[str, str]:

@@ -39,6 +39,8 @@ class Boot:
         self._means = means
         self._machine = machine
         self.boot_script: BootScript = lambda _: None
+        self.tftp_answers: Callable[[], bool] = lambda: True
+        """Whether the firmware of nodes gets iPXE."""
         up = {"stage": UP, "boots": 1, "kernel": "", "parameters": ""}
         down = {"stage": OFF, "boots": 0, "kernel": "", "parameters": ""}
         running = machine.topology.running
@@ -85,12 +87,18 @@ class Boot:
         if UP in (stage, before["stage"]):
             self._means.tell("beat", node, "started" if stage == UP else "stopped")
         if stage in _SPANS:
-            self._wait(node, stage, self._means.chance(_SPANS[stage], stage, node, before["boots"]))
+            self._begin_stage(node, stage)
 
-    def _wait(self, node: str, stage: str, seconds: float) -> None:
-        self._means.agenda.after(seconds, "boot.goes-on", node, stage, self._shelf[node]["boots"])
+    def _begin_stage(self, node: str, stage: str) -> None:
+        if stage == PXE and not self.tftp_answers():
+            self._wait(node, PXE, timings.TFTP_AGAIN, has_ipxe=False)
+        else:
+            self._wait(node, stage, self._means.chance(_SPANS[stage], stage, node, self._shelf[node]["boots"]))
 
-    def _goes_on(self, node: str, stage: str, boots: int) -> None:
+    def _wait(self, node: str, stage: str, seconds: float, *, has_ipxe: bool = True) -> None:
+        self._means.agenda.after(seconds, "boot.goes-on", node, stage, self._shelf[node]["boots"], has_ipxe)
+
+    def _goes_on(self, node: str, stage: str, boots: int, has_ipxe: bool = True) -> None:
         """A stage is over, unless the node was switched off, or began anew, on the way."""
         record = self._shelf[node]
         if record["stage"] != stage or record["boots"] != boots:
@@ -98,6 +106,9 @@ class Boot:
         faults = self._means.faults
         if faults.strikes("boot-hangs", node, when=lambda fault: fault.facts.get("stage", KERNEL) == stage):
             self._enter(node, HUNG, f"fault boot-hangs at {stage}")
+        elif not has_ipxe:
+            self._means.tell("stage", node, PXE)
+            self._begin_stage(node, PXE)
         elif stage == PXE and not self._load(node):
             self._wait(node, PXE, timings.PXE_AGAIN)
         else:

@@ -16,5 +16,7 @@ SYSTEMD = (40.0, 120.0)
 BMC_RESTART = (60.0, 90.0)
 BLADE_SETTLES = (30.0, 60.0)
 """From power on a slot until its BMCs answer."""
+TFTP_AGAIN = 60.0
+"""Firmware that gets no iPXE from TFTP waits for its time-outs, and begins with its first boot option again."""
 PXE_AGAIN = 30.0
 """A node that got no kernel sleeps and asks again, as BSS's own script tells it to."""

@@ -12,6 +12,8 @@ from canton.emulator.nodes.description import Description
 
 Timed = tuple[float, str]
 """Seconds since the stage began, and text."""
+NO_IPXE = "no-ipxe"
+"""The stage ``pxe`` of a node whose firmware gets nothing from TFTP."""
 
 
 def stage_output(stage: str, node: Description) -> list[Timed]:
@@ -46,6 +48,18 @@ def _pxe(node: Description) -> Iterator[Timed]:
         "api-gw-service-nmn.local/apis/bss/boot/v1/bootscript... ok",
     ]
     return _spread(lines, timings.PXE[0])
+
+
+def _no_ipxe(node: Description) -> Iterator[Timed]:
+    nmn = next((interface for interface in node.interfaces if interface.name == "nmn0"), None)
+    lines = [
+        ">>Start PXE over IPv4.",
+        f"  Station IP address is {nmn.address if nmn else 'unknown'}",
+        "  NBP filename is ipxe.efi",
+        "  NBP filesize is 0 Bytes",
+        "  PXE-E18: Server response timeout.",
+    ]
+    return _spread(lines, timings.TFTP_AGAIN)
 
 
 def _kernel(node: Description) -> Iterator[Timed]:
@@ -108,6 +122,7 @@ def _spread(lines: list[str], seconds: float) -> Iterator[Timed]:
 _WRITERS: dict[str, Callable[[Description], Iterator[Timed]]] = {
     boot.POST: _post,
     boot.PXE: _pxe,
+    NO_IPXE: _no_ipxe,
     boot.KERNEL: _kernel,
     boot.SYSTEMD: _systemd,
     boot.UP: _up,

@@ -14,7 +14,7 @@ from canton.emulator.machine.clock import Clock
 from canton.emulator.machine.machine import Machine
 from canton.emulator.machine.means import Event
 from canton.emulator.machine.shelves import Shelves
-from canton.emulator.nodes.boot_output import Timed, stage_output
+from canton.emulator.nodes.boot_output import NO_IPXE, Timed, stage_output
 from canton.emulator.nodes.description import describe
 
 MOST_PIECES = 48
@@ -29,8 +29,8 @@ Position = tuple[int, int]
 START: Position = (0, 0)
 
 Piece = Sequence[Any]
-"""Moment, kind (a stage of the boot, or ``text``), and what else there is to know: of a kernel where it came from and
-its parameters, of ``text`` the texts with the seconds after which they come.
+"""Moment, kind (a stage of the boot, ``no-ipxe``, or ``text``), and what else there is to know: of a kernel where it
+came from and its parameters, of ``text`` the texts with the seconds after which they come.
 """
 
 
@@ -55,7 +55,8 @@ class Consoles:
         if event.value == boot.KERNEL:
             record = self._machine.boot.record(event.xname)
             detail = [record["kernel"], record["parameters"]]
-        self._add(event.xname, event.value, detail)
+        timed_out = event.value == boot.PXE and not self._machine.boot.tftp_answers()
+        self._add(event.xname, NO_IPXE if timed_out else event.value, detail)
 
     def write(self, node: str, text: str) -> None:
         """Text that ends its own lines; of one that is longer than a console is kept the end remains."""

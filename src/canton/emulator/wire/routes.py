@@ -89,6 +89,8 @@ class Face:
     """The answer to a body beyond ``body_limit``."""
     restarted: Callable[[], None] | None = None
     """Called when the service comes back from a restart: what it kept in memory only is gone."""
+    stopped: Callable[[], None] | None = None
+    """Called when the last pod of the service has ended: what its process does when it is told to end."""
 
 
 @dataclass(slots=True)

@@ -39,7 +39,14 @@ def open_face(world: World) -> Face:
     }
     routes = [Route("POST", f"{BASE}/{name}", _answering(handler)) for name, handler in posts.items()]
     routes += [Route("GET", f"{BASE}/{name}", handler) for name, handler in gets.items()]
-    return Face("capmc", [("/apis/capmc", "")], routes, wrong_method=_wrong_method, restarted=orders.restarted)
+    return Face(
+        "capmc",
+        [("/apis/capmc", "")],
+        routes,
+        wrong_method=_wrong_method,
+        restarted=orders.release_all,
+        stopped=orders.release_all,
+    )
 
 
 def _answering(handler: Handler) -> Handler:

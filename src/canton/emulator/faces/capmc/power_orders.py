@@ -50,8 +50,11 @@ class PowerOrders:
         self._send(number, order)
         return outcome
 
-    def restarted(self) -> None:
-        """A process that ends releases what it had reserved, and forgets the rest."""
+    def release_all(self) -> None:
+        """A process that is told to end releases all that it has reserved, and forgets its orders.
+
+        After a crash (the fault ``service-restart``) this is done when it is back.
+        """
         for number, order in list(self._shelf.items()):
             self._hsm.release(order["keys"])
             self._lose(number)
@@ -99,7 +102,7 @@ class PowerOrders:
         self._shelf.pop(number, None)
 
     def _lose(self, number: str) -> None:
-        """Until it is back its reservations stay; ``restarted`` releases them."""
+        """The client gets no answer; the reservations stay until ``release_all``."""
         outcome = self._outcomes.pop(number, None)
         if outcome is not None:
             outcome.lost = True

@@ -1,10 +1,11 @@
-"""Completed sessions go when they are older than ``session_ttl``: the real operator looks every five minutes."""
+"""Completed sessions go when they are older than ``session_ttl``: cfs-operator looks every five minutes."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from datetime import UTC, timedelta
 
+from canton.emulator.cluster.service_workloads import CFS_OPERATOR
 from canton.emulator.faces.cfs.component_changes import Stumble
 from canton.emulator.faces.cfs.options import Options
 from canton.emulator.faces.cfs.session_actions import SessionActions
@@ -35,7 +36,8 @@ class Cleanup:
             return
         del self._shelf["next"]
         ttl = self._ttl()
-        if ttl is not None and self._world.faults.present("service-restart", "cfs") is None:
+        answers = self._world.faults.present("service-restart", "cfs") is None
+        if ttl is not None and answers and self._world.cluster.runs(CFS_OPERATOR):
             with suppress(Stumble, OverflowError):
                 self._actions.delete_matching(SessionFilter(youngest=without_zone(now) - ttl, status="complete"))
         self._arm()

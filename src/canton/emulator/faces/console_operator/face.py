@@ -9,6 +9,7 @@ from canton.emulator.faces.console_operator.monitoring import (
     MOST_RIVER,
     NAMESPACE,
     Monitoring,
+    NoPod,
 )
 from canton.emulator.faces.console_operator.programs import LOG, ConsolePrograms
 from canton.emulator.faces.console_operator.restarts import Restarts
@@ -94,8 +95,9 @@ class ConsoleOperator:
         xname = call.args["xname"]
         if xname not in self._monitoring.nodes():
             return _message(f"{xname} is not a valid node.", 404)
-        pod = self._monitoring.pod_of(xname)
-        if pod is None:
+        try:
+            pod = self._monitoring.ask_console_data(xname)
+        except NoPod:
             return _message(f"Node {xname} is not currently being monitored", 404)
         tenant = call.headers.get("cray-tenant-name", "")
         if tenant and not self._belongs(tenant, xname):
@@ -114,10 +116,10 @@ class ConsoleOperator:
             xname = decode(call.body, _ASKED)["xname"]
         except Undecodable as error:
             return _message(f"There was an error while decoding the json data: {error}", 400)
-        pod = self._monitoring.pod_of(xname)
-        if pod is None:
-            return _message(f"There was an error querying console-data service: no console for {xname}", 500)
-        return json_reply({"podname": pod.name})
+        try:
+            return json_reply({"podname": self._monitoring.ask_console_data(xname).name})
+        except NoPod as error:
+            return _message(str(error), 500)
 
     def location(self, call: Call) -> Reply:
         pod = self._world.cluster.pod(NAMESPACE, call.args["pod"])

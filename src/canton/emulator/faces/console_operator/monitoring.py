@@ -6,6 +6,7 @@ import re
 from math import ceil
 
 from canton.emulator.cluster.pods import RUNNING, Pod
+from canton.emulator.cluster.service_workloads import CONSOLE_DATA
 from canton.emulator.world import World
 
 NAMESPACE = "services"
@@ -15,6 +16,14 @@ _NAME = re.compile("cray-console-node-(0|[1-9][0-9]{0,5})")
 LABEL = ("app.kubernetes.io/name", "cray-console-node")
 MOST_RIVER, MOST_MOUNTAIN = 2000, 750
 """Consoles that one pod takes."""
+
+
+_NOT_JSON = "invalid character 'o' in literal null (expecting 'u')"
+"""What Go says of ``no healthy upstream``: console-operator reads it as the answer of console-data."""
+
+
+class NoPod(Exception):
+    """console-data names no pod for a node; the message is the one that clients get."""
 
 
 class Monitoring:
@@ -47,6 +56,14 @@ class Monitoring:
         river, mountain = self.counts()
         pods = max(ceil(river / MOST_RIVER), ceil(mountain / MOST_MOUNTAIN), 1) + 1
         return pods, ceil(river / pods) + 1, ceil(mountain / pods) + 1
+
+    def ask_console_data(self, node: str) -> Pod:
+        """The pod that watches a node, as console-data knows it; raises ``NoPod``."""
+        pod = self.pod_of(node) if self._world.cluster.runs(CONSOLE_DATA) else None
+        if pod is None:
+            reason = f"no console for {node}" if self._world.cluster.runs(CONSOLE_DATA) else _NOT_JSON
+            raise NoPod(f"There was an error querying console-data service: {reason}")
+        return pod
 
     def pod_of(self, node: str) -> Pod | None:
         """None when nobody watches it: an unknown node, or its pod is away."""

@@ -11,7 +11,7 @@ from getopt import GetoptError, gnu_getopt
 from itertools import pairwise
 
 from canton.emulator.cluster.pods import RUNNING, Exec
-from canton.emulator.faces.console_operator.monitoring import Monitoring
+from canton.emulator.faces.console_operator.monitoring import Monitoring, NoPod
 from canton.emulator.nodes.consoles import Position
 from canton.emulator.world import World
 
@@ -42,11 +42,10 @@ class ConsolePrograms:
         if len(argv) != 2 or argv[0].rpartition("/")[2] != "get-node":
             await asked.write_error(f"{argv[0] if argv else 'sh'}: not found\n".encode())
             return 127
-        pod = self._monitoring.pod_of(argv[1])
-        if pod is None:
-            told = {"message": f"There was an error querying console-data service: no console for {argv[1]}"}
-        else:
-            told = {"podname": pod.name}
+        try:
+            told = {"podname": self._monitoring.ask_console_data(argv[1]).name}
+        except NoPod as error:
+            told = {"message": str(error)}
         await asked.write(json.dumps(told).encode() + b"\n")
         return 0
 

@@ -6,6 +6,7 @@ import base64
 import binascii
 import json
 
+from canton.emulator.cluster.service_workloads import TAPMS_OPERATOR
 from canton.emulator.faces.kubernetes import json_patch
 from canton.emulator.faces.kubernetes.kinds import Json, Kind
 from canton.emulator.faces.kubernetes.statuses import Refused, internal_error
@@ -19,7 +20,8 @@ VERSION = "v1alpha3"
 """Whatever version a client speaks, the webhook is asked in this one (``matchPolicy: Equivalent``)."""
 MUTATING = ("mtenant.kb.io", "/mutate-tapms-hpe-com-v1alpha3-tenant")
 VALIDATING = ("vtenant.kb.io", "/validate-tapms-hpe-com-v1alpha3-tenant")
-SERVICE = "https://tapms-webhook-service.tapms-operator.svc:443"
+SERVICE = "tapms-webhook-service"
+URL = f"https://{SERVICE}.tapms-operator.svc:443"
 _AWAY = (502, 503, 504)
 
 
@@ -69,12 +71,23 @@ class Admission:
         answer = _answer(reply)
         if answer is None:
             raise internal_error(
-                f'failed calling webhook "{name}": failed to call webhook: Post "{SERVICE}{path}?timeout=30s": '
-                + _why(reply)
+                f'failed calling webhook "{name}": failed to call webhook: Post "{URL}{path}?timeout=30s": '
+                + self._why(reply)
             )
         if not answer.get("allowed"):
             raise Refused(_denial(name, answer.get("status") or answer.get("result") or {}))
         return answer
+
+    def _why(self, reply: Reply) -> str:
+        """What went wrong with the call, in the words of the API server."""
+        if reply.status in _AWAY:
+            if not self._world.cluster.runs(TAPMS_OPERATOR):
+                return f'no endpoints available for service "{SERVICE}"'
+            return "dial tcp 10.24.16.120:443: connect: connection refused"
+        if reply.ok:
+            return "received invalid webhook response: expected response.uid"
+        said = reply.body.decode("utf-8", "replace").strip()[:200]
+        return f"an error on the server ({said!r}) has prevented the request"
 
     def _mutated(self, new: Json, answer: Json) -> Json:
         patch = answer.get("patch")
@@ -96,14 +109,6 @@ def _answer(reply: Reply) -> Json:
         return None
     answer = told.get("response") if isinstance(told, dict) else None
     return answer if isinstance(answer, dict) else None
-
-
-def _why(reply: Reply) -> str:
-    if reply.status in _AWAY:
-        return "dial tcp 10.24.16.120:443: connect: connection refused"
-    if reply.ok:
-        return "received invalid webhook response: expected response.uid"
-    return f"an error on the server ({reply.body.decode('utf-8', 'replace').strip()[:200]!r}) has prevented the request"
 
 
 def _denial(name: str, status: Json) -> Json:

@@ -36,10 +36,15 @@ class Monitor:
             return
         for name in sorted(self._open):
             run = self._bench.find(name)
-            if run is None or self._bench.book.session(name) is None or self._report(run):
+            if run is None or not self._is_of_session(run) or self._report(run):
                 self._open.discard(name)
         if self._open:
             self._expect()
+
+    def _is_of_session(self, run: Run) -> bool:
+        """Whether its session is there, and not another of the same name."""
+        session = self._bench.book.session(run["name"])
+        return session is not None and session["status"]["session"].get("job") == run["job"]
 
     def _report(self, run: Run) -> bool:
         """Whether it is over."""

@@ -29,7 +29,7 @@ TRIES, TRY_AGAIN, LONGEST_TRYING = 10, 1.0, 600.0
 ORPHANS = 60.0
 HEARS_AGAIN = 5.0
 """Seconds until an operator that came back has caught up."""
-_LAUNCH, _ORPHAN = "cfs.session-heard", "cfs.ims-job-left"
+_LAUNCH, _DELETE, _ORPHAN = "cfs.session-heard", "cfs.session-deleted", "cfs.ims-job-left"
 _STUCK = "cfs-session-stuck"
 
 
@@ -49,6 +49,7 @@ class Runs:
         Teardown(self._bench, self._ims)
         world.cluster.watch(self._hear)
         world.agenda.answer(_LAUNCH, self._launch)
+        world.agenda.answer(_DELETE, self._delete)
         world.agenda.answer(_ORPHAN, self._remove_orphan)
 
     def session_created(self, name: str) -> None:
@@ -57,10 +58,25 @@ class Runs:
         self._world.agenda.after(self._bench.chance(*HEARD, "heard", name, now), _LAUNCH, name, 0, now)
 
     def session_deleted(self, name: str) -> None:
-        """The API told that a session is gone: its job goes, and what it had from IMS."""
+        """The API told that a session is gone: the operator deletes its job, and its jobs of IMS.
+
+        Kafka keeps the event until the operator is back, and the job runs on meanwhile.
+        """
         run = self._bench.find(name)
-        if run is None:
+        if run is not None:
+            self._delete(name, run["job"])
+
+    def _delete(self, name: str, job: str) -> None:
+        """Delete the job of a session that is gone, unless that is done already."""
+        run = self._bench.find(name)
+        if run is None or run["job"] != job:
             return
+        if self._world.cluster.runs(CFS_OPERATOR):
+            self._remove(run)
+        else:
+            self._world.agenda.after(HEARS_AGAIN, _DELETE, name, job)
+
+    def _remove(self, run: Run) -> None:
         self._configuring.forget(run)
         self._bench.forget(run)
         self._world.cluster.delete_job(NAMESPACE, run["job"])
@@ -84,6 +100,10 @@ class Runs:
         except LookupError:
             self._launch_again(name, attempt + 1, since)
             return
+        former = self._bench.find(name)
+        if former is not None:
+            # Of a session of the same name that was deleted before: its event comes first.
+            self._remove(former)
         job = self._jobs.new_name(name)
         self._book.change_session(name, job=job)
         self._monitor.add(self._jobs.start(session, layers, job))
