@@ -35,6 +35,7 @@ SMD = (
     "Inventory/Hardware/History?id={node}",
     "Inventory/HardwareByFRU/{fru}",
     "Inventory/HardwareByFRU?fruid={fru}",
+    "Inventory/HardwareByFRU?serialnumber={serial}",
     "Inventory/HardwareByFRU/History/{fru}",
     "Inventory/HardwareByFRU/History?fruid={fru}",
     "Inventory/RedfishEndpoints/{bmc}",
@@ -55,6 +56,7 @@ OTHERS = (
     "sls /v1/hardware/{node}",
     "sls /v1/search/hardware?xname={node}",
     "sls /v1/search/hardware?parent={bmc}",
+    "sls /v1/search/hardware?node_nics={connected}",
     "sls /v1/search/hardware?extra_properties.NID={nid}",
     "bss /boot/v1/bootparameters?name={node}",
     "bss /boot/v1/bootparameters?mac={mac}",
@@ -74,6 +76,7 @@ OTHERS = (
     "cfs /v3/components/{node}",
     "cfs /v3/components?ids={node}",
     "capmc /capmc/v1/health",
+    "console-operator /console-operator/location/cray-console-node-0",
 )
 POSTS: tuple[tuple[str, Any], ...] = (
     (f"smd {HSM}/State/Components/Query", {"ComponentIDs": ["{node}"]}),
@@ -84,8 +87,9 @@ POSTS: tuple[tuple[str, Any], ...] = (
     ("hbtd /hmi/v1/hbstates", {"XNames": ["{node}"]}),
     ("tapms /v1alpha3/tenants", ["{node}"]),
 )
+WITH_BODY: tuple[tuple[str, Any], ...] = (("console-operator /console-operator/getNodePod", {"xname": "{node}"}),)
 REQUESTS = (*(f"GET smd {HSM}/{path}" for path in SMD), *(f"GET {path}" for path in OTHERS))
-ALL = (*REQUESTS, *(f"POST {path}" for path, _ in POSTS))
+ALL = (*REQUESTS, *(f"GET {path}" for path, _ in WITH_BODY), *(f"POST {path}" for path, _ in POSTS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,7 @@ class OneNode:
             "address": nic.address,
             "fru": record["FRUID"],
             "serial": record["NodeFRUInfo"]["SerialNumber"],
+            "connected": _connected(site),
         }
 
     def ask(self, request: str) -> Asked:
@@ -121,7 +126,8 @@ class OneNode:
         method, service, target = request.split(" ", 2)
         path, _, query = target.format_map(self._names).partition("?")
         pairs = tuple(_pairs(query))
-        call = Call(method, path, pairs, body=self._body(f"{service} {target}"))
+        body = self._body(f"{service} {target}")
+        call = Call(method, path, pairs, {"content-type": "application/json"} if body else {}, body)
         best, reply = float("inf"), None
         for _ in range(ROUNDS):
             began = time.thread_time()
@@ -131,11 +137,18 @@ class OneNode:
         return Asked(best * 1000, reply.status, len(reply.body))
 
     def _body(self, path: str) -> bytes:
-        body = dict(POSTS).get(path)
+        body = dict((*POSTS, *WITH_BODY)).get(path)
         text = "" if body is None else json.dumps(body)
         for name, value in self._names.items():
             text = text.replace(f"{{{name}}}", value)
         return text.encode()
+
+
+def _connected(site: Site) -> str:
+    """A controller that SLS knows a port of a management switch for."""
+    query = (("type", "comptype_mgmt_switch_connector"),)
+    rows = site.ask("sls", Call("GET", "/v1/search/hardware", query)).json()
+    return str(next(row["ExtraProperties"]["NodeNics"][0] for row in rows))
 
 
 def _pairs(query: str) -> Iterator[tuple[str, str]]:

@@ -54,6 +54,25 @@ def test_a_pod_that_only_looks_like_one_of_them_gets_no_consoles(consoles: Servi
     assert consoles.get("/replicas")["replicas"] == 2
 
 
+def test_what_hsm_learns_and_forgets_changes_who_has_a_console(consoles: Service) -> None:
+    mesh, components = consoles.site.mesh, "/hsm/v2/State/Components"
+    new = {"Components": [{"ID": "x9000c0s0b0n0", "Type": "Node", "State": "On", "Flag": "OK"}]}
+    assert mesh.ask("smd", "POST", components, new).ok
+    pod = _body(consoles, "x9000c0s0b0n0").json()["podname"]
+    assert pod in {one.name for one in consoles.site.world.cluster.pods("services")}
+    assert _body(consoles, "x9000c0s0b0").status == 500, "a controller has no console"
+    others = {part.xname: _body(consoles, part.xname).json() for part in consoles.site.machine.parts("Node")}
+    assert mesh.ask("smd", "DELETE", f"{components}/{NODE}").ok
+    assert _body(consoles, NODE).status == 500
+    assert consoles.ask("GET", f"/interact/{NODE}").status == 404
+    assert {node: _body(consoles, node).json() for node in others if node != NODE} == {
+        node: told for node, told in others.items() if node != NODE
+    }, "the others stay where they are"
+    state = {"State": "Empty", "Flag": "OK", "Force": True}
+    assert mesh.ask("smd", "PATCH", f"{components}/x9000c0s0b0n0/StateData", state).ok
+    assert _body(consoles, "x9000c0s0b0n0").status == 500
+
+
 def test_what_is_no_node_has_none(consoles: Service) -> None:
     assert _body(consoles, "x9999c0s0b0n0").status == 500
     reply = consoles.ask("GET", "/interact/x9999c0s0b0n0")

@@ -145,6 +145,40 @@ def test_a_script_and_what_it_reads_come_over_the_same_stream(api: Api) -> None:
     assert (found["stdout"], found["stderr"]) == (b"1\n2\n<rest>\n", b"")
 
 
+@pytest.mark.parametrize(
+    ("argv", "out", "err", "code"),
+    [
+        (("sh", "-ec", "false; echo no"), b"", b"", "1"),
+        (("bash", "-euo", "pipefail", "-c", "false | true; echo no"), b"", b"", "1"),
+        (("bash", "-c", "nope"), b"", b"bash: nope: command not found\n", "127"),
+        (("/bin/sh", "-zc", "echo no"), b"", b"sh: -z: invalid option\n", "2"),
+        (("sh", "-c", "exec false; echo no"), b"", b"", "1"),
+        (("sh", "-s", "a", "b"), b"a 2\n", b"", "1"),
+        (("sh", "-e", "-s"), b"0\n", b"", "1"),
+    ],
+)
+def test_a_shell_takes_options(api: Api, argv: tuple[str, ...], out: bytes, err: bytes, code: str) -> None:
+    typed = b"echo $1 $#\nset -u; false\n"
+    found = over_spdy(api, path(api, *argv, stdin=True, stdout=True, stderr=True), typed)
+    assert (found["stdout"], found["stderr"]) == (out, err)
+    assert json.loads(found["error"])["details"]["causes"][0]["message"] == code
+
+
+def test_a_pod_has_a_hosts_file_and_users(api: Api) -> None:
+    script = "tail -n 1 /etc/hosts; cut -d: -f1 /etc/passwd | head -n 2"
+    found = over_spdy(api, path(api, "sh", "-c", script, stdin=True, stdout=True, stderr=True))
+    pod = api.get(f"{PODS}?labelSelector=app.kubernetes.io/name%3Dcray-ims")["items"][0]
+    line = f"{pod['status']['podIP']}\t{pod['metadata']['name']}"
+    assert found["stdout"].decode() == f"{line}\nroot\nnobody\n"
+
+
+def test_a_terminal_survives_an_unset_variable(api: Api) -> None:
+    where = path(api, "sh", stdin=True, stdout=True, tty=True)
+    keys = [b"\x00set -u\r", b"\x00echo $x; echo no\r", b"\x00exec false\r"]
+    said = b"".join(each[1:] for each in over_websocket(api, where, "v4.channel.k8s.io", *keys)[:-1])
+    assert said == b"/ # set -u\r\n/ # echo $x; echo no\r\nsh: x: parameter not set\r\n/ # exec false\r\n"
+
+
 def test_a_line_that_never_ends_is_ended(api: Api) -> None:
     found = over_spdy(api, path(api, "sh", "-c", "while true; do :; done", stdin=True, stdout=True, stderr=True))
     assert found["stderr"] == b"sh: killed: the line does more work than this shell allows\n"

@@ -6,7 +6,7 @@ import pytest
 
 from canton.emulator.nodes.terminals import MOST_KEPT
 from canton.emulator.site import Site
-from emulator.nodes.seats import OTHER, Seat
+from emulator.nodes.seats import OTHER, Seat, address
 from emulator.service_client import reopen
 
 
@@ -22,7 +22,7 @@ from emulator.service_client import reopen
         (
             "ls /; cd /etc && ls",
             "bin\nboot\ndev\netc\nhome\nlib\nmnt\nopt\nproc\nroot\nrun\nsbin\nsrv\nsys\ntmp\nusr\nvar\n"
-            "cray\nhostname\nos-release",
+            "cray\nhostname\nhosts\nos-release\npasswd",
         ),
         ("for n in 1 2; do echo $n; done", "1\n2"),
         ("(exit 4); echo $?", "4"),
@@ -32,6 +32,10 @@ from emulator.service_client import reopen
         ("echo 'a", "-bash: unexpected EOF while looking for matching `''"),
         ("while true; do :; done", "-bash: killed: the line does more work than this shell allows"),
         ("nonsense", "-bash: nonsense: command not found"),
+        ("which bash", "/usr/bin/bash"),
+        ("grep nid /etc/hosts | cut -f2; cut -d: -f1 /etc/passwd", f"nid001000 {OTHER}\nroot"),
+        ("set -z; echo $?", "set: -z: invalid option\n2"),
+        ("set -u; echo $none; echo no", "-bash: none: unbound variable"),
     ],
 )
 def test_lines(psi: Site, line: str, shown: str) -> None:
@@ -44,6 +48,20 @@ def test_what_takes_time_stands_alone(psi: Site, line: str) -> None:
     assert "stands alone on its line at this console" in seat.run(line)
     psi.step(60)
     assert psi.machine.boot.stage(OTHER) == "up"
+
+
+def test_options_and_arguments_stay_and_an_exit_logs_out(psi: Site) -> None:
+    seat = Seat(psi, OTHER).log_in()
+    assert seat.run("set -u; set -- one two") == ""
+    assert seat.run("echo $none; echo no") == "-bash: none: unbound variable"
+    assert seat.run("echo $? $1 $#; set -e; false || echo or") == "127 one 2\nor"
+    assert seat.type("false\r").endswith("login: ")
+    assert seat.log_in().run('echo "<$1>" $-; false; echo on') == "<>\non"
+    assert seat.type("exec true\r").endswith("login: ")
+
+
+def test_the_address_in_the_hosts_file_is_the_node_s(psi: Site) -> None:
+    assert Seat(psi, OTHER).log_in().run("grep nid /etc/hosts | cut -f1") == address(psi, OTHER, "NMN")
 
 
 def test_what_follows_a_ping_is_done_by_its_result(psi: Site) -> None:

@@ -108,6 +108,25 @@ def test_the_search_is_as_postgresql_compares(sls: Service) -> None:
     assert sls.ask("GET", "/search/hardware?class=Hill").body == b"null"
 
 
+def test_a_search_by_nics_follows_changes(tiny: Site) -> None:
+    sls = Service(tiny, "sls", "/v1")
+
+    def found(controller: str) -> list[str]:
+        rows = sls.get(f"/search/hardware?node_nics={controller}") or []
+        return [row["Xname"] for row in rows]
+
+    port, row = next(
+        (row["Xname"], row) for row in sls.get("/hardware") if "NodeNics" in row.get("ExtraProperties", {})
+    )
+    before = row["ExtraProperties"]["NodeNics"][0]
+    assert found(before) == [port]
+    changed = {"Class": row["Class"], "ExtraProperties": {**row["ExtraProperties"], "NodeNics": ["x1c0s0b0"]}}
+    assert sls.ask("PUT", f"/hardware/{port}", changed).status == 200
+    assert (found(before), found("x1c0s0b0")) == ([], [port])
+    assert sls.ask("DELETE", f"/hardware/{port}").status == 200
+    assert found("x1c0s0b0") == []
+
+
 def test_the_machine_s_own_hardware_is_there_and_can_be_changed(tiny: Site) -> None:
     sls = Service(tiny, "sls", "/v1")
     nodes = sls.get("/search/hardware?type=comptype_node")

@@ -91,6 +91,22 @@ def test_filters(tiny_hsm: Hsm) -> None:
     assert tiny_hsm.refused("GET", f"{HARDWARE}?id=toaster") == (400, "Invalid xname")
 
 
+def test_frus_by_serial_number_follow_changes(tiny_hsm: Hsm) -> None:
+    def found(serial: str) -> list[str]:
+        return [each["FRUID"] for each in tiny_hsm.read(f"{FRUS}?serialnumber={serial}") or []]
+
+    place = tiny_hsm.read(f"{HARDWARE}?type=node")[0]
+    fru, serial = place["PopulatedFRU"]["FRUID"], place["PopulatedFRU"]["NodeFRUInfo"]["SerialNumber"]
+    assert found(serial) == [fru]
+    add(tiny_hsm, posted("x0c0s0b0n0", "MINE"))
+    both = f"{serial}&serialnumber=MINE&serialnumber=NONE"
+    assert (found("MINE"), sorted(found(both))) == (["Node.HPE.P12.MINE"], sorted([fru, "Node.HPE.P12.MINE"]))
+    assert tiny_hsm.read(f"{FRUS}?serialnumber={serial}&type=processor") == []
+    tiny_hsm.done("DELETE", f"{HARDWARE}/{place['ID']}")
+    tiny_hsm.done("DELETE", f"{FRUS}/{fru}")
+    assert found(both) == ["Node.HPE.P12.MINE"]
+
+
 def test_what_is_put_in_comes_back_with_an_id_of_its_own(hsm: Hsm) -> None:
     add(hsm, posted("X0c0s00b0n0"))
     found = hsm.read(f"{HARDWARE}/x0c0s0b0n0")

@@ -73,12 +73,22 @@ def files(terminal: Terminal) -> Files:
     node, up = terminal.node, terminal.now - terminal.booted
     fixed = {
         "/proc/cmdline": f"{node.parameters}\n",
+        "/etc/hosts": _hosts(terminal),
+        "/etc/passwd": "root:x:0:0:root:/root:/bin/bash\n",
         "/etc/hostname": f"{node.hostname}\n",
         "/etc/os-release": _RELEASE,
         "/etc/cray/xname": f"{node.xname}\n",
         "/proc/uptime": f"{up:.2f} {up * node.cores:.2f}\n",
     }
     return Files(fixed, _FOLDERS)
+
+
+def _hosts(terminal: Terminal) -> str:
+    """The node itself; the names of others come from DNS."""
+    node = terminal.node
+    names = " ".join(dict.fromkeys((node.hostname, node.xname)))
+    own = [link.address for link in node.interfaces if link.name.startswith("nmn") and link.address]
+    return "127.0.0.1\tlocalhost\n::1\tlocalhost\n" + "".join(f"{address}\t{names}\n" for address in own[:1])
 
 
 def mount(terminal: Terminal, _: Sequence[str]) -> Outcome:

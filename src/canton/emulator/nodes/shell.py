@@ -12,7 +12,7 @@ from canton.emulator.nodes.pings import Ping
 from canton.emulator.shell.budget import KILLED, Budget
 from canton.emulator.shell.expansion import Variables
 from canton.emulator.shell.files import Files
-from canton.emulator.shell.interpreter import Exit, Shell, Streams
+from canton.emulator.shell.interpreter import Exit, ScriptAborted, Shell, Streams
 from canton.emulator.shell.process import MISUSED, Process, Program
 from canton.emulator.shell.standard_commands import STANDARD
 from canton.emulator.shell.streams import CallerOutput, Input
@@ -97,11 +97,14 @@ def run(
     for number, (joint, source) in enumerate(steps):
         if (joint == "&&" and variables.code) or (joint == "||" and not variables.code):
             continue
+        tested = number + 1 < len(steps) and steps[number + 1][0] in ("&&", "||")
         try:
-            _at_once(shell.run(parse(source), Streams(Input(), output, output), budget))
+            _at_once(shell.run(parse(source), Streams(Input(), output, output), budget, tested=tested))
         except _TakenOver as taken:
             texts.append(taken.outcome.text + taken.outcome.errors)
             return Line("".join(texts), taken.outcome, steps[number + 1 :])
+        except ScriptAborted as problem:
+            return Line("".join(texts), Outcome(code=problem.code))
         except Exit:
             return Line("".join(texts), Outcome(logs_out=True))
         if variables.code == KILLED:

@@ -46,9 +46,11 @@ _FRESH: dict[str, Any] = {
     "number": 0,
     "variables": {"HOME": _HOME, "USER": "root"},
     "folder": _HOME,
+    "arguments": [],
+    "options": [],
 }
 MOST_KEPT = 8192
-"""Characters of variables that a console keeps from line to line."""
+"""Characters of variables and of positional parameters that a console keeps from line to line."""
 _INTERRUPT, _END, _ERASE, _KILL = "\x03", "\x04", ("\x7f", "\b"), "\x15"
 _STROKES = re.compile("[^\x00-\x1f\x7f]+|[\x00-\x1f\x7f]")
 
@@ -187,7 +189,10 @@ class Terminals:
     def _do(self, node: str, state: dict[str, Any], steps: Sequence[Step]) -> None:
         now, booted = self._means.clock.now(), self._uptimes.booted(node)
         terminal = Terminal(self._machine, describe(self._machine, node), state["user"], now, booted)
-        variables = Variables(dict(state["variables"]), [], NAME, state["code"], state["folder"])
+        arguments, options = state.get("arguments", ()), state.get("options", ())
+        variables = Variables(
+            dict(state["variables"]), list(arguments), NAME, state["code"], state["folder"], set(options)
+        )
         line = run(terminal, steps, variables, system.files(terminal), COMMANDS)
         if line.text:
             self._echo(node, line.text.replace("\n", "\r\n"))
@@ -258,10 +263,13 @@ class Terminals:
 def _kept(variables: Variables) -> dict[str, Any]:
     """What the next line knows of this one: the variables that there is room for, in the order in which they came."""
     kept: dict[str, str] = {}
-    room = MOST_KEPT
+    size = sum(1 + len(argument) for argument in variables.arguments)
+    arguments = variables.arguments if size <= MOST_KEPT else []
+    room = MOST_KEPT - (size if arguments else 0)
     for name, value in variables.values.items():
         room -= len(name) + len(value)
         if room < 0:
             break
         kept[name] = value
-    return {"variables": kept, "folder": variables.folder}
+    options = sorted(variables.options)
+    return {"variables": kept, "folder": variables.folder, "arguments": arguments, "options": options}

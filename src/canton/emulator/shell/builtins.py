@@ -6,7 +6,8 @@ import posixpath
 from collections.abc import Callable
 
 from canton.emulator.shell.files import NO_FILE, NO_FOLDER
-from canton.emulator.shell.interpreter import Exit, LoopLeft
+from canton.emulator.shell.interpreter import SHELLS, Exit, LoopLeft
+from canton.emulator.shell.options import NAMES, change_options
 from canton.emulator.shell.process import MISUSED, Process, Program, UsageProblem
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "0": "\0", "a": "\a", "b": "\b", "e": "\x1b"}
@@ -107,18 +108,35 @@ async def unset(process: Process) -> int:
 
 
 async def environment(process: Process) -> int:
-    """``env``, ``printenv`` and ``set``; ``printenv NAME`` prints one."""
+    """``env``, ``printenv`` and ``set`` without words; ``printenv NAME`` prints one."""
     values = process.variables.values
     names = process.argv[1:]
-    if process.name == "set":
-        names = []
-    elif process.name == "env" and names:
+    if process.name == "env" and names:
         raise UsageProblem("this shell's env lists variables, and runs nothing")
     lines = [values[name] for name in names if name in values]
     if not names:
         lines = [f"{name}={value}" for name, value in values.items()]
     await process.out.write("".join(f"{line}\n" for line in lines))
     return int(any(name not in values for name in names))
+
+
+async def set_options(process: Process) -> int:
+    """``set -e``, ``set -o pipefail``, ``set -- ARGUMENT…``; alone it lists variables, and -o alone options."""
+    words, variables = process.argv[1:], process.variables
+    if not words:
+        return await environment(process)
+    if words in (["-o"], ["+o"]):
+        states = {name: name in variables.options for name in NAMES}
+        form = "{:<15}\t{}\n" if words == ["-o"] else "set {1}o {0}\n"
+        shown = ("off", "on") if words == ["-o"] else ("+", "-")
+        await process.out.write("".join(form.format(name, shown[state]) for name, state in states.items()))
+        return 0
+    variables.options, _, arguments = change_options(variables.options, words)
+    if arguments[:1] in (["-"], ["+"]):
+        raise UsageProblem(f"{arguments[0]}: invalid option")
+    if arguments or "--" in words:
+        variables.arguments = arguments
+    return 0
 
 
 async def leave(process: Process) -> int:
@@ -154,9 +172,9 @@ async def read(process: Process) -> int:
 async def find_command(process: Process) -> int:
     """``which``, ``type`` and ``command -v``."""
     names = [word for word in process.argv[1:] if not word.startswith("-")]
-    unknown = [name for name in names if name not in process.commands]
-    await process.out.write("".join(f"/usr/bin/{name}\n" for name in names if name in process.commands))
-    return int(bool(unknown))
+    known = [name for name in names if name in process.commands or name in SHELLS]
+    await process.out.write("".join(f"/usr/bin/{name}\n" for name in known))
+    return int(len(known) < len(names))
 
 
 _FILE_TESTS: dict[str, Callable[[Process, str], bool]] = {
@@ -246,7 +264,7 @@ BUILTINS: dict[str, Program] = {
     "unset": unset,
     "env": environment,
     "printenv": environment,
-    "set": environment,
+    "set": set_options,
     "exit": leave,
     "break": leave_loop,
     "continue": leave_loop,

@@ -6,7 +6,7 @@ import ast
 import operator
 import posixpath
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
@@ -19,11 +19,18 @@ _BRACED = re.compile(r"(#?)([A-Za-z_][A-Za-z0-9_]*|[0-9?#@*$]+)(?:(:?[-=+]|%%?|#
 _ESCAPED_IN_QUOTES = '$`"\\\n'
 _WILD = re.compile(r"[*?\[]")
 _MOST_STARS = 3
+ERREXIT, NOUNSET, XTRACE, PIPEFAIL = "errexit", "nounset", "xtrace", "pipefail"
+LETTERS = {"e": ERREXIT, "u": NOUNSET, "x": XTRACE}
+"""Of the options that have one."""
 _LONGEST_SUM, _LONGEST_TRIMMED = 200, 4096
 
 
 class BadSubstitution(Exception):
     """The text says of what."""
+
+
+class UnsetVariable(Exception):
+    """A variable without a value, in a shell with ``set -u``; the text is its name."""
 
 
 @dataclass(slots=True)
@@ -35,23 +42,31 @@ class Variables:
     name: str = "sh"
     code: int = 0
     folder: str = "/"
+    options: set[str] = field(default_factory=set)
+    """That are on, by their long names."""
 
     def get(self, name: str) -> str | None:
         if name == "?":
             return str(self.code)
-        if name == "#":
-            return str(len(self.arguments))
         if name in ("@", "*"):
             return " ".join(self.arguments)
-        if name == "$":
-            return "1"
+        if name in ("#", "$", "-"):
+            letters = "".join(letter for letter, option in LETTERS.items() if option in self.options)
+            return {"#": str(len(self.arguments)), "$": "1"}.get(name, letters)
         if name.isdecimal():
             listed = [self.name, *self.arguments]
             return listed[int(name)] if len(name) < 4 and int(name) < len(listed) else None
         return self.values.get(name)
 
+    def value(self, name: str) -> str:
+        """Empty for a variable without one; raises ``UnsetVariable`` where that is an error."""
+        value = self.get(name)
+        if value is None and NOUNSET in self.options:
+            raise UnsetVariable(name)
+        return value or ""
+
     def copy(self) -> Variables:
-        return Variables(dict(self.values), list(self.arguments), self.name, self.code, self.folder)
+        return Variables(dict(self.values), list(self.arguments), self.name, self.code, self.folder, set(self.options))
 
     def path(self, path: str) -> str:
         """From the root."""
@@ -184,7 +199,7 @@ class Expansion:
         variable = _VARIABLE.match(raw, place)
         if variable is None:
             return "$", place + 1
-        return self._variables.get(variable[1] or variable[2]) or "", variable.end()
+        return self._variables.value(variable[1] or variable[2]), variable.end()
 
     async def _braced(self, inner: str) -> str:
         match = _BRACED.fullmatch(inner)
@@ -193,12 +208,13 @@ class Expansion:
         count, name, mark, rest = match.groups()
         value = self._variables.get(name)
         if count:
-            return str(len(value or ""))
+            return str(len(self._variables.value(name)))
         if not mark:
-            return value or ""
+            return self._variables.value(name)
         if mark[0] in "%#":
-            self._budget.spend(4 * len(value or ""))
-            return _trimmed(value or "", mark, await self.text(rest))
+            value = self._variables.value(name)
+            self._budget.spend(4 * len(value))
+            return _trimmed(value, mark, await self.text(rest))
         missing = value is None or (mark[0] == ":" and not value)
         if mark[-1] == "+":
             return "" if missing else await self.text(rest)
@@ -212,7 +228,7 @@ class Expansion:
     async def _sum(self, raw: str) -> str:
         text = (await self.text(raw)).strip()
         try:
-            return str(calculate(text, self._variables.values))
+            return str(calculate(text, self._variables))
         except (ValueError, SyntaxError, ArithmeticError, RecursionError, MemoryError):
             raise BadSubstitution(f"arithmetic: cannot calculate `{text[:40]}'") from None
 
@@ -252,24 +268,24 @@ _OPERATIONS: dict[type[ast.AST], Callable[..., object]] = {
 }
 
 
-def calculate(text: str, values: Mapping[str, str]) -> int:
+def calculate(text: str, variables: Variables) -> int:
     """Whole numbers of 64 bits, as the shell has them; raises ``ValueError``, ``SyntaxError``, ``ArithmeticError``."""
     if len(text) > _LONGEST_SUM:
         raise ValueError(text)
-    return _value(ast.parse(text or "0", mode="eval").body, values)
+    return _value(ast.parse(text or "0", mode="eval").body, variables)
 
 
-def _value(node: ast.AST, values: Mapping[str, str]) -> int:
+def _value(node: ast.AST, variables: Variables) -> int:
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return _wrapped(node.value)
     if isinstance(node, ast.Name):
-        return _wrapped(int(values.get(node.id, "0") or "0"))
+        return _wrapped(int(variables.value(node.id) or "0"))
     if isinstance(node, ast.UnaryOp) and type(node.op) in _OPERATIONS:
-        return _applied(node.op, _value(node.operand, values))
+        return _applied(node.op, _value(node.operand, variables))
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
-        return _applied(node.op, _value(node.left, values), _value(node.right, values))
+        return _applied(node.op, _value(node.left, variables), _value(node.right, variables))
     if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _OPERATIONS:
-        return _applied(node.ops[0], _value(node.left, values), _value(node.comparators[0], values))
+        return _applied(node.ops[0], _value(node.left, variables), _value(node.comparators[0], variables))
     raise ValueError(ast.dump(node))
 
 

@@ -5,7 +5,8 @@ A command takes no time: ``sleep`` comes back at once. What a line may cost is b
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+import shlex
+from collections.abc import Awaitable, Collection, Mapping
 from dataclasses import dataclass, replace
 from getopt import GetoptError
 
@@ -18,8 +19,17 @@ from canton.emulator.shell.budget import (
     Budget,
     Exhausted,
 )
-from canton.emulator.shell.expansion import BadSubstitution, Expansion, Variables
+from canton.emulator.shell.expansion import (
+    ERREXIT,
+    PIPEFAIL,
+    XTRACE,
+    BadSubstitution,
+    Expansion,
+    UnsetVariable,
+    Variables,
+)
 from canton.emulator.shell.files import FileProblem, Files
+from canton.emulator.shell.options import Invocation, read_arguments
 from canton.emulator.shell.process import MISUSED, Process, Program, UsageProblem
 from canton.emulator.shell.streams import BROKEN_PIPE, FileOutput, Input, Output, Pipe, PipeBroken
 from canton.emulator.shell.syntax import Block, Command, Redirection, Simple, Step, SyntaxProblem, parse
@@ -34,6 +44,10 @@ class Exit(Exception):
     def __init__(self, code: int) -> None:
         super().__init__(code)
         self.code = code
+
+
+class ScriptAborted(Exit):
+    """An error that ends a script; a shell that a person types into goes on with the next line."""
 
 
 class LoopLeft(Exception):
@@ -60,10 +74,14 @@ class Shell:
     commands: Mapping[str, Program]
     name: str = "sh"
 
-    async def run(self, steps: tuple[Step, ...], streams: Streams, budget: Budget) -> int:
-        """The exit code; raises ``Exit`` when the shell is left."""
+    @property
+    def is_bash(self) -> bool:
+        return self.name.removeprefix("-") == "bash"
+
+    async def run(self, steps: tuple[Step, ...], streams: Streams, budget: Budget, *, tested: bool = False) -> int:
+        """The exit code, which is ``tested`` by what comes after; raises ``Exit`` when the shell is left."""
         try:
-            self.variables.code = await _Line(self, budget).script(steps, streams)
+            self.variables.code = await _Line(self, budget).script(steps, streams, tested=tested)
         except Exhausted as problem:
             await streams.err.write(f"{self.name}: killed: {problem}\n")
             self.variables.code = KILLED
@@ -91,53 +109,77 @@ class _Line:
         self._variables = shell.variables
         self._budget = budget
         self._depth = depth
+        self._substituted = 0
+        """Exit code of the last substitution in the command that runs."""
 
     def _inside(self) -> _Line:
         return _Line(self._shell, self._budget, self._depth + 1)
 
-    def _subshell(self, name: str | None = None, arguments: Sequence[str] = ()) -> _Line:
-        """With variables of its own, and a name and arguments of its own if it is another script."""
+    def _subshell(self, options_off: Collection[str] = ()) -> _Line:
+        """With variables of its own."""
         variables = self._variables.copy()
-        if name is not None:
-            variables.name, variables.arguments = name, list(arguments)
+        variables.options.difference_update(options_off)
         return _Line(replace(self._shell, variables=variables), self._budget, self._depth + 1)
 
-    async def script(self, steps: tuple[Step, ...], streams: Streams) -> int:
+    def _other_shell(self, name: str, invocation: Invocation) -> _Line:
+        variables = self._variables.copy()
+        variables.name, variables.arguments, variables.code = invocation.name, invocation.arguments, 0
+        variables.options = invocation.options
+        return _Line(replace(self._shell, variables=variables, name=name), self._budget, self._depth + 1)
+
+    async def script(self, steps: tuple[Step, ...], streams: Streams, *, tested: bool = False) -> int:
+        """``tested``: a condition depends on the exit code, so that ``set -e`` does not apply."""
         code = self._variables.code
-        for step in steps:
+        for number, step in enumerate(steps):
             if (step.joint == "&&" and code) or (step.joint == "||" and not code):
                 continue
-            code = await self._pipeline(step.commands, streams)
+            following = steps[number + 1].joint if number + 1 < len(steps) else ";"
+            code = await self._pipeline(step, streams, tested=tested or step.negated or following in ("&&", "||"))
             code = int(not code) if step.negated else code
             self._variables.code = code
         return code
 
-    async def _pipeline(self, commands: tuple[Command, ...], streams: Streams) -> int:
-        if len(commands) == 1:
-            return await self.command(commands[0], streams)
-        stdin = streams.stdin
-        for command in commands[:-1]:
+    async def _pipeline(self, step: Step, streams: Streams, *, tested: bool) -> int:
+        *before, last = step.commands
+        if not before:
+            return await self.command(last, streams, tested=tested)
+        stdin, codes = streams.stdin, []
+        for command in before:
             pipe = Pipe(self._budget)
-            await self._stage(command, replace(streams, stdin=stdin, out=pipe))
+            codes.append(await self._stage(command, replace(streams, stdin=stdin, out=pipe), tested=tested))
             stdin = Input(iter([pipe.text()]))
-        return await self._stage(commands[-1], replace(streams, stdin=stdin))
+        codes.append(await self._stage(last, replace(streams, stdin=stdin), tested=tested))
+        code = next(filter(None, reversed(codes)), 0) if PIPEFAIL in self._variables.options else codes[-1]
+        return self._checked(code, tested=tested)
 
-    async def _stage(self, command: Command, streams: Streams) -> int:
-        return await _contained(self._subshell().command(command, streams))
+    async def _stage(self, command: Command, streams: Streams, *, tested: bool) -> int:
+        return await _contained(self._subshell().command(command, streams, tested=tested))
 
-    async def command(self, command: Command, streams: Streams) -> int:
+    def _checked(self, code: int, *, tested: bool) -> int:
+        """The code; raises ``Exit`` where ``set -e`` ends the shell for it."""
+        if code and not tested and ERREXIT in self._variables.options:
+            raise Exit(code)
+        return code
+
+    async def command(self, command: Command, streams: Streams, *, tested: bool) -> int:
         self._budget.spend(COMMAND)
+        trace = streams.err
         try:
             streams = await self._redirected(command.redirections, streams)
-            if isinstance(command, Block):
-                return await self._block(command, streams)
-            return await self._simple(command, streams)
+            if isinstance(command, Simple):
+                return self._checked(await self._simple(command, streams, trace), tested=tested)
+            code = await self._block(command, streams, tested=tested)
+            return self._checked(code, tested=tested) if command.kind == "(" else code
+        except UnsetVariable as problem:
+            code, text = (NOT_FOUND, "unbound variable") if self._shell.is_bash else (MISUSED, "parameter not set")
+            await streams.err.write(f"{self._shell.name}: {problem}: {text}\n")
+            raise ScriptAborted(code) from None
         except (BadSubstitution, SyntaxProblem) as problem:
             await streams.err.write(f"{self._shell.name}: {problem}\n")
-            return MISUSED if isinstance(problem, SyntaxProblem) else 1
+            return self._checked(MISUSED if isinstance(problem, SyntaxProblem) else 1, tested=tested)
         except _NoSuchTarget as problem:
             await streams.err.write(f"{self._shell.name}: {problem}\n")
-            return 1
+            return self._checked(1, tested=tested)
 
     async def _redirected(self, redirections: tuple[Redirection, ...], streams: Streams) -> Streams:
         for one in redirections:
@@ -177,23 +219,32 @@ class _Line:
 
     async def _substitute(self, script: str, err: Output) -> str:
         pipe = Pipe(self._budget)
-        steps = parse(script)
-        self._variables.code = await _contained(self._subshell().script(steps, Streams(Input(), pipe, err)))
+        # Bash does not apply `set -e` in a substitution unless it is told to.
+        line = self._subshell({ERREXIT} if self._shell.is_bash else ())
+        code = await _contained(line.script(parse(script), Streams(Input(), pipe, err)))
+        self._variables.code = self._substituted = code
         text = pipe.text().rstrip("\n")
         if len(text) > LONGEST_VALUE:
             raise Exhausted(f"a substitution gives more than {LONGEST_VALUE} characters")
         return text
 
-    async def _simple(self, command: Simple, streams: Streams) -> int:
+    async def _simple(self, command: Simple, streams: Streams, trace: Output) -> int:
+        self._substituted = 0
         expansion = self._expansion(streams.err)
         assigned = {}
         for assignment in command.assignments:
             name, _, raw = assignment.partition("=")
             assigned[name] = await expansion.text(raw)
         argv = await expansion.words(command.words)
+        if XTRACE in self._variables.options and (assigned or argv):
+            words = (*(f"{name}={shlex.quote(value)}" for name, value in assigned.items()), *map(shlex.quote, argv))
+            await trace.write(f"+ {' '.join(words)}\n")
         if not argv:
             self._assign(assigned)
-            return self._variables.code if "$(" in "".join(command.assignments) else 0
+            return self._substituted
+        if argv == ["exec"] and command.redirections:
+            await streams.err.write(f"{self._shell.name}: exec: redirections alone are more than this shell can do\n")
+            raise ScriptAborted(MISUSED)
         before = dict(self._variables.values)
         self._assign(assigned)
         try:
@@ -209,6 +260,10 @@ class _Line:
             raise Exhausted(f"more than {MOST_VARIABLES} variables")
 
     async def _program(self, argv: list[str], streams: Streams, *, foreground: bool) -> int:
+        if argv[0] == "exec":
+            return await self._replaced(argv[1:], streams, foreground=foreground)
+        if argv[0] == "command" and argv[1:] and not argv[1].startswith("-"):
+            return await self._program(argv[1:], streams, foreground=foreground)
         shell = self._shell
         process = Process(
             argv,
@@ -221,45 +276,71 @@ class _Line:
             shell.commands,
             foreground,
         )
-        program = self._nested if process.name in SHELLS else shell.commands.get(process.name)
+        program = self._found(process.name)
         if program is None:
             await streams.err.write(f"{shell.name}: {argv[0]}: command not found\n")
             return NOT_FOUND
         try:
             return await program(process)
         except (UsageProblem, GetoptError, FileProblem) as problem:
-            return await process.complain(str(problem), 1 if isinstance(problem, FileProblem) else MISUSED)
+            code = await process.complain(str(problem), 1 if isinstance(problem, FileProblem) else MISUSED)
+        if process.name == "set" and not shell.is_bash:
+            raise ScriptAborted(code)
+        return code
+
+    def _found(self, name: str) -> Program | None:
+        return self._nested if name in SHELLS else self._shell.commands.get(name)
+
+    async def _replaced(self, argv: list[str], streams: Streams, *, foreground: bool) -> int:
+        """``exec``: the command runs in place of the shell, which ends with its code."""
+        if not argv:
+            return 0
+        name, err = self._shell.name, streams.err
+        if argv[0].startswith("-"):
+            await err.write(f"{name}: exec: {argv[0]}: invalid option\n")
+            raise ScriptAborted(MISUSED)
+        if self._found(argv[0].rpartition("/")[2]) is None:
+            await err.write(f"{name}: exec: {argv[0]}: not found\n")
+            raise ScriptAborted(NOT_FOUND)
+        raise Exit(await self._program(argv, streams, foreground=foreground))
 
     async def _nested(self, process: Process) -> int:
-        """``sh -c SCRIPT [NAME ARGUMENT…]``, ``sh FILE [ARGUMENT…]``, or a script from the input."""
-        script, name, arguments = read_arguments(process.argv)
-        if script is None and arguments:
-            name, *arguments = arguments
-            script = "".join(self._shell.files.read(self._variables.path(name)))
+        """A shell in this one; raises ``UsageProblem``."""
+        invocation = read_arguments(process.argv)
+        script = invocation.script
+        if invocation.file is not None:
+            try:
+                script = "".join(self._shell.files.read(self._variables.path(invocation.file)))
+            except FileProblem as problem:
+                return await process.complain(f"{invocation.file}: {problem}", NOT_FOUND)
         if script is None:
             script = await process.stdin.whole(self._budget)
-        line = self._subshell(name, arguments)
-        return await _contained(line.script(parse(script), Streams(process.stdin, process.out, process.err)))
+        line = self._other_shell(process.name, invocation)
+        streams = Streams(process.stdin, process.out, process.err)
+        try:
+            return await _contained(line.script(parse(script), streams))
+        except SyntaxProblem as problem:
+            return await process.complain(str(problem), MISUSED)
 
-    async def _block(self, block: Block, streams: Streams) -> int:
+    async def _block(self, block: Block, streams: Streams, *, tested: bool) -> int:
         if block.kind == "(":
-            return await _contained(self._subshell().script(block.parts[0], streams))
+            return await _contained(self._subshell().script(block.parts[0], streams, tested=tested))
         line = self._inside()
         if block.kind == "{":
-            return await line.script(block.parts[0], streams)
+            return await line.script(block.parts[0], streams, tested=tested)
         if block.kind == "if":
-            return await line.branch(block.parts, streams)
+            return await line.branch(block.parts, streams, tested=tested)
         if block.kind == "for":
-            return await line.for_all(block, streams)
-        return await line.repeat(block, streams)
+            return await line.for_all(block, streams, tested=tested)
+        return await line.repeat(block, streams, tested=tested)
 
-    async def branch(self, parts: tuple[tuple[Step, ...], ...], streams: Streams) -> int:
+    async def branch(self, parts: tuple[tuple[Step, ...], ...], streams: Streams, *, tested: bool) -> int:
         for condition, body in zip(parts[::2], parts[1::2], strict=False):
-            if not await self.script(condition, streams):
-                return await self.script(body, streams)
-        return await self.script(parts[-1], streams) if len(parts) % 2 else 0
+            if not await self.script(condition, streams, tested=True):
+                return await self.script(body, streams, tested=tested)
+        return await self.script(parts[-1], streams, tested=tested) if len(parts) % 2 else 0
 
-    async def for_all(self, block: Block, streams: Streams) -> int:
+    async def for_all(self, block: Block, streams: Streams, *, tested: bool) -> int:
         words = (
             self._variables.arguments if block.words is None else await self._expansion(streams.err).words(block.words)
         )
@@ -267,35 +348,21 @@ class _Line:
         for word in list(words):
             self._assign({block.name: word})
             try:
-                code = await self.script(block.parts[0], streams)
+                code = await self.script(block.parts[0], streams, tested=tested)
             except LoopLeft as left:
                 if not left.goes_on:
                     break
         return code
 
-    async def repeat(self, block: Block, streams: Streams) -> int:
+    async def repeat(self, block: Block, streams: Streams, *, tested: bool) -> int:
         code = 0
-        while bool(await self.script(block.parts[0], streams)) == (block.kind == "until"):
+        while bool(await self.script(block.parts[0], streams, tested=True)) == (block.kind == "until"):
             try:
-                code = await self.script(block.parts[1], streams)
+                code = await self.script(block.parts[1], streams, tested=tested)
             except LoopLeft as left:
                 if not left.goes_on:
                     break
         return code
-
-
-def read_arguments(argv: Sequence[str]) -> tuple[str | None, str, list[str]]:
-    """The script of ``-c``, or None; the name that it has for itself; its arguments, or a file and its arguments."""
-    rest = list(argv[1:])
-    has_script = False
-    while rest and rest[0].startswith(("-", "+")) and rest[0] != "-":
-        has_script |= rest.pop(0).endswith("c")
-    if not has_script:
-        return None, argv[0], rest
-    if not rest:
-        raise UsageProblem("-c: option requires an argument")
-    script, *rest = rest
-    return script, rest[0] if rest else argv[0], rest[1:]
 
 
 class _NoSuchTarget(Exception):

@@ -61,6 +61,8 @@ class ConsoleOperator:
         self._world = world
         self._monitoring = monitoring
         self._programs = programs
+        places = world.machine.topology.places.values()
+        self._xnames = {alias: place.xname for place in places for alias in place.aliases}
 
     def interact(self, call: Call) -> Reply:
         """Every message is a line: the service puts the newline behind it."""
@@ -93,7 +95,7 @@ class ConsoleOperator:
 
     def _allowed(self, call: Call) -> Pod | Reply:
         xname = call.args["xname"]
-        if xname not in self._monitoring.nodes():
+        if not self._monitoring.knows(xname):
             return _message(f"{xname} is not a valid node.", 404)
         try:
             pod = self._monitoring.ask_console_data(xname)
@@ -126,9 +128,7 @@ class ConsoleOperator:
         if pod is None:
             told = f'There was an error retrieving pod location pods "{call.args["pod"]}" not found'
             return _message(told, 500)
-        places = self._world.machine.topology.places.values()
-        xname = next((place.xname for place in places if pod.node and pod.node in place.aliases), "")
-        return json_reply({"podname": pod.name, "alias": pod.node, "xname": xname})
+        return json_reply({"podname": pod.name, "alias": pod.node, "xname": self._xnames.get(pod.node, "")})
 
     def replicas(self, _: Call) -> Reply:
         return json_reply({"replicas": len(self._monitoring.pods())})

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from math import ceil
 
 from canton.emulator.cluster.pods import RUNNING, Pod
 from canton.emulator.cluster.service_workloads import CONSOLE_DATA
+from canton.emulator.wire.hms_names import hms_type
 from canton.emulator.world import World
 
 NAMESPACE = "services"
@@ -31,6 +33,8 @@ class Monitoring:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._positions = {part.xname: number for number, part in enumerate(world.machine.parts("Node"))}
+        """Of the machine's nodes, in its own order: each pod has a stretch of them."""
 
     def nodes(self) -> dict[str, str]:
         """Class by xname, in the order of HSM."""
@@ -65,11 +69,30 @@ class Monitoring:
             raise NoPod(f"There was an error querying console-data service: {reason}")
         return pod
 
+    def knows(self, node: str) -> bool:
+        """Whether HSM has such a node."""
+        if hms_type(node) != "Node":
+            return False
+        reply = self._world.mesh.ask("smd", "GET", f"/hsm/v2/State/Components/{node}")
+        return reply.ok and reply.json().get("State") != "Empty"
+
     def pod_of(self, node: str) -> Pod | None:
-        """None when nobody watches it: an unknown node, or its pod is away."""
-        nodes, pods = list(self.nodes()), self.pods()
-        if node not in nodes or not pods:
+        """None when the node has no console: it is unknown, or its pod is away."""
+        pods = self.pods()
+        if not pods or not self.knows(node):
             return None
-        pod = pods[nodes.index(node) * len(pods) // len(nodes)]
+        pod = self._assigned(node, pods)
         container = pod.container(CONTAINER)
         return pod if container is not None and container.state == RUNNING else None
+
+    def nodes_of(self, name: str) -> list[str]:
+        """The nodes whose consoles the pod of this name has."""
+        pods = self.pods()
+        return [node for node in self.nodes() if self._assigned(node, pods).name == name] if pods else []
+
+    def _assigned(self, node: str, pods: Sequence[Pod]) -> Pod:
+        """The pod for a node; one that only HSM knows is drawn by its name."""
+        number, total = self._positions.get(node), len(self._positions)
+        if number is None:
+            number, total = int(self._world.dice.hex(8, "console pod", node), 16), 1 << 32
+        return pods[number * len(pods) // total]

@@ -63,7 +63,7 @@ class ConsolePrograms:
         """``-j`` joins whoever is there, ``-m`` looks on; ``&.`` leaves."""
         node = next((word for word in argv if not word.startswith("-")), "")
         if "-q" in argv:
-            names = [name for name in self._monitoring.nodes() if self._here(asked, name)]
+            names = self._monitoring.nodes_of(asked.pod.name)
             await asked.write("".join(f"{name}\r\n" for name in names).encode())
             return 0
         if not self._here(asked, node):
@@ -103,7 +103,7 @@ class ConsolePrograms:
             return 1
         path = paths[0] if paths else ""
         node = path.removeprefix(LOG)
-        if not path.startswith(LOG) or node not in self._monitoring.nodes():
+        if not path.startswith(LOG) or not self._monitoring.knows(node):
             await asked.write_error(
                 f"{argv[0]}: cannot open '{path}' for reading: No such file or directory\n".encode()
             )

@@ -7,12 +7,14 @@ from collections.abc import Iterator, MutableMapping
 from datetime import UTC, datetime
 
 from canton.emulator.cluster.pods import Exec
+from canton.emulator.faces.kubernetes.pod_view import pod_address
 from canton.emulator.faces.kubernetes.seed_volumes import BINARIES
 from canton.emulator.faces.kubernetes.shell_terminal import Typing, serve, streams_of
 from canton.emulator.shell.budget import Budget
 from canton.emulator.shell.expansion import Variables
 from canton.emulator.shell.files import Files, Text
-from canton.emulator.shell.interpreter import SHELLS, Exit, Shell, Streams, read_arguments
+from canton.emulator.shell.interpreter import SHELLS, Exit, Shell, Streams
+from canton.emulator.shell.options import read_arguments
 from canton.emulator.shell.process import MISUSED, Process, Program, UsageProblem
 from canton.emulator.shell.standard_commands import STANDARD
 from canton.emulator.shell.syntax import Simple, Step
@@ -24,6 +26,17 @@ FOLDERS = tuple(f"/{name}" for name in _NAMES)
 _AS_ROOT = ("ansible", "inventory", "sshd", "buildenv-sidecar", "prepare", "teardown")
 """Containers of CFS and IMS; the services' own run as nobody."""
 _RELEASE = 'NAME="Alpine Linux"\nID=alpine\nVERSION_ID=3.18.6\nPRETTY_NAME="Alpine Linux v3.18"\n'
+
+_USERS = "root:x:0:0:root:/root:/bin/ash\nnobody:x:65534:65534:nobody:/:/sbin/nologin\n"
+_HOSTS = """# Kubernetes-managed hosts file.
+127.0.0.1\tlocalhost
+::1\tlocalhost ip6-localhost ip6-loopback
+fe00::0\tip6-localnet
+fe00::0\tip6-mcastprefix
+fe00::1\tip6-allnodes
+fe00::2\tip6-allrouters
+"""
+"""As the kubelet writes them; the pod itself follows."""
 
 
 class ContainerShell:
@@ -40,18 +53,19 @@ class ContainerShell:
         try:
             if asked.argv[0].rpartition("/")[2] not in SHELLS:
                 return await self._one(shell, asked, streams, budget)
-            script, name, arguments = read_arguments(asked.argv)
-            shell.variables.name = name
-            if script is None and not arguments:
-                return await serve(shell, asked, typing)
-            if script is None:
+            invocation = read_arguments(asked.argv)
+            if invocation.file is not None:
                 return await shell.run(_step(asked.argv), streams, budget)
-            shell.variables.arguments = arguments
-            return await shell.run_text(script, streams, budget)
+            shell.name, variables = asked.argv[0].rpartition("/")[2], shell.variables
+            variables.name, variables.arguments = invocation.name, invocation.arguments
+            variables.options = invocation.options
+            if invocation.script is None:
+                return await serve(shell, asked, typing)
+            return await shell.run_text(invocation.script, streams, budget)
         except Exit as left:
             return left.code
         except UsageProblem as problem:
-            await streams.err.write(f"{asked.argv[0]}: {problem}\n")
+            await streams.err.write(f"{asked.argv[0].rpartition('/')[2]}: {problem}\n")
             return MISUSED
 
     async def _one(self, shell: Shell, asked: Exec, streams: Streams, budget: Budget) -> int:
@@ -64,7 +78,13 @@ class ContainerShell:
         return await shell.run(_step(asked.argv), streams, budget)
 
     def _shell(self, asked: Exec) -> Shell:
-        fixed: dict[str, Text] = {"/etc/hostname": f"{asked.pod.name}\n", "/etc/os-release": _RELEASE}
+        address = pod_address(asked.pod, self._world.dice)
+        fixed: dict[str, Text] = {
+            "/etc/hostname": f"{asked.pod.name}\n",
+            "/etc/hosts": f"{_HOSTS}{address}\t{asked.pod.name}\n",
+            "/etc/os-release": _RELEASE,
+            "/etc/passwd": _USERS,
+        }
         if asked.container == "cray-ipxe":
             fixed |= {f"/shared_tftp/{name}": "" for name in BINARIES}
         for volume in self._world.cluster.volumes:

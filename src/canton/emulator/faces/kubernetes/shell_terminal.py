@@ -7,7 +7,7 @@ from collections import deque
 
 from canton.emulator.cluster.pods import Exec
 from canton.emulator.shell.budget import Budget
-from canton.emulator.shell.interpreter import Exit, Shell, Streams
+from canton.emulator.shell.interpreter import Exit, ScriptAborted, Shell, Streams
 from canton.emulator.shell.streams import CallerOutput, Input
 from canton.emulator.shell.syntax import Incomplete, Step, SyntaxProblem, parse
 
@@ -122,6 +122,10 @@ class _Interactive:
         except SyntaxProblem as problem:
             await streams.err.write(f"{self._shell.name}: {problem}\n")
             self._shell.variables.code = 2
+        except ScriptAborted as problem:
+            if not self._asked.tty:
+                raise
+            self._shell.variables.code = problem.code
         # Other clients have their turn between two lines.
         await asyncio.sleep(0)
         await self._prompt()

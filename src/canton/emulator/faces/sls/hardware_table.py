@@ -15,6 +15,9 @@ from canton.emulator.wire.call import Json
 from canton.emulator.wire.hms_names import hms_type
 from canton.emulator.world import World
 
+_INDEXED = ("NID", "Aliases", "NodeNics", "Networks", "Peers")
+"""Properties that a search does not read every row for."""
+
 
 class Refused(Exception):
     """The database, or SLS's own check before it, does not take this."""
@@ -29,7 +32,7 @@ class HardwareTable:
             "sls.hardware", cast("Mapping[str, Json]", world.machine.topology.sls.get("Hardware") or {})
         )
         self._children: dict[str, set[str]] | None = None
-        self._by_property = {name: Lookup(self._shelf, partial(self._texts, name)) for name in ("NID", "Aliases")}
+        self._by_property = {name: Lookup(self._shelf, partial(self._texts, name)) for name in _INDEXED}
 
     def __contains__(self, xname: object) -> bool:
         return xname in self._shelf

@@ -128,12 +128,20 @@ class Hardware:
         if not all(spelled(TYPE, text) for text in types):
             return problem(400, "Invalid HMS type")
         wanted = {spelled(TYPE, text) for text in types}
-        tests, names, frus = _fru_tests(call), values(call, "fruid"), self._inventory.frus
-        chosen = [name for name in dict.fromkeys(names) if name in frus] if names else frus
+        tests, names, frus = _fru_tests(call), self._frus_of(call), self._inventory.frus
+        chosen = frus if names is None else [name for name in dict.fromkeys(names) if name in frus]
         found = (frus[name] for name in chosen if not wanted or _maybe_of(name, wanted))
         return listed_records(
             fru for fru in found if (not wanted or fru["Type"] in wanted) and all(test(fru) for test in tests)
         )
+
+    def _frus_of(self, call: Call) -> list[str] | None:
+        """Ids among which those asked for are; None when neither ids nor serial numbers are asked for."""
+        names, serials, found = values(call, "fruid"), values(call, "serialnumber"), self._inventory.found
+        if names or not serials:
+            return names or None
+        places = filter(None, map(found.with_serial, serials))
+        return [*(found.fru_at(place) for place in places), *self._inventory.frus.touched()]
 
     def delete_fru(self, call: Call) -> Reply:
         name = call.args["fruid"]

@@ -65,6 +65,10 @@ class HardwareSeeds(Mapping[str, Json]):
         except KeyError:
             return None
 
+    def fru_at(self, xname: str) -> str:
+        """The id of the FRU in a place."""
+        return self._numbering.fru_id(self._numbering.item(xname))
+
     def with_serial(self, serial: str) -> str | None:
         """The place that holds what has this serial number."""
         try:
