@@ -335,7 +335,7 @@ def test_changing(canton: Run, script: Script, case: Change) -> None:
 def test_a_read_only_context_changes_nothing(canton: Run, context: Script, line: str) -> None:
     canton("context", "set", "alps", "--read-only")
     look_ups(context)
-    ran = canton(*line.split(), stdin="xname\nx1\n" if "import" in line else "sites: [{name: a}]")
+    ran = canton(*line.split(), "--reason", "r", stdin="xname\nx1\n" if "import" in line else "sites: [{name: a}]")
     assert ran.status == 4
     assert "the context alps is read_only" in ran.err
     assert {asked.method for asked in context.asked} <= {"GET"}
@@ -357,7 +357,7 @@ class TestAlreadySo:
     @pytest.mark.parametrize("verb", ["suspend", "resume"])
     def test_is_success_and_said(self, canton: Run, script: Script, verb: str) -> None:
         script.on(f"POST /v1/tenants/psi/{verb}", Reply(body=samples.tenant(), headers={"Canton-Unchanged": "true"}))
-        ran = canton("tenant", verb, "psi")
+        ran = canton("tenant", verb, "psi", "--reason", "r")
         assert ran.status == 0
         assert "is already" in ran.err
         assert "nothing to do" in ran.err
@@ -382,14 +382,14 @@ def test_a_member_is_removed_by_name(canton: Run, script: Script) -> None:
     script.on("GET /v1/bindings", items(samples.binding("bd_1"), samples.binding("bd_2", role="tenant-viewer")))
     script.on("DELETE /v1/bindings/bd_1", Reply(204))
     script.on("DELETE /v1/bindings/bd_2", Reply(204))
-    assert canton("member", "remove", "cscs:alice", "--tenant", "psi").status == 0
+    assert canton("member", "remove", "cscs:alice", "--tenant", "psi", "--reason", "left").status == 0
     assert script.asked[0].query == {"tenant": "psi", "subject": "cscs:alice", "limit": "1000"}
     assert script.lines()[1:] == ["DELETE /v1/bindings/bd_1", "DELETE /v1/bindings/bd_2"]
 
 
 def test_removing_what_nobody_gave_is_not_found(canton: Run, script: Script) -> None:
     script.on("GET /v1/bindings", items())
-    ran = canton("member", "remove", "cscs:alice", "tenant-admin", "--tenant", "psi")
+    ran = canton("member", "remove", "cscs:alice", "tenant-admin", "--tenant", "psi", "--reason", "left")
     assert (ran.status, ran.out) == (3, "")
     assert "cscs:alice was not given the role tenant-admin in psi" in ran.err
 
@@ -469,21 +469,21 @@ class TestApproval:
 
     def test_the_approval_goes_with_the_repeated_request(self, canton: Run, script: Script) -> None:
         script.on("DELETE /v1/tenants/psi", Reply(204))
-        assert canton("tenant", "delete", "psi", "--approval", "ap_1").status == 0
+        assert canton("tenant", "delete", "psi", "--reason", "left", "--approval", "ap_1").status == 0
         assert script.last.headers["canton-approval"] == "ap_1"
 
     def test_can_be_waited_for(self, canton: Run, script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("canton.cli.change.LOOK", 0.01)
         script.on("DELETE /v1/tenants/psi", self.needed, Reply(204))
         script.on("GET /v1/approvals/ap_1", Reply(body=samples.approval()), Reply(body=samples.approval("approved")))
-        assert canton("tenant", "delete", "psi", "--wait-approval").status == 0
+        assert canton("tenant", "delete", "psi", "--reason", "left", "--wait-approval").status == 0
         assert script.last.headers["canton-approval"] == "ap_1"
 
     def test_a_refusal_ends_the_wait(self, canton: Run, script: Script) -> None:
         script.on("DELETE /v1/tenants/psi", self.needed)
         refused = samples.approval("refused", decided_reason="not before Monday")
         script.on("GET /v1/approvals/ap_1", Reply(body=refused))
-        ran = canton("tenant", "delete", "psi", "--wait-approval")
+        ran = canton("tenant", "delete", "psi", "--reason", "left", "--wait-approval")
         assert ran.status == 4
         assert "approval ap_1 is refused: not before Monday" in ran.err
 

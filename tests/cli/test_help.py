@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from canton import __version__
 from canton.cli.main import COMMANDS, main, root
 from canton.cli.pages import every
+from canton.policy.permissions import PERMISSIONS
 
 # What the command line must not load to say what it can do.
 HEAVY = (
@@ -44,6 +45,19 @@ def test_every_page_says_what_it_does_and_shows_an_example(page: tuple[str, ...]
     _, _, examples = text.rpartition("\n  Example")
     assert " ".join(["canton", *page]).strip() in examples
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_the_commands_that_need_a_reason_are_those_of_the_policy() -> None:
+    required = {page for page in PAGES if "kept in the audit. [required]" in " ".join(run(*page, "--help").split())}
+    policy = {name.replace("revoke", "remove") for name, it in PERMISSIONS.items() if it.needs_reason}
+    assert {".".join(page) for page in required} == policy
+
+
+def test_a_dry_run_needs_no_reason(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    for options, said in (([], "node assign needs a reason: add --reason '…'"), (["--dry-run"], "which tenant?")):
+        monkeypatch.setattr(sys, "argv", ["canton", "node", "assign", "x1", *options, "--server", "http://127.0.0.1:9"])
+        assert main() == 2
+        assert said in capsys.readouterr().err
 
 
 def test_the_root_page_groups_the_commands_by_where_they_run() -> None:

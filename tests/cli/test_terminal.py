@@ -97,7 +97,7 @@ class TestQuestions:
         script.on("DELETE /v1/tenants/psi", Reply(204))
 
     def test_deleting_a_tenant_takes_its_name(self, terminal: Open, script: Script) -> None:
-        shell = terminal("tenant", "delete", "psi")
+        shell = terminal("tenant", "delete", "psi", "--reason", "left")
         shell.until("Type psi to go on")
         shell.type("psi")
         assert shell.end() == 0
@@ -105,19 +105,25 @@ class TestQuestions:
 
     @pytest.mark.parametrize("answer", ["", "y", "yes", "PSI", "cscs"])
     def test_anything_else_changes_nothing(self, terminal: Open, script: Script, answer: str) -> None:
-        shell = terminal("tenant", "delete", "psi")
+        shell = terminal("tenant", "delete", "psi", "--reason", "left")
         shell.until("Type psi to go on")
         shell.type(answer)
         assert shell.end() == 1
         assert "nothing was changed" in shell.shown
         assert script.asked == []
 
+    def test_a_reason_that_is_missing_is_said_before_anything_is_asked(self, terminal: Open, script: Script) -> None:
+        shell = terminal("tenant", "delete", "psi")
+        assert shell.end() == 2
+        assert shell.shown == "canton: tenant delete needs a reason: add --reason '…'\n"
+        assert script.asked == []
+
     def test_yes_is_not_asked(self, terminal: Open, script: Script) -> None:
-        assert terminal("tenant", "delete", "psi", "-y").end() == 0
+        assert terminal("tenant", "delete", "psi", "-y", "--reason", "left").end() == 0
         assert len(script.asked) == 1
 
     def test_ctrl_c_at_a_question_changes_nothing(self, terminal: Open, script: Script) -> None:
-        shell = terminal("tenant", "delete", "psi")
+        shell = terminal("tenant", "delete", "psi", "--reason", "left")
         shell.until("Type psi to go on")
         shell.interrupt()
         assert shell.end() == 130

@@ -84,7 +84,7 @@ class TestWaiting:
     def test_an_undo_that_undid_is_a_success(self, canton: Run, script: Script) -> None:
         story(script, ("undoing", 1), ("undone", 2))
         script.on("POST /v1/operations/op_1/undo", Reply(202, samples.operation("undoing")))
-        assert canton("operation", "undo", "op_1", "--wait", "-y").status == 0
+        assert canton("operation", "undo", "op_1", "--wait", "-y", "--reason", "r").status == 0
 
 
 class TestPlans:

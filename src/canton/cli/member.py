@@ -9,7 +9,17 @@ import click
 
 from canton.cli.change import carry_out, confirm, tell
 from canton.cli.listing import listed
-from canton.cli.options import Changing, Instant, all_tenants, changing, connected, limited, names, shown
+from canton.cli.options import (
+    Changing,
+    Instant,
+    all_tenants,
+    changing,
+    changing_with_reason,
+    connected,
+    limited,
+    names,
+    shown,
+)
 from canton.cli.output import Show
 from canton.cli.session import Session
 from canton.cli.shapes import MEMBER
@@ -74,7 +84,7 @@ def add_member(session: Session, show: Show, change: Changing, provider: bool, *
 @click.argument("subject", metavar="SUBJECT|ID")
 @click.argument("role", required=False, shell_complete=names("roles"))
 @provider_option
-@changing
+@changing_with_reason
 @connected
 def remove_member(session: Session, change: Changing, subject: str, role: str | None, provider: bool) -> None:
     """Take a role away from somebody, or all of theirs if no role is named."""

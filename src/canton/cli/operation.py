@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from canton.cli.change import carry_out, confirm, tell
-from canton.cli.follow import conclude, detaching, explain_failure, finish, follow
+from canton.cli.follow import NEED_REASON, conclude, detaching, explain_failure, finish, follow
 from canton.cli.listing import listed
 from canton.cli.options import (
     Changing,
@@ -16,6 +16,7 @@ from canton.cli.options import (
     Work,
     all_tenants,
     changing,
+    changing_with_reason,
     connected,
     limited,
     names,
@@ -132,7 +133,7 @@ def _intervention(verb: str, wanted: tuple[str, ...], text: str, *, ask: bool) -
     @identity
     @shown(OPERATION)
     @waiting
-    @changing
+    @(changing_with_reason if verb in NEED_REASON else changing)
     @connected
     def intervene(session: Session, show: Show, change: Changing, work: Work, operation: str) -> None:
         if ask:

@@ -6,7 +6,17 @@ import click
 
 from canton.cli.change import carry_out, confirm, tell
 from canton.cli.listing import listed
-from canton.cli.options import Changing, Duration, all_tenants, changing, connected, limited, names, shown
+from canton.cli.options import (
+    Changing,
+    Duration,
+    all_tenants,
+    changing,
+    changing_with_reason,
+    connected,
+    limited,
+    names,
+    shown,
+)
 from canton.cli.output import Show, write
 from canton.cli.session import Session
 from canton.cli.shapes import ACCOUNT, TOKEN
@@ -80,7 +90,7 @@ def create_account(session: Session, show: Show, change: Changing, name: str, pr
     "delete", epilog="\b\nExample:\n  canton service-account delete sa_01J… --reason 'no longer used'"
 )
 @identity
-@changing
+@changing_with_reason
 @connected
 def delete_account(session: Session, change: Changing, account: str) -> None:
     """Delete a service account; its tokens end at once."""

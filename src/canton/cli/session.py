@@ -118,6 +118,19 @@ class Session:
         return Token(token) if token else StoredCredentials(self.credentials_file, renew, self.server)
 
     @property
+    def is_logged_out(self) -> bool:
+        """Neither the environment nor a login gives a token."""
+        from canton.client.credentials import read  # noqa: PLC0415
+
+        return not os.environ.get("CANTON_TOKEN", "").strip() and read(self.credentials_file) is None
+
+    @property
+    def other_context(self) -> str | None:
+        """The name of the context, if it is not the one that a command without --context uses."""
+        default = os.environ.get("CANTON_CONTEXT") or self.contexts.current
+        return self.context_name if self.context_name != default else None
+
+    @property
     def renews_itself(self) -> bool:
         """The login that is kept can get another token; a token of the environment cannot."""
         from canton.client.credentials import read  # noqa: PLC0415
