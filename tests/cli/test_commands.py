@@ -370,6 +370,11 @@ class TestAlreadySo:
         assert script.lines() == ["GET /v1/tenants/psi/quota"]
 
 
+def test_quiet_prints_the_id_alone(canton: Run, script: Script) -> None:
+    script.on("POST /v1/sites", Reply(201, samples.site()))
+    assert canton("site", "create", "alps", "-q") == (0, "alps\n", "")
+
+
 def test_a_quota_is_set_against_the_version_that_was_read(canton: Run, script: Script) -> None:
     look_ups(script)
     script.on("PUT /v1/tenants/psi/quota", problem(412, "version-mismatch", "it moved"))

@@ -228,6 +228,22 @@ def test_a_table_is_coloured_on_a_terminal(
     assert ("\x1b[32mactive" in shell.shown) is coloured
 
 
+@pytest.mark.parametrize("columns", [60, 140])
+def test_a_table_is_as_wide_as_the_terminal(terminal: Open, script: Script, columns: int) -> None:
+    script.on("GET /v1/tenants", items(samples.tenant(description="x" * 200)))
+    shell = terminal("tenant", "list", NO_COLOR="1", COLUMNS=str(columns))
+    assert shell.end() == 0
+    assert max(map(len, shell.shown.splitlines())) == columns
+
+
+def test_following_events_says_that_it_waits(terminal: Open, script: Script) -> None:
+    script.on("GET /v1/events", Reply(raw=b"id: 1\n\n", headers={"Content-Type": "text/event-stream"}, cut=True))
+    shell = terminal("event", "follow")
+    shell.until("canton: waiting for events; Ctrl-C ends\n")
+    shell.interrupt()
+    assert shell.end() == 130
+
+
 def test_watching_ends_with_ctrl_c(terminal: Open, script: Script) -> None:
     script.on("GET /v1/events", Reply(raw=b"id: 1\n\n", headers={"Content-Type": "text/event-stream"}, cut=True))
     script.on("GET /v1/tenants", items(samples.tenant()))

@@ -12,7 +12,7 @@ import click
 
 from canton.cli.options import Changing
 from canton.cli.session import Session
-from canton.cli.terminal import interactive, say
+from canton.cli.terminal import interactive, remark, say
 from canton.domain.errors import Forbidden
 from canton.domain.harmless import harmless
 
@@ -78,8 +78,8 @@ def unchanged(session: Session) -> bool:
 
 
 def tell(session: Session, done: str, already: str) -> None:
-    """Say what was done, or that it was so before; never on standard output."""
-    say(f"canton: {already}; nothing to do" if unchanged(session) else f"canton: {done}")
+    """Say what was done, or that it was so before; never on standard output, and not with -q."""
+    remark(f"canton: {already}; nothing to do" if unchanged(session) else f"canton: {done}")
 
 
 def _explain(problem: Problem, approval: str) -> None:

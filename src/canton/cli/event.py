@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from canton.cli.listing import listed
@@ -51,6 +53,8 @@ def follow_events(session: Session, show: Show, subject: str | None, after: str 
     import json  # noqa: PLC0415
 
     with session.client.events.stream(subject=subject, after=after, since=since) as stream:
+        if sys.stderr.isatty() and not show.quiet:
+            say("canton: waiting for events; Ctrl-C ends")
         for message in stream.messages():
             if message.kind == "canton.behind":
                 say("canton: the server says that this reader is too slow; events come late")

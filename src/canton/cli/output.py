@@ -107,8 +107,8 @@ class Show(NamedTuple):
             self.listing(shape, [item])
         else:
             columns = [shape.column(name) for name in self.columns] or shape.columns
-            pairs = [(f"{column.name}:", _full(column, item)) for column in columns]
-            write(table.draw(None, pairs, colour=coloured(sys.stdout)))
+            lines = [line for column in columns for line in _lines(column, item)]
+            write(table.draw(None, lines, colour=coloured(sys.stdout)))
 
     def rows(self, head: Sequence[str], rows: Sequence[Sequence[str]], long: Sequence[str] = ()) -> None:
         """A table on standard output, if there is anything in it; a default table is cut to fit by its long columns."""
@@ -125,18 +125,24 @@ class Show(NamedTuple):
 
 
 def room() -> int:
-    """How wide a table may be: 100 columns, or a terminal's width if that is more."""
+    """How wide a table may be: as wide as the terminal, or 100 columns where there is none."""
     if not sys.stdout.isatty():
         return WIDTH
     import shutil  # noqa: PLC0415 (only a terminal has a width)
 
-    return max(WIDTH, shutil.get_terminal_size().columns)
+    return shutil.get_terminal_size().columns
 
 
-def _full(column: Column, item: Item) -> str:
-    """With room to spare, an instant is given both ways."""
+def _lines(column: Column, item: Item) -> list[tuple[str, str]]:
+    """The column and its value; a list has a line for each of its values."""
     value = column.value(item)
-    return f"{table.cell(value)} ({table.ago(value)})" if column.instant and value else column.words(value)
+    values = [table.cell(each) for each in value] if isinstance(value, list) and value else [_full(column, value)]
+    return [(f"{column.name}:" if n == 0 else "", text) for n, text in enumerate(values)]
+
+
+def _full(column: Column, value: object) -> str:
+    """With room to spare, an instant is given both ways."""
+    return f"{table.to_the_second(value)} ({table.ago(value)})" if column.instant and value else column.words(value)
 
 
 def _name(shape: Shape, item: Item, *, bare: bool) -> str:
