@@ -121,7 +121,7 @@ class TestFormats:
     def test_an_unknown_column_names_the_nearest(self, canton: Run, script: Script) -> None:
         ran = canton("tenant", "list", "-c", "nmae")
         assert ran.status == 2
-        assert 'tenant has no column "nmae"; did you mean "name"?; it has: name, state' in ran.err
+        assert 'tenant has no column "nmae"; did you mean "name"? It has: name, state' in ran.err
         assert script.asked == []
 
     def test_an_empty_list_prints_nothing_and_says_so(self, canton: Run, script: Script) -> None:

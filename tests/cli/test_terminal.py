@@ -122,6 +122,17 @@ class TestQuestions:
         assert terminal("tenant", "delete", "psi", "-y", "--reason", "left").end() == 0
         assert len(script.asked) == 1
 
+    def test_a_question_is_asked_again_until_it_is_answered(self, terminal: Open, script: Script) -> None:
+        script.on("GET /v1/bindings/bd_1", Reply(body=samples.binding()))
+        script.on("DELETE /v1/bindings/bd_1", Reply(204))
+        shell = terminal("member", "remove", "bd_1", "--reason", "left")
+        shell.until("Take away: cscs:alice as tenant-admin in psi? [y/N]: ")
+        shell.type("perhaps")
+        shell.until("canton: answer y or n\n")
+        shell.type("y")
+        assert shell.end() == 0
+        assert "Error" not in shell.shown
+
     def test_ctrl_c_at_a_question_changes_nothing(self, terminal: Open, script: Script) -> None:
         shell = terminal("tenant", "delete", "psi", "--reason", "left")
         shell.until("Type psi to go on")

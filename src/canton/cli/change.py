@@ -31,13 +31,23 @@ def confirm(question: str, change: Changing, name: str | None = None) -> None:
     if change.yes or not interactive():
         return
     if name is None:
-        agreed = click.confirm(harmless(question), err=True)
+        agreed = _agreed(harmless(question))
     else:
         asked = harmless(f"{question}\nType {name} to go on")
         agreed = click.prompt(asked, default="", show_default=False, err=True) == name
     if not agreed:
         say("canton: nothing was changed")
         raise click.exceptions.Exit(1)
+
+
+def _agreed(question: str) -> bool:
+    while True:
+        answer = click.prompt(f"{question} [y/N]", default="", show_default=False, err=True).strip().lower()
+        if answer in ("y", "yes"):
+            return True
+        if answer in ("", "n", "no"):
+            return False
+        say("canton: answer y or n")
 
 
 def carry_out(session: Session, change: Changing, act: Callable[[Change], T]) -> T:

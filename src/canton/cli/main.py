@@ -11,6 +11,7 @@ from canton import __version__
 from canton.cli.lazy import Entry, LazyGroup
 from canton.cli.standard_output import guarded_output, let_go
 
+MOST_NOUNS = 3
 INTERRUPTED = 130  # as a shell reports a process that SIGINT ended
 
 COMMANDS = {
@@ -64,7 +65,10 @@ class Root(LazyGroup):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        return super().resolve_command(ctx, args if ctx.resilient_parsing else _noun_first(args))
+        words = args if ctx.resilient_parsing else _noun_first(args)
+        if not ctx.resilient_parsing and self.get_command(ctx, words[0]) is None:
+            _explain_verb(self, ctx, words)
+        return super().resolve_command(ctx, words)
 
 
 def _singular(name: str) -> str | None:
@@ -81,6 +85,20 @@ def _noun_first(args: list[str]) -> list[str]:
     verb = "show" if args[0] == "get" and named else VERBS[args[0]]
     _say(f"the noun comes first here: canton {' '.join([noun, verb, *args[2:]])}")
     return [noun, verb, *args[2:]]
+
+
+def _explain_verb(group: Root, ctx: click.Context, words: list[str]) -> None:
+    """Raise if the first word is no command, and a verb of a noun or a few."""
+    nouns = []
+    for name, entry in group.table.items():
+        noun = group.get_command(ctx, name) if entry.target.startswith("canton.cli.") and name != "emulate" else None
+        if isinstance(noun, click.Group) and words[0] in noun.commands:
+            nouns.append(name)
+    if 0 < len(nouns) <= MOST_NOUNS:
+        import shlex  # noqa: PLC0415 (only mistakes pay)
+
+        lines = " or ".join(f"canton {noun} {shlex.join(words)}" for noun in nouns)
+        raise click.UsageError(f"The noun comes first here: {lines}", ctx)
 
 
 @click.group(
@@ -134,9 +152,19 @@ def _explain_usage(error: click.UsageError) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
     else:
-        command = error.ctx.command_path if error.ctx else "canton"
+        command = error.ctx.command_path if error.ctx else _named(sys.argv[1:])
         _say(f"{error.format_message()}\nTry: {command} --help")
     return error.exit_code
+
+
+def _named(arguments: list[str]) -> str:
+    """The command that the arguments name, for a mistake that Click does not connect with one."""
+    step = click.Context(root, info_name="canton")
+    for word in arguments:
+        inner = step.command.get_command(step, word) if isinstance(step.command, click.Group) else None
+        if inner is not None:
+            step = click.Context(inner, info_name=inner.name, parent=step)
+    return step.command_path
 
 
 def _explain(error: Exception) -> int:

@@ -65,7 +65,8 @@ class Shape(NamedTuple):
             if column.name == name:
                 return column
         known = [column.name for column in self.columns]
-        raise InvalidRequest(f'{self.noun} has no column "{name}"{nearest(name, known)}; it has: {", ".join(known)}')
+        hint = nearest(name, known, f"it has: {', '.join(known)}")
+        raise InvalidRequest(f'{self.noun} has no column "{name}"{hint}')
 
 
 class Show(NamedTuple):
@@ -185,9 +186,11 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """``; did you mean "state"?`` or nothing."""
+def nearest(word: str, known: Iterable[str], more: str = "") -> str:
+    """``; did you mean "state"?`` if something is near, and ``more`` as the next sentence or part of this one."""
     from difflib import get_close_matches  # noqa: PLC0415 (only mistakes pay)
 
     found = get_close_matches(word, list(known), n=1)
-    return f'; did you mean "{found[0]}"?' if found else ""
+    if not found:
+        return f"; {more}" if more else ""
+    return f'; did you mean "{found[0]}"?' + (f" {more[0].upper()}{more[1:]}" if more else "")

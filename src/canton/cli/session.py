@@ -92,7 +92,7 @@ class Session:
 
     def close(self) -> None:
         """Let go of the connection, if there is one."""
-        if "client" in vars(self):
+        if self.is_connected:
             self.client.close()
 
     def connect(self, credentials: Credentials, timeout: float = 30.0, tries: int = 3) -> Client:
@@ -116,6 +116,11 @@ class Session:
 
         token = os.environ.get("CANTON_TOKEN", "").strip()
         return Token(token) if token else StoredCredentials(self.credentials_file, renew, self.server)
+
+    @property
+    def is_connected(self) -> bool:
+        """The token of this session was wanted; a command that logs in brings its own."""
+        return "client" in vars(self)
 
     @property
     def is_logged_out(self) -> bool:
