@@ -216,14 +216,14 @@ class TestARefusalInTheWordsOfTheCommandLine:
         ran = canton(*line.split())
         assert (ran.status, ran.err) == (2, f"canton: {said}\n")
 
-    def test_names_the_variable_that_holds_no_token(
+    def test_names_the_variable_that_holds_the_token(
         self, canton: Run, script: Script, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("CANTON_TOKEN", "abc")
         script.on("GET /v1/whoami", problem(401, "token-invalid", "the token is not a signed JWT"))
         ran = canton("whoami")
         assert ran.status == 4
-        assert ran.err == "canton: CANTON_TOKEN is not of the form of a token: the token is not a signed JWT\n"
+        assert ran.err == "canton: the token is not a signed JWT; the token comes from CANTON_TOKEN\n"
 
 
 @pytest.mark.parametrize(

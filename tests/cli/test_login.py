@@ -141,6 +141,9 @@ def test_the_login_that_is_missing_is_named_with_its_context(canton: Run, issuer
     other = "canton: you are not logged in to context eve; run: canton login --context eve\n"
     assert canton("node", "list", "--context", "eve").err == other
     assert canton("node", "list").err == "canton: you are not logged in to context root; run: canton login\n"
+    elsewhere = issuer.url.replace("127.0.0.1", "localhost")
+    said = f"canton: you are not logged in to {elsewhere}; run: canton login --server {elsewhere}\n"
+    assert canton("node", "list", "--server", elsewhere).err == said
 
 
 def test_a_login_that_others_could_read_is_refused_and_can_be_left(canton: Run, issuer: Script) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from canton.cli.output import nearest
-from canton.domain.errors import InvalidRequest, NotAuthenticated, TokenInvalid
+from canton.domain.errors import InvalidRequest, NotAuthenticated
 
 if TYPE_CHECKING:
     from canton.cli.session import Session
@@ -53,21 +53,15 @@ def _is_answer(error: Exception) -> bool:
 
 def _explain_login(session: Session, error: NotAuthenticated) -> None:
     other = session.other_context
-    options = f" --context {other}" if other else "" if session.context_name else f" --server {session.server}"
-    token = os.environ.get("CANTON_TOKEN", "").strip()
-    if token and session.is_connected and _is_answer(error):
-        shape = "is not of the form of a token" if error.code == TokenInvalid.code and not _is_token(token) else ""
-        error.message = f"CANTON_TOKEN {shape or 'is not accepted'}: {error.message}"
+    known = session.is_in_context
+    options = f" --server {session.server}" if not known else f" --context {other}" if other else ""
+    if os.environ.get("CANTON_TOKEN", "").strip() and session.is_connected and _is_answer(error):
+        error.message = f"{error.message}; the token comes from CANTON_TOKEN"
     elif session.is_connected and error.code == NotAuthenticated.code and session.is_logged_out:
-        to = f"context {session.context_name}" if session.context_name else session.server
+        to = f"context {session.context_name}" if known else session.server
         error.message = f"you are not logged in to {to}; run: canton login{options}"
     else:
         error.message = LOGIN.sub(rf"canton \1{options}", error.message)
-
-
-def _is_token(text: str) -> bool:
-    """A signed JWT, or a token of a service account."""
-    return text.count(".") == 2 or text.startswith("canton_")
 
 
 def _explain_request(context: click.Context, error: InvalidRequest) -> None:

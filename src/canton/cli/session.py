@@ -81,9 +81,8 @@ class Session:
     @property
     def credentials_file(self) -> Path:
         """By context, or by server where the server is not the context's: a token is sent to nobody else."""
-        name = self.context_name
-        if name in self.contexts.known and (self.context.server or "").rstrip("/") == self.server:
-            return places.credentials() / f"{name}.json"
+        if self.is_in_context:
+            return places.credentials() / f"{self.context_name}.json"
         return places.credentials() / f"{quote(self.server, safe='')}.json"
 
     @cached_property
@@ -116,6 +115,11 @@ class Session:
 
         token = os.environ.get("CANTON_TOKEN", "").strip()
         return Token(token) if token else StoredCredentials(self.credentials_file, renew, self.server)
+
+    @property
+    def is_in_context(self) -> bool:
+        """The server is the one of the context."""
+        return self.context_name in self.contexts.known and (self.context.server or "").rstrip("/") == self.server
 
     @property
     def is_connected(self) -> bool:
