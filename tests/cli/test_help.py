@@ -23,6 +23,8 @@ HEAVY = (
 )
 
 
+# Not the command line's own.
+ELSEWHERE = (("admin", "hash-password"), ("db", "backup"), ("db", "check"), ("emulate", "fault", "set"))
 PAGES = {page.path: page for page in every()}
 
 
@@ -58,6 +60,16 @@ def test_a_dry_run_needs_no_reason(monkeypatch: pytest.MonkeyPatch, capsys: pyte
         monkeypatch.setattr(sys, "argv", ["canton", "node", "assign", "x1", *options, "--server", "http://127.0.0.1:9"])
         assert main() == 2
         assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("page", [path for path in PAGES if PAGES[path].commands], ids=" ".join)
+def test_a_list_of_commands_says_each_in_a_whole_sentence(page: tuple[str, ...]) -> None:
+    for block in run(*page, "--help").split("\n\n")[2:]:
+        for line in block.splitlines():
+            entry = re.fullmatch(r"  ([a-z-]+) {2,}(.*)", line)
+            if entry and (*page, entry[1]) in PAGES and (*page, entry[1]) not in ELSEWHERE:
+                assert entry[2][0].isupper(), line
+                assert not entry[2].endswith("..."), line
 
 
 def test_the_root_page_groups_the_commands_by_where_they_run() -> None:

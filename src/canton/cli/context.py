@@ -57,7 +57,10 @@ def list_contexts(show: Show) -> None:
 @click.argument("name", required=False, shell_complete=names("contexts"))
 @shown(CONTEXT)
 def show_context(show: Show, name: str | None) -> None:
-    """Show a context, or the one in use; -q prints its name alone and fits into a prompt."""
+    """Show a context, or the one in use.
+
+    With -q it prints the name alone, which fits into a prompt.
+    """
     session = Session({})
     chosen = name or session.context_name
     if chosen is None:
@@ -111,7 +114,7 @@ def set_context(name: str, **keys: str | bool | None) -> None:
 @context.command("delete", epilog="\b\nExample:\n  canton context delete alps")
 @name
 def delete_context(name: str) -> None:
-    """Delete a context from your own file, and the login that goes with it."""
+    """Delete a context of your own file, and its login."""
     found = contexts.load()
     found.get(name)
     path = places.user_config()

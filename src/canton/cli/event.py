@@ -46,9 +46,9 @@ def list_events(session: Session, show: Show, subject: str | None, since: str | 
 @shown(EVENT)
 @connected
 def follow_events(session: Session, show: Show, subject: str | None, after: str | None, since: str | None) -> None:
-    """Print events as they happen, until Ctrl-C; with -o json each is a line.
+    """Print events as they happen, until Ctrl-C.
 
-    A lost connection is made again, and nothing is lost or doubled by it.
+    With -o json each is a line. A lost connection is made again, and nothing is lost or doubled by it.
     """
     import json  # noqa: PLC0415
 

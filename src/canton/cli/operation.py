@@ -94,9 +94,10 @@ def show_operation(session: Session, show: Show, operation: str, steps: bool) ->
 @shown(OPERATION)
 @connected
 def follow_operation(session: Session, show: Show, operation: str, timeout: float | None) -> None:
-    """Follow an operation until it rests; Ctrl-C lets go of it and it goes on.
+    """Follow an operation until it rests.
 
-    The exit code says how it ended: 0 done, 7 some nodes failed, 1 otherwise. With -o json, every change is a line.
+    Ctrl-C lets go of it and it goes on. The exit code says how it ended: 0 done, 7 some nodes failed, 1 otherwise.
+    With -o json, every change is a line.
     """
     if show.format == "json":
         _follow_in_json(session, operation, timeout)

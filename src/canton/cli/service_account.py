@@ -100,7 +100,10 @@ def show_account(session: Session, show: Show, account: str) -> None:
 @changing
 @connected
 def create_account(session: Session, show: Show, change: Changing, name: str, provider: bool, **given: str) -> None:
-    """Create a service account that may do what is named, and nothing else."""
+    """Create a service account.
+
+    It may do what is named with --permission, and nothing else.
+    """
     tenant = None if provider else session.named_tenant
     made = carry_out(
         session,

@@ -105,7 +105,10 @@ def resume_tenant(session: Session, show: Show, change: Changing, name: str) -> 
 @changing_with_reason
 @connected
 def delete_tenant(session: Session, change: Changing, name: str) -> None:
-    """Remove a tenant that has nothing left: no nodes, members or accounts, nothing under way."""
+    """Remove a tenant that has nothing left.
+
+    It must have no nodes, members or accounts, and nothing under way.
+    """
     confirm(f"Delete the tenant {name}? Its name can never be used again.", change, name)
     carry_out(session, change, lambda headers: session.client.tenants.delete(name, **headers))
     tell(session, f"deleted tenant {name}", f"tenant {name} is gone")
