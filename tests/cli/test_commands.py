@@ -189,7 +189,13 @@ CHANGES = [
         Reply(201, samples.binding()),
         "at the provider",
     ),
-    Change("member remove bd_1", "DELETE /v1/bindings/bd_1", None, Reply(204), "took away bd_1"),
+    Change(
+        "member remove bd_1",
+        "DELETE /v1/bindings/bd_1",
+        None,
+        Reply(204),
+        "cscs:alice is no longer tenant-admin in psi",
+    ),
     Change(
         "operation retry op_1",
         "POST /v1/operations/op_1/retry",
@@ -258,7 +264,7 @@ CHANGES = [
         "DELETE /v1/service-accounts/sa_1",
         None,
         Reply(204),
-        "deleted service account sa_1",
+        "deleted service account ci",
     ),
     Change(
         "service-account token create sa_1 --ttl 1h",
@@ -316,6 +322,7 @@ def look_ups(script: Script) -> None:
     script.on("GET /v1/approvals/ap_1", Reply(body=samples.approval()))
     script.on("GET /v1/tenants/psi/quota", Reply(body=samples.quota()))
     script.on("GET /v1/service-accounts/sa_1", Reply(body=samples.account()))
+    script.on("GET /v1/bindings/bd_1", Reply(body=samples.binding()))
 
 
 @pytest.mark.parametrize("case", CHANGES, ids=[case.line for case in CHANGES])
@@ -335,7 +342,7 @@ def test_changing(canton: Run, script: Script, case: Change) -> None:
 def test_a_read_only_context_changes_nothing(canton: Run, context: Script, line: str) -> None:
     canton("context", "set", "alps", "--read-only")
     look_ups(context)
-    ran = canton(*line.split(), stdin="xname\nx1\n" if "import" in line else "sites: [{name: a}]")
+    ran = canton(*line.split(), "--reason", "r", stdin="xname\nx1\n" if "import" in line else "sites: [{name: a}]")
     assert ran.status == 4
     assert "the context alps is read_only" in ran.err
     assert {asked.method for asked in context.asked} <= {"GET"}
@@ -345,6 +352,30 @@ def test_a_read_only_context_still_plans(canton: Run, context: Script) -> None:
     canton("context", "set", "alps", "--read-only")
     context.on("POST /v1/nodes/power", Reply(body=samples.plan()))
     assert canton("node", "power", "off", "x1", "--dry-run").status == 0
+
+
+class TestAServiceAccountByItsName:
+    @pytest.fixture(autouse=True)
+    def accounts(self, script: Script) -> None:
+        script.on("GET /v1/service-accounts", items(samples.account(), samples.account(id="sa_2", name="cd")))
+
+    def test_is_looked_up(self, canton: Run, script: Script) -> None:
+        script.on("GET /v1/service-accounts/sa_2/tokens", items(samples.token()))
+        script.on("DELETE /v1/service-accounts/sa_2", Reply(204))
+        assert canton("service-account", "show", "cd", "-q").out == "sa_2\n"
+        assert canton("service-account", "token", "list", "cd", "-q").out == "tk_1\n"
+        assert "deleted service account cd\n" in canton("service-account", "delete", "cd", "--reason", "old").err
+
+    def test_that_no_account_has_is_not_found(self, canton: Run) -> None:
+        ran = canton("service-account", "show", "cdd")
+        assert ran.status == 3
+        assert 'there is no service account "cdd" that you may see; did you mean "cd"?' in ran.err
+
+    def test_that_accounts_of_two_tenants_have_is_a_mistake(self, canton: Run, script: Script) -> None:
+        script.on("GET /v1/service-accounts", items(samples.account(), samples.account(id="sa_2", tenant="cscs")))
+        ran = canton("service-account", "show", "ci")
+        assert ran.status == 2
+        assert "give the id of one: sa_1 (psi), sa_2 (cscs)" in ran.err
 
 
 def test_a_token_is_printed_once_and_alone(canton: Run, script: Script) -> None:
@@ -357,7 +388,7 @@ class TestAlreadySo:
     @pytest.mark.parametrize("verb", ["suspend", "resume"])
     def test_is_success_and_said(self, canton: Run, script: Script, verb: str) -> None:
         script.on(f"POST /v1/tenants/psi/{verb}", Reply(body=samples.tenant(), headers={"Canton-Unchanged": "true"}))
-        ran = canton("tenant", verb, "psi")
+        ran = canton("tenant", verb, "psi", "--reason", "r")
         assert ran.status == 0
         assert "is already" in ran.err
         assert "nothing to do" in ran.err
@@ -368,6 +399,11 @@ class TestAlreadySo:
         assert ran.status == 0
         assert "already so" in ran.err
         assert script.lines() == ["GET /v1/tenants/psi/quota"]
+
+
+def test_quiet_prints_the_id_alone(canton: Run, script: Script) -> None:
+    script.on("POST /v1/sites", Reply(201, samples.site()))
+    assert canton("site", "create", "alps", "-q") == (0, "alps\n", "")
 
 
 def test_a_quota_is_set_against_the_version_that_was_read(canton: Run, script: Script) -> None:
@@ -382,14 +418,18 @@ def test_a_member_is_removed_by_name(canton: Run, script: Script) -> None:
     script.on("GET /v1/bindings", items(samples.binding("bd_1"), samples.binding("bd_2", role="tenant-viewer")))
     script.on("DELETE /v1/bindings/bd_1", Reply(204))
     script.on("DELETE /v1/bindings/bd_2", Reply(204))
-    assert canton("member", "remove", "cscs:alice", "--tenant", "psi").status == 0
+    assert canton("member", "remove", "cscs:alice", "--tenant", "psi", "--reason", "left") == (
+        0,
+        "",
+        "canton: cscs:alice is no longer tenant-admin in psi\ncanton: cscs:alice is no longer tenant-viewer in psi\n",
+    )
     assert script.asked[0].query == {"tenant": "psi", "subject": "cscs:alice", "limit": "1000"}
     assert script.lines()[1:] == ["DELETE /v1/bindings/bd_1", "DELETE /v1/bindings/bd_2"]
 
 
 def test_removing_what_nobody_gave_is_not_found(canton: Run, script: Script) -> None:
     script.on("GET /v1/bindings", items())
-    ran = canton("member", "remove", "cscs:alice", "tenant-admin", "--tenant", "psi")
+    ran = canton("member", "remove", "cscs:alice", "tenant-admin", "--tenant", "psi", "--reason", "left")
     assert (ran.status, ran.out) == (3, "")
     assert "cscs:alice was not given the role tenant-admin in psi" in ran.err
 
@@ -469,21 +509,21 @@ class TestApproval:
 
     def test_the_approval_goes_with_the_repeated_request(self, canton: Run, script: Script) -> None:
         script.on("DELETE /v1/tenants/psi", Reply(204))
-        assert canton("tenant", "delete", "psi", "--approval", "ap_1").status == 0
+        assert canton("tenant", "delete", "psi", "--reason", "left", "--approval", "ap_1").status == 0
         assert script.last.headers["canton-approval"] == "ap_1"
 
     def test_can_be_waited_for(self, canton: Run, script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("canton.cli.change.LOOK", 0.01)
         script.on("DELETE /v1/tenants/psi", self.needed, Reply(204))
         script.on("GET /v1/approvals/ap_1", Reply(body=samples.approval()), Reply(body=samples.approval("approved")))
-        assert canton("tenant", "delete", "psi", "--wait-approval").status == 0
+        assert canton("tenant", "delete", "psi", "--reason", "left", "--wait-approval").status == 0
         assert script.last.headers["canton-approval"] == "ap_1"
 
     def test_a_refusal_ends_the_wait(self, canton: Run, script: Script) -> None:
         script.on("DELETE /v1/tenants/psi", self.needed)
         refused = samples.approval("refused", decided_reason="not before Monday")
         script.on("GET /v1/approvals/ap_1", Reply(body=refused))
-        ran = canton("tenant", "delete", "psi", "--wait-approval")
+        ran = canton("tenant", "delete", "psi", "--reason", "left", "--wait-approval")
         assert ran.status == 4
         assert "approval ap_1 is refused: not before Monday" in ran.err
 

@@ -59,7 +59,7 @@ class TestOrder:
     def test_an_unknown_context_names_the_nearest(self, canton: Run) -> None:
         ran = canton("whoami", "--context", "apls")
         assert ran.status == 3
-        assert 'there is no context "apls"; did you mean "alps"?; there are: alps' in ran.err
+        assert 'there is no context "apls"; did you mean "alps"? There are: alps' in ran.err
 
 
 class TestFile:
@@ -152,6 +152,13 @@ class TestCommands:
         assert json.loads(canton("context", "show", "daint", "-o", "json").out)["read_only"] is False
         assert canton("context", "delete", "daint").status == 0
         assert canton("context", "use", "daint").status == 3
+
+    @pytest.mark.parametrize("server", ["foo", "https://", "ftp://a"])
+    def test_a_server_must_be_one(self, canton: Run, home: Path, server: str) -> None:
+        ran = canton("context", "set", "bad", "--server", server)
+        assert ran.status == 2
+        assert "write https://canton.example.org" in ran.err
+        assert not (home / "config").exists()
 
     @pytest.mark.parametrize("name", ["a b", "../x", "", "[x]", "a" * 64, "ä"])
     def test_a_name_must_be_one(self, canton: Run, home: Path, name: str) -> None:

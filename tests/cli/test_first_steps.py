@@ -149,3 +149,100 @@ def test_a_mistake_that_many_rows_share_is_named_once(canton: Run, script: Scrip
         '  <stdin>, line 2 and 99 more rows: there is no tenant "psi"; create it first',
         "  and 40 more rows",
     ]
+
+
+def invalid(*errors: tuple[str, str]) -> Reply:
+    wrong = [{"where": where, "what": what} for where, what in errors]
+    listed = "; ".join(f"{where}: {what}" for where, what in errors)
+    detail = f"the request is not valid: {listed}. Correct it and send it again"
+    return problem(400, "invalid-request", detail, errors=wrong)
+
+
+STATES = "Input should be 'discovered', 'free', 'assigned' or 'quarantined'"
+
+
+class TestARefusalInTheWordsOfTheCommandLine:
+    @pytest.mark.parametrize(
+        ("line", "asked", "reply", "said"),
+        [
+            (
+                "node list --selector state=fre",
+                "GET /v1/nodes",
+                invalid(("query.state", STATES)),
+                '--selector state: "fre" is not one of discovered, free, assigned, quarantined; did you mean "free"?',
+            ),
+            (
+                "operation list --state don",
+                "GET /v1/operations",
+                invalid(("query.state", "Input should be 'running' or 'done'")),
+                '--state: "don" is not one of running, done; did you mean "done"?',
+            ),
+            (
+                "service-account create ci --tenant psi",
+                "POST /v1/service-accounts",
+                invalid(("body.permissions", "List should have at least 1 item after validation, not 0")),
+                "--permission: must have at least 1 item after validation, not 0",
+            ),
+            (
+                "tenant show PSI!",
+                "GET /v1/tenants/PSI%21",
+                invalid(("path.name", "must be lower case")),
+                "TENANT: must be lower case",
+            ),
+            (
+                "member add cscs:a auditor --tenant psi",
+                "POST /v1/bindings",
+                problem(400, "invalid-request", 'the role "auditor" is bound at the provider: leave the tenant null'),
+                'the role "auditor" is for the provider: give --provider',
+            ),
+            (
+                "can-i node fly",
+                "GET /v1/can-i",
+                problem(400, "invalid-request", 'there is no permission "node.fly"; did you mean "node.enroll"?'),
+                'there is no permission "node.fly"; look with: canton role list -c name,permissions',
+            ),
+            (
+                "can-i node asign",
+                "GET /v1/can-i",
+                problem(400, "invalid-request", 'there is no permission "node.asign"; did you mean "node.assign"?'),
+                'there is no permission "node.asign"; did you mean "node.assign"?',
+            ),
+        ],
+    )
+    def test_names_the_option_and_the_nearest(
+        self, canton: Run, script: Script, line: str, asked: str, reply: Reply, said: str
+    ) -> None:
+        script.on(asked, reply)
+        ran = canton(*line.split())
+        assert (ran.status, ran.err) == (2, f"canton: {said}\n")
+
+    def test_names_the_variable_that_holds_the_token(
+        self, canton: Run, script: Script, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("CANTON_TOKEN", "abc")
+        script.on("GET /v1/whoami", problem(401, "token-invalid", "the token is not a signed JWT"))
+        ran = canton("whoami")
+        assert ran.status == 4
+        assert ran.err == "canton: the token is not a signed JWT; the token comes from CANTON_TOKEN\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("power on x1", "The noun comes first here: canton node power on x1"),
+        ("suspend psi", "The noun comes first here: canton tenant suspend psi"),
+        ("follow op_1", "The noun comes first here: canton operation follow op_1 or canton event follow op_1"),
+        ("frobnicate", "No such command 'frobnicate'."),
+        ("node list --selector", "Option '--selector' requires an argument.\nTry: canton node list --help"),
+    ],
+)
+def test_a_mistyped_command_is_answered_with_the_one_that_is_meant(canton: Run, typed: str, said: str) -> None:
+    ran = canton(*typed.split())
+    assert ran.status == 2
+    assert ran.err.startswith(f"canton: {said}\n")
+
+
+def test_https_to_a_plain_server_says_so(canton: Run, script: Script) -> None:
+    ran = canton("whoami", "--server", script.url.replace("http:", "https:"))
+    assert ran.status == 8
+    assert f"the server does not speak TLS there; try {script.url}\n" in ran.err

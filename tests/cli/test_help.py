@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from canton import __version__
 from canton.cli.main import COMMANDS, main, root
 from canton.cli.pages import every
+from canton.policy.permissions import PERMISSIONS
 
 # What the command line must not load to say what it can do.
 HEAVY = (
@@ -22,6 +23,8 @@ HEAVY = (
 )
 
 
+# Not the command line's own.
+ELSEWHERE = (("admin", "hash-password"), ("db", "backup"), ("db", "check"), ("emulate", "fault", "set"))
 PAGES = {page.path: page for page in every()}
 
 
@@ -44,6 +47,29 @@ def test_every_page_says_what_it_does_and_shows_an_example(page: tuple[str, ...]
     _, _, examples = text.rpartition("\n  Example")
     assert " ".join(["canton", *page]).strip() in examples
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_the_commands_that_need_a_reason_are_those_of_the_policy() -> None:
+    required = {page for page in PAGES if "kept in the audit. [required]" in " ".join(run(*page, "--help").split())}
+    policy = {name.replace("revoke", "remove") for name, it in PERMISSIONS.items() if it.needs_reason}
+    assert {".".join(page) for page in required} == policy
+
+
+def test_a_dry_run_needs_no_reason(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    for options, said in (([], "node assign needs a reason: add --reason '…'"), (["--dry-run"], "which tenant?")):
+        monkeypatch.setattr(sys, "argv", ["canton", "node", "assign", "x1", *options, "--server", "http://127.0.0.1:9"])
+        assert main() == 2
+        assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("page", [path for path in PAGES if PAGES[path].commands], ids=" ".join)
+def test_a_list_of_commands_says_each_in_a_whole_sentence(page: tuple[str, ...]) -> None:
+    for block in run(*page, "--help").split("\n\n")[2:]:
+        for line in block.splitlines():
+            entry = re.fullmatch(r"  ([a-z-]+) {2,}(.*)", line)
+            if entry and (*page, entry[1]) in PAGES and (*page, entry[1]) not in ELSEWHERE:
+                assert entry[2][0].isupper(), line
+                assert not entry[2].endswith("..."), line
 
 
 def test_the_root_page_groups_the_commands_by_where_they_run() -> None:

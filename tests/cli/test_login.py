@@ -131,6 +131,21 @@ class TestLogout:
         assert list((home / "state/canton/credentials").glob("*.json")) == []
 
 
+def test_the_login_that_is_missing_is_named_with_its_context(canton: Run, issuer: Script) -> None:
+    issuer.on(
+        "GET /v1/nodes", problem(401, "not-authenticated", "this request carries no token; log in with: canton login")
+    )
+    for name in ("root", "eve"):
+        canton("login", "--server", issuer.url, "--context", name, "--token-stdin", stdin="fresh")
+        canton("logout", "--context", name)
+    other = "canton: you are not logged in to context eve; run: canton login --context eve\n"
+    assert canton("node", "list", "--context", "eve").err == other
+    assert canton("node", "list").err == "canton: you are not logged in to context root; run: canton login\n"
+    elsewhere = issuer.url.replace("127.0.0.1", "localhost")
+    said = f"canton: you are not logged in to {elsewhere}; run: canton login --server {elsewhere}\n"
+    assert canton("node", "list", "--server", elsewhere).err == said
+
+
 def test_a_login_that_others_could_read_is_refused_and_can_be_left(canton: Run, issuer: Script) -> None:
     canton("login", "--server", issuer.url)
     path = places.credentials() / "127.json"

@@ -8,6 +8,7 @@ import json
 import re
 import unicodedata
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -120,7 +121,7 @@ class TestFormats:
     def test_an_unknown_column_names_the_nearest(self, canton: Run, script: Script) -> None:
         ran = canton("tenant", "list", "-c", "nmae")
         assert ran.status == 2
-        assert 'tenant has no column "nmae"; did you mean "name"?; it has: name, state' in ran.err
+        assert 'tenant has no column "nmae"; did you mean "name"? It has: name, state' in ran.err
         assert script.asked == []
 
     def test_an_empty_list_prints_nothing_and_says_so(self, canton: Run, script: Script) -> None:
@@ -223,4 +224,25 @@ def test_instants_are_relative_in_tables(instant: str | None, text: str) -> None
 
 def test_one_object_shows_instants_both_ways(canton: Run, script: Script) -> None:
     script.on("GET /v1/tenants/psi", Reply(body=samples.tenant()))
-    assert f"created:      {samples.AT} (" in canton("tenant", "show", "psi").out
+    assert f"created:      {samples.AT[:19]}Z (" in canton("tenant", "show", "psi").out
+    assert json.loads(canton("tenant", "show", "psi", "-o", "json").out)["created_at"] == samples.AT
+
+
+class TestOneObjectInColour:
+    @pytest.fixture(autouse=True)
+    def colour(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG002 (it clears them first)
+        monkeypatch.setenv("CLICOLOR_FORCE", "1")
+
+    def test_has_no_blanks_behind_a_value(self, canton: Run, script: Script) -> None:
+        script.on("GET /v1/tenants/psi", Reply(body=samples.tenant(description="x" * 90)))
+        assert "state:        \x1b[32mactive\x1b[0m\n" in canton("tenant", "show", "psi").out
+
+    def test_does_not_warn_of_a_no_that_is_good(self, canton: Run, script: Script) -> None:
+        script.on("GET /v1/nodes/x1", Reply(body=samples.node("x1")))
+        assert re.search("^stale: +no$", canton("node", "show", "x1").out, re.MULTILINE)
+
+
+def test_a_list_in_an_object_has_a_line_for_each_value(canton: Run, script: Script) -> None:
+    script.on("GET /v1/service-accounts/sa_1", Reply(body=samples.account(permissions=["node.power", "node.read"])))
+    lines = canton("service-account", "show", "sa_1", "-c", "name,permissions").out.splitlines()
+    assert lines == ["name:         ci", "permissions:  node.power", "              node.read"]

@@ -97,7 +97,7 @@ class TestQuestions:
         script.on("DELETE /v1/tenants/psi", Reply(204))
 
     def test_deleting_a_tenant_takes_its_name(self, terminal: Open, script: Script) -> None:
-        shell = terminal("tenant", "delete", "psi")
+        shell = terminal("tenant", "delete", "psi", "--reason", "left")
         shell.until("Type psi to go on")
         shell.type("psi")
         assert shell.end() == 0
@@ -105,19 +105,36 @@ class TestQuestions:
 
     @pytest.mark.parametrize("answer", ["", "y", "yes", "PSI", "cscs"])
     def test_anything_else_changes_nothing(self, terminal: Open, script: Script, answer: str) -> None:
-        shell = terminal("tenant", "delete", "psi")
+        shell = terminal("tenant", "delete", "psi", "--reason", "left")
         shell.until("Type psi to go on")
         shell.type(answer)
         assert shell.end() == 1
         assert "nothing was changed" in shell.shown
         assert script.asked == []
 
+    def test_a_reason_that_is_missing_is_said_before_anything_is_asked(self, terminal: Open, script: Script) -> None:
+        shell = terminal("tenant", "delete", "psi")
+        assert shell.end() == 2
+        assert shell.shown == "canton: tenant delete needs a reason: add --reason '…'\n"
+        assert script.asked == []
+
     def test_yes_is_not_asked(self, terminal: Open, script: Script) -> None:
-        assert terminal("tenant", "delete", "psi", "-y").end() == 0
+        assert terminal("tenant", "delete", "psi", "-y", "--reason", "left").end() == 0
         assert len(script.asked) == 1
 
+    def test_a_question_is_asked_again_until_it_is_answered(self, terminal: Open, script: Script) -> None:
+        script.on("GET /v1/bindings/bd_1", Reply(body=samples.binding()))
+        script.on("DELETE /v1/bindings/bd_1", Reply(204))
+        shell = terminal("member", "remove", "bd_1", "--reason", "left")
+        shell.until("Take away: cscs:alice as tenant-admin in psi? [y/N]: ")
+        shell.type("perhaps")
+        shell.until("canton: answer y or n\n")
+        shell.type("y")
+        assert shell.end() == 0
+        assert "Error" not in shell.shown
+
     def test_ctrl_c_at_a_question_changes_nothing(self, terminal: Open, script: Script) -> None:
-        shell = terminal("tenant", "delete", "psi")
+        shell = terminal("tenant", "delete", "psi", "--reason", "left")
         shell.until("Type psi to go on")
         shell.interrupt()
         assert shell.end() == 130
@@ -220,6 +237,22 @@ def test_a_table_is_coloured_on_a_terminal(
     shell = terminal("tenant", "list", **environment)
     assert shell.end() == 0
     assert ("\x1b[32mactive" in shell.shown) is coloured
+
+
+@pytest.mark.parametrize("columns", [60, 140])
+def test_a_table_is_as_wide_as_the_terminal(terminal: Open, script: Script, columns: int) -> None:
+    script.on("GET /v1/tenants", items(samples.tenant(description="x" * 200)))
+    shell = terminal("tenant", "list", NO_COLOR="1", COLUMNS=str(columns))
+    assert shell.end() == 0
+    assert max(map(len, shell.shown.splitlines())) == columns
+
+
+def test_following_events_says_that_it_waits(terminal: Open, script: Script) -> None:
+    script.on("GET /v1/events", Reply(raw=b"id: 1\n\n", headers={"Content-Type": "text/event-stream"}, cut=True))
+    shell = terminal("event", "follow")
+    shell.until("canton: waiting for events; Ctrl-C ends\n")
+    shell.interrupt()
+    assert shell.end() == 130
 
 
 def test_watching_ends_with_ctrl_c(terminal: Open, script: Script) -> None:

@@ -35,9 +35,9 @@ POWER = ("node", "power", "off", "x1000c0s0b0n[0-1]")
 class TestWaiting:
     def test_off_a_terminal_it_returns_at_once_and_says_how_to_follow(self, canton: Run, script: Script) -> None:
         story(script, ("running", 1))
-        ran = canton(*POWER, "-q")
-        assert ran == (0, "op_1\n", "canton: follow it with: canton operation follow op_1\n")
+        assert canton(*POWER).err == "canton: follow it with: canton operation follow op_1\n"
         assert script.lines() == ["POST /v1/nodes/power"]
+        assert canton(*POWER, "-q") == (0, "op_1\n", "")
 
     def test_to_the_end(self, canton: Run, script: Script) -> None:
         story(script, ("queued", 0), ("running", 1), ("done", 2))
@@ -84,7 +84,7 @@ class TestWaiting:
     def test_an_undo_that_undid_is_a_success(self, canton: Run, script: Script) -> None:
         story(script, ("undoing", 1), ("undone", 2))
         script.on("POST /v1/operations/op_1/undo", Reply(202, samples.operation("undoing")))
-        assert canton("operation", "undo", "op_1", "--wait", "-y").status == 0
+        assert canton("operation", "undo", "op_1", "--wait", "-y", "--reason", "r").status == 0
 
 
 class TestPlans:
@@ -308,7 +308,13 @@ class TestWatching:
 
     def test_for_people(self, canton: Run) -> None:
         first = canton("event", "follow").out.splitlines()[0]
-        assert first == f"{samples.AT}  tenant.created  psi  psi  a=1"
+        assert first == f"{samples.AT[:19]}Z  tenant.created  psi  psi  a=1"
+
+    def test_what_is_empty_in_an_event_is_left_out(self, canton: Run, script: Script) -> None:
+        bodies = ({"description": "", "reason": None, "nodes": 0}, {"reason": None})
+        script.on("GET /v1/events", items(*(samples.event(body=body) for body in bodies)))
+        ran = canton("event", "list", "-c", "body", "--no-headers")
+        assert ran.out == "nodes=0\n-\n"
 
 
 class TestNodesThatAreNotThere:

@@ -12,8 +12,8 @@ from canton.cli.session import Session
 from canton.cli.shapes import RECORD
 
 ON_THE_SERVER = {
-    "verify": Entry("canton.admin.audit:verify", "check every record of the chain", "On the server"),
-    "head": Entry("canton.admin.audit:head", "print the last record's number and hash", "On the server"),
+    "verify": Entry("canton.admin.audit:verify", "Check every record of the chain", "On the server"),
+    "head": Entry("canton.admin.audit:head", "Print the last record's number and hash", "On the server"),
 }
 
 

@@ -12,7 +12,7 @@ import click
 
 from canton.cli.options import Changing
 from canton.cli.session import Session
-from canton.cli.terminal import interactive, say
+from canton.cli.terminal import interactive, remark, say
 from canton.domain.errors import Forbidden
 from canton.domain.harmless import harmless
 
@@ -31,13 +31,23 @@ def confirm(question: str, change: Changing, name: str | None = None) -> None:
     if change.yes or not interactive():
         return
     if name is None:
-        agreed = click.confirm(harmless(question), err=True)
+        agreed = _agreed(harmless(question))
     else:
         asked = harmless(f"{question}\nType {name} to go on")
         agreed = click.prompt(asked, default="", show_default=False, err=True) == name
     if not agreed:
         say("canton: nothing was changed")
         raise click.exceptions.Exit(1)
+
+
+def _agreed(question: str) -> bool:
+    while True:
+        answer = click.prompt(f"{question} [y/N]", default="", show_default=False, err=True).strip().lower()
+        if answer in ("y", "yes"):
+            return True
+        if answer in ("", "n", "no"):
+            return False
+        say("canton: answer y or n")
 
 
 def carry_out(session: Session, change: Changing, act: Callable[[Change], T]) -> T:
@@ -78,8 +88,8 @@ def unchanged(session: Session) -> bool:
 
 
 def tell(session: Session, done: str, already: str) -> None:
-    """Say what was done, or that it was so before; never on standard output."""
-    say(f"canton: {already}; nothing to do" if unchanged(session) else f"canton: {done}")
+    """Say what was done, or that it was so before; never on standard output, and not with -q."""
+    remark(f"canton: {already}; nothing to do" if unchanged(session) else f"canton: {done}")
 
 
 def _explain(problem: Problem, approval: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 
 from canton.cli import contexts, places
@@ -55,7 +57,10 @@ def list_contexts(show: Show) -> None:
 @click.argument("name", required=False, shell_complete=names("contexts"))
 @shown(CONTEXT)
 def show_context(show: Show, name: str | None) -> None:
-    """Show a context, or the one in use; -q prints its name alone and fits into a prompt."""
+    """Show a context, or the one in use.
+
+    With -q it prints the name alone, which fits into a prompt.
+    """
     session = Session({})
     chosen = name or session.context_name
     if chosen is None:
@@ -94,6 +99,8 @@ def set_context(name: str, **keys: str | bool | None) -> None:
     known = contexts.load().known
     if name not in known and not given.get("server"):
         raise InvalidSetting(f"the context {name} is new; where is its server? Give --server https://…")
+    if (server := given.get("server")) and not re.match(r"https?://[^/]", str(server)):
+        raise InvalidSetting(f'"{server}" is no address of a server; write https://canton.example.org')
     before = contexts.read(places.user_config()).get("contexts", {}).get(name, {})
     if name in known and all(before.get(key) == value for key, value in given.items()):
         say(f"canton: {name} is already so; nothing to do")
@@ -107,7 +114,7 @@ def set_context(name: str, **keys: str | bool | None) -> None:
 @context.command("delete", epilog="\b\nExample:\n  canton context delete alps")
 @name
 def delete_context(name: str) -> None:
-    """Delete a context from your own file, and the login that goes with it."""
+    """Delete a context of your own file, and its login."""
     found = contexts.load()
     found.get(name)
     path = places.user_config()

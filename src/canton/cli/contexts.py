@@ -47,7 +47,7 @@ class Contexts(NamedTuple):
         from canton.cli.output import nearest  # noqa: PLC0415 (only mistakes pay)
 
         there = ", ".join(sorted(self.known)) or "none yet; create one with: canton context set NAME --server URL"
-        raise UnknownContext(f'there is no context "{name}"{nearest(name, self.known)}; there are: {there}')
+        raise UnknownContext(f'there is no context "{name}"{nearest(name, self.known, f"there are: {there}")}')
 
 
 class UnknownContext(NotFound):

@@ -8,17 +8,17 @@ from canton.cli.lazy import Entry, LazyGroup
 
 START = "start"
 COMMANDS = {
-    START: Entry("canton.emulator.start:start", "run a machine; the word may be left out"),
-    "status": Entry("canton.emulator.switches:status", "what the machine does now"),
-    "fault": Entry("canton.emulator.switches:fault", "break things, and stop breaking them"),
-    "clock": Entry("canton.emulator.switches:clock", "look at virtual time, change its speed, step it"),
-    "probe": Entry("canton.emulator.switches:probe", "who reaches whom over the high-speed network"),
-    "console": Entry("canton.emulator.onlooking:console", "what a node's console shows"),
-    "pods": Entry("canton.emulator.onlooking:pods", "what runs in the management cluster"),
-    "pod-log": Entry("canton.emulator.onlooking:pod_log", "what a container says: an Ansible run, an image job"),
-    "log": Entry("canton.emulator.switches:log", "what really happened, and why"),
-    "save": Entry("canton.emulator.switches:save", "write the whole state to a file"),
-    "load": Entry("canton.emulator.switches:load", "go on from a state that was saved"),
+    START: Entry("canton.emulator.start:start", "Run a machine; the word may be left out"),
+    "status": Entry("canton.emulator.switches:status", "What the machine does now"),
+    "fault": Entry("canton.emulator.switches:fault", "Break things, and stop breaking them"),
+    "clock": Entry("canton.emulator.switches:clock", "Look at virtual time, change its speed, step it"),
+    "probe": Entry("canton.emulator.switches:probe", "Who reaches whom over the high-speed network"),
+    "console": Entry("canton.emulator.onlooking:console", "What a node's console shows"),
+    "pods": Entry("canton.emulator.onlooking:pods", "What runs in the management cluster"),
+    "pod-log": Entry("canton.emulator.onlooking:pod_log", "What a container says: an Ansible run, an image job"),
+    "log": Entry("canton.emulator.switches:log", "What really happened, and why"),
+    "save": Entry("canton.emulator.switches:save", "Write the whole state to a file"),
+    "load": Entry("canton.emulator.switches:load", "Go on from a state that was saved"),
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from canton.cli.listing import listed
@@ -44,13 +46,15 @@ def list_events(session: Session, show: Show, subject: str | None, since: str | 
 @shown(EVENT)
 @connected
 def follow_events(session: Session, show: Show, subject: str | None, after: str | None, since: str | None) -> None:
-    """Print events as they happen, until Ctrl-C; with -o json each is a line.
+    """Print events as they happen, until Ctrl-C.
 
-    A lost connection is made again, and nothing is lost or doubled by it.
+    With -o json each is a line. A lost connection is made again, and nothing is lost or doubled by it.
     """
     import json  # noqa: PLC0415
 
     with session.client.events.stream(subject=subject, after=after, since=since) as stream:
+        if sys.stderr.isatty() and not show.quiet:
+            say("canton: waiting for events; Ctrl-C ends")
         for message in stream.messages():
             if message.kind == "canton.behind":
                 say("canton: the server says that this reader is too slow; events come late")

@@ -15,7 +15,7 @@ from canton.cli.output import Show, write
 from canton.cli.session import Session
 from canton.cli.shapes import OPERATION, PLAN
 from canton.cli.table import cell, cut
-from canton.cli.terminal import coloured, interactive, say
+from canton.cli.terminal import coloured, interactive, remark, say
 from canton.domain.harmless import one_line
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def finish(session: Session, show: Show, work: Work, started: Operation, wanted:
     """Follow work that was started, or say how to."""
     if not (sys.stdout.isatty() if work.wait is None else work.wait):
         show.listing(OPERATION, [started])
-        say(f"canton: follow it with: canton operation follow {started['id']}")
+        remark(f"canton: follow it with: canton operation follow {started['id']}")
         return
     conclude(session, show, follow(session, started["id"], work.timeout), wanted)
 

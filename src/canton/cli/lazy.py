@@ -39,7 +39,7 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        own = [Entry("", command.get_short_help_str(60)) for name, command in self._own()]
+        own = [Entry("", command.get_short_help_str(60).removesuffix(".")) for _, command in self._own()]
         rows = [*zip((name for name, _ in self._own()), own, strict=True), *self.table.items()]
         for section in dict.fromkeys(entry.section for _, entry in rows):
             with formatter.section(section):

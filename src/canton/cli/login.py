@@ -39,7 +39,8 @@ LONGEST_CODE = 40
 def login(session: Session, web: bool, token_stdin: bool, issuer: str | None, client_id: str | None) -> None:
     """Log in to a server.
 
-    Without options it prints a code and an address: open that in any browser, on any machine, and enter the code.
+    Without options it prints a code and an address: open that in any browser, on any machine,
+    and check that it shows the code.
     The tokens are kept under $XDG_STATE_HOME/canton, readable by you alone. With --server, a context is made for it,
     called as --context says.
     """

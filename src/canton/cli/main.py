@@ -11,44 +11,45 @@ from canton import __version__
 from canton.cli.lazy import Entry, LazyGroup
 from canton.cli.standard_output import guarded_output, let_go
 
+MOST_NOUNS = 3
 INTERRUPTED = 130  # as a shell reports a process that SIGINT ended
 
 COMMANDS = {
-    "login": Entry("canton.cli.login:login", "log in to a server", "You"),
-    "logout": Entry("canton.cli.login:logout", "forget the login", "You"),
-    "whoami": Entry("canton.cli.whoami:whoami", "who the server takes you for, and your roles", "You"),
-    "can-i": Entry("canton.cli.whoami:can_i", "whether you may do something, and why", "You"),
-    "context": Entry("canton.cli.context:context", "servers and tenants by name", "You"),
-    "node": Entry("canton.cli.node:node", "list, import, power, assign, release, maintenance", "The machine"),
-    "site": Entry("canton.cli.site:site", "the places that nodes stand in", "The machine"),
-    "operation": Entry("canton.cli.operation:operation", "follow work and intervene in it", "The machine"),
-    "plan": Entry("canton.cli.plan:plan", "what was planned, with every step", "The machine"),
-    "event": Entry("canton.cli.event:event", "what happened, and what happens now", "The machine"),
-    "tenant": Entry("canton.cli.tenant:tenant", "create, suspend and delete tenants", "Tenants and people"),
-    "member": Entry("canton.cli.member:member", "who has which role", "Tenants and people"),
-    "role": Entry("canton.cli.role:role", "what each role may do", "Tenants and people"),
-    "quota": Entry("canton.cli.quota:quota", "how much a tenant may have", "Tenants and people"),
-    "approval": Entry("canton.cli.approval:approval", "be the second person for a change", "Tenants and people"),
+    "login": Entry("canton.cli.login:login", "Log in to a server", "You"),
+    "logout": Entry("canton.cli.login:logout", "Forget the login", "You"),
+    "whoami": Entry("canton.cli.whoami:whoami", "Who the server takes you for, and your roles", "You"),
+    "can-i": Entry("canton.cli.whoami:can_i", "Whether you may do something, and why", "You"),
+    "context": Entry("canton.cli.context:context", "Servers and tenants by name", "You"),
+    "node": Entry("canton.cli.node:node", "List, import, power, assign, release, maintenance", "The machine"),
+    "site": Entry("canton.cli.site:site", "The places that nodes stand in", "The machine"),
+    "operation": Entry("canton.cli.operation:operation", "Follow work and intervene in it", "The machine"),
+    "plan": Entry("canton.cli.plan:plan", "What was planned, with every step", "The machine"),
+    "event": Entry("canton.cli.event:event", "What happened, and what happens now", "The machine"),
+    "tenant": Entry("canton.cli.tenant:tenant", "Create, suspend and delete tenants", "Tenants and people"),
+    "member": Entry("canton.cli.member:member", "Who has which role", "Tenants and people"),
+    "role": Entry("canton.cli.role:role", "What each role may do", "Tenants and people"),
+    "quota": Entry("canton.cli.quota:quota", "How much a tenant may have", "Tenants and people"),
+    "approval": Entry("canton.cli.approval:approval", "Be the second person for a change", "Tenants and people"),
     "service-account": Entry(
-        "canton.cli.service_account:service_account", "accounts and tokens for programs", "Tenants and people"
+        "canton.cli.service_account:service_account", "Accounts and tokens for programs", "Tenants and people"
     ),
-    "audit": Entry("canton.cli.audit:audit", "who did what, and why", "Tenants and people"),
-    "apply": Entry("canton.cli.apply:apply", "make the server as a file says", "From a file"),
-    "diff": Entry("canton.cli.apply:diff", "what apply would change", "From a file"),
-    "export": Entry("canton.cli.apply:export", "write what apply reads", "From a file"),
-    "version": Entry("canton.cli.version:version", "the version of this command and of the server", "Offline"),
-    "help": Entry("canton.cli.version:show_help", "the help of a command", "Offline"),
-    "emulate": Entry("canton.cli.emulate:emulate", "run a pretend supercomputer to try things on", "Offline"),
-    "nodeset": Entry("canton.cli.nodeset:nodeset", "fold, expand and count sets of nodes", "Offline"),
-    "completion": Entry("canton.cli.completion:completion", "completion for bash, zsh and fish", "Offline"),
-    "manual": Entry("canton.cli.manual:manual", "the manual page of a command", "Offline"),
-    "serve": Entry("canton.admin.serve:serve", "run the API server", "On the server"),
-    "worker": Entry("canton.admin.worker:worker", "run a worker, which carries operations out", "On the server"),
-    "settings": Entry("canton.admin.settings:settings", "every setting, its value and its origin", "On the server"),
+    "audit": Entry("canton.cli.audit:audit", "Who did what, and why", "Tenants and people"),
+    "apply": Entry("canton.cli.apply:apply", "Make the server as a file says", "From a file"),
+    "diff": Entry("canton.cli.apply:diff", "What apply would change", "From a file"),
+    "export": Entry("canton.cli.apply:export", "Write what apply reads", "From a file"),
+    "version": Entry("canton.cli.version:version", "The version of this command and of the server", "Offline"),
+    "help": Entry("canton.cli.version:show_help", "The help of a command", "Offline"),
+    "emulate": Entry("canton.cli.emulate:emulate", "Run a pretend supercomputer to try things on", "Offline"),
+    "nodeset": Entry("canton.cli.nodeset:nodeset", "Fold, expand and count sets of nodes", "Offline"),
+    "completion": Entry("canton.cli.completion:completion", "Completion for bash, zsh and fish", "Offline"),
+    "manual": Entry("canton.cli.manual:manual", "The manual page of a command", "Offline"),
+    "serve": Entry("canton.admin.serve:serve", "Run the API server", "On the server"),
+    "worker": Entry("canton.admin.worker:worker", "Run a worker, which carries operations out", "On the server"),
+    "settings": Entry("canton.admin.settings:settings", "Every setting, its value and its origin", "On the server"),
     "admin": Entry(
-        "canton.admin.administrator:admin", "the first administrator, and hashes of passwords", "On the server"
+        "canton.admin.administrator:admin", "The first administrator, and hashes of passwords", "On the server"
     ),
-    "db": Entry("canton.admin.db:db", "create, upgrade, check and back up the database", "On the server"),
+    "db": Entry("canton.admin.db:db", "Create, upgrade, check and back up the database", "On the server"),
 }
 
 # Habits from tools that put the verb first.
@@ -64,7 +65,10 @@ class Root(LazyGroup):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        return super().resolve_command(ctx, args if ctx.resilient_parsing else _noun_first(args))
+        words = args if ctx.resilient_parsing else _noun_first(args)
+        if not ctx.resilient_parsing and self.get_command(ctx, words[0]) is None:
+            _explain_verb(self, ctx, words)
+        return super().resolve_command(ctx, words)
 
 
 def _singular(name: str) -> str | None:
@@ -81,6 +85,20 @@ def _noun_first(args: list[str]) -> list[str]:
     verb = "show" if args[0] == "get" and named else VERBS[args[0]]
     _say(f"the noun comes first here: canton {' '.join([noun, verb, *args[2:]])}")
     return [noun, verb, *args[2:]]
+
+
+def _explain_verb(group: Root, ctx: click.Context, words: list[str]) -> None:
+    """Raise if the first word is no command, and a verb of a noun or a few."""
+    nouns = []
+    for name, entry in group.table.items():
+        noun = group.get_command(ctx, name) if entry.target.startswith("canton.cli.") and name != "emulate" else None
+        if isinstance(noun, click.Group) and words[0] in noun.commands:
+            nouns.append(name)
+    if 0 < len(nouns) <= MOST_NOUNS:
+        import shlex  # noqa: PLC0415 (only mistakes pay)
+
+        lines = " or ".join(f"canton {noun} {shlex.join(words)}" for noun in nouns)
+        raise click.UsageError(f"The noun comes first here: {lines}", ctx)
 
 
 @click.group(
@@ -134,9 +152,19 @@ def _explain_usage(error: click.UsageError) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
     else:
-        command = error.ctx.command_path if error.ctx else "canton"
+        command = error.ctx.command_path if error.ctx else _named(sys.argv[1:])
         _say(f"{error.format_message()}\nTry: {command} --help")
     return error.exit_code
+
+
+def _named(arguments: list[str]) -> str:
+    """The command that the arguments name, for a mistake that Click does not connect with one."""
+    step = click.Context(root, info_name="canton")
+    for word in arguments:
+        inner = step.command.get_command(step, word) if isinstance(step.command, click.Group) else None
+        if inner is not None:
+            step = click.Context(inner, info_name=inner.name, parent=step)
+    return step.command_path
 
 
 def _explain(error: Exception) -> int:

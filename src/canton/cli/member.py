@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import click
 
 from canton.cli.change import carry_out, confirm, tell
 from canton.cli.listing import listed
-from canton.cli.options import Changing, Instant, all_tenants, changing, connected, limited, names, shown
+from canton.cli.options import (
+    Changing,
+    Instant,
+    all_tenants,
+    changing,
+    changing_with_reason,
+    connected,
+    limited,
+    names,
+    shown,
+)
 from canton.cli.output import Show
 from canton.cli.session import Session
 from canton.cli.shapes import MEMBER
-from canton.domain.errors import UnknownBinding
+from canton.domain.errors import Forbidden, NotFound, UnknownBinding
 
 if TYPE_CHECKING:
     from canton.client.calls import Change
+    from canton.client.objects import Binding
 
 provider_option = click.option("--provider", is_flag=True, help="At the provider, not in a tenant.")
 
@@ -74,30 +86,61 @@ def add_member(session: Session, show: Show, change: Changing, provider: bool, *
 @click.argument("subject", metavar="SUBJECT|ID")
 @click.argument("role", required=False, shell_complete=names("roles"))
 @provider_option
-@changing
+@changing_with_reason
 @connected
 def remove_member(session: Session, change: Changing, subject: str, role: str | None, provider: bool) -> None:
-    """Take a role away from somebody, or all of theirs if no role is named."""
-    found = [subject] if subject.startswith("bd_") else _bindings(session, subject, role, provider=provider)
-    count = f"{len(found)} binding{'' if len(found) == 1 else 's'}"
-    confirm(f"Take away {role or 'every role'} of {subject}: {count} ({', '.join(found)})?", change)
+    """Take a role away from somebody, or all they were given."""
+    found = _by_id(session, subject) if subject.startswith("bd_") else _held(session, subject, role, provider=provider)
+    confirm(f"Take away: {', '.join(map(_words, found))}?", change)
     for binding in found:
-        carry_out(session, change, partial(_delete, session, binding))
-    tell(session, f"took away {', '.join(found)}", f"{', '.join(found)} was gone")
+        carry_out(session, change, partial(_delete, session, binding["id"]))
+        words = f"{binding['subject']} is no longer" if binding["subject"] else f"took away {binding['id']}"
+        tell(session, f"{words}{_role(binding)}", f"{_words(binding)} was gone")
+
+
+class Held(TypedDict):
+    """A binding, as far as the caller may know it."""
+
+    id: str
+    subject: str
+    role: str
+    tenant: str | None
 
 
 def _delete(session: Session, binding: str, headers: Change) -> None:
     session.client.bindings.delete(binding, **headers)
 
 
-def _bindings(session: Session, subject: str, role: str | None, *, provider: bool) -> list[str]:
+def _by_id(session: Session, binding: str) -> Sequence[Held]:
+    """The binding; the server says whether it may be taken away, even from a caller who may not see it."""
+    try:
+        found = session.client.bindings.get(binding)
+    except (Forbidden, NotFound):
+        return [Held(id=binding, subject="", role="", tenant=None)]
+    return [_as_held(found)]
+
+
+def _held(session: Session, subject: str, role: str | None, *, provider: bool) -> Sequence[Held]:
     where = None if provider else session.named_tenant
     found = session.client.bindings.list(tenant=where, role=role, subject=subject, provider=provider)
-    ids = [binding["id"] for binding in found]
-    if not ids:
+    members = [_as_held(binding) for binding in found]
+    if not members:
         held = f"the role {role}" if role else "a role"
         raise UnknownBinding(f"{subject} was not given {held} {_where(where)}; look with: canton member list")
-    return ids
+    return members
+
+
+def _as_held(binding: Binding) -> Held:
+    return Held(id=binding["id"], subject=binding["subject"], role=binding["role"], tenant=binding["tenant"])
+
+
+def _words(binding: Held) -> str:
+    """``cscs:alice as tenant-admin in psi``, or the id where no more is known."""
+    return f"{binding['subject']} as{_role(binding)}" if binding["subject"] else binding["id"]
+
+
+def _role(binding: Held) -> str:
+    return f" {binding['role']} {_where(binding['tenant'])}" if binding["role"] else ""
 
 
 def _where(tenant: str | None) -> str:

@@ -18,14 +18,14 @@ from canton.cli.watch import watchable
 from canton.domain.errors import UnknownNodes
 
 CHANGES = {
-    "import": Entry("canton.cli.node_change:import_nodes", "add nodes from a file"),
-    "power": Entry("canton.cli.node_change:power", "switch nodes on and off"),
-    "enroll": Entry("canton.cli.node_move:enroll", "make discovered, quarantined or repaired nodes free"),
-    "assign": Entry("canton.cli.node_move:assign", "give free nodes to a tenant"),
-    "release": Entry("canton.cli.node_move:release", "take nodes from their tenant, into quarantine"),
-    "maintenance": Entry("canton.cli.node_move:maintenance", "take nodes out of service"),
-    "retire": Entry("canton.cli.node_move:retire", "give nodes in maintenance up for good"),
-    "delete": Entry("canton.cli.node_move:delete", "remove retired nodes"),
+    "import": Entry("canton.cli.node_change:import_nodes", "Add nodes from a file"),
+    "power": Entry("canton.cli.node_change:power", "Switch nodes on and off"),
+    "enroll": Entry("canton.cli.node_move:enroll", "Make discovered, quarantined or repaired nodes free"),
+    "assign": Entry("canton.cli.node_move:assign", "Give free nodes to a tenant"),
+    "release": Entry("canton.cli.node_move:release", "Take nodes from their tenant, into quarantine"),
+    "maintenance": Entry("canton.cli.node_move:maintenance", "Take nodes out of service"),
+    "retire": Entry("canton.cli.node_move:retire", "Give nodes in maintenance up for good"),
+    "delete": Entry("canton.cli.node_move:delete", "Remove retired nodes"),
 }
 
 
@@ -93,7 +93,10 @@ def list_nodes(
 @shown(NODE)
 @connected
 def show_node(session: Session, show: Show, xname: str) -> None:
-    """Show everything known of one node, by its xname or its number, such as nid000012."""
+    """Show everything known of one node.
+
+    It is named by its xname or its number, such as nid000012.
+    """
     if not xname.lower().startswith("nid"):
         show.one(NODE, session.client.nodes.get(xname))
         return

@@ -96,5 +96,8 @@ def power_on(
 def power_off(
     session: Session, show: Show, change: Changing, work: Work, nodesets: Sequence[str], selector: dict[str, str]
 ) -> None:
-    """Switch nodes off; on a terminal, after you named the tenant they belong to."""
+    """Switch nodes off.
+
+    On a terminal you are asked for the name of the tenant that they belong to.
+    """
     _power("off", session, show, change, work, chosen(session, nodesets, selector))

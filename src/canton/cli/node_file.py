@@ -139,7 +139,8 @@ def _wrong_head(head: Sequence[str]) -> Iterator[str]:
         if name == "power":
             yield POWER
         elif name not in COLUMNS:
-            yield f'unknown column "{name}"{nearest(name, COLUMNS)}; write {",".join(COLUMNS)}'
+            hint = nearest(name, COLUMNS, f"write {','.join(COLUMNS)}")
+            yield f'unknown column "{name}"{hint}'
     if "xname" not in head:
         yield "no column xname"
     if len(set(head)) != len(head):

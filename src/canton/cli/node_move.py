@@ -12,7 +12,7 @@ import click
 from canton.cli.change import carry_out, confirm
 from canton.cli.follow import Order, submit
 from canton.cli.nodes import chosen, nodesets, selecting
-from canton.cli.options import Changing, Work, changing, connected, shown, working
+from canton.cli.options import Changing, Work, changing_with_reason, connected, shown, working
 from canton.cli.output import Show
 from canton.cli.session import Session
 from canton.cli.shapes import OPERATION
@@ -57,7 +57,7 @@ def ordering(function: Callable[..., None]) -> Callable[..., None]:
     @selecting
     @shown(OPERATION)
     @working
-    @changing
+    @changing_with_reason
     @connected
     @wraps(function)
     def command(**given: Any) -> None:
@@ -135,7 +135,7 @@ def retire(order: Ordering) -> None:
 @nodesets
 @selecting
 @click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
-@changing
+@changing_with_reason
 @connected
 def delete(
     session: Session, change: Changing, nodesets: Sequence[str], selector: dict[str, str], dry_run: bool

@@ -52,7 +52,8 @@ def _selector(_ctx: click.Context, _param: click.Parameter, value: str | None) -
     for pair in filter(None, (value or "").split(",")):
         key, equals, wanted = pair.strip().partition("=")
         if key not in KEYS:
-            raise click.BadParameter(f'nodes are not selected by "{key}"{nearest(key, KEYS)}; use {", ".join(KEYS)}')
+            hint = nearest(key, KEYS, f"use {', '.join(KEYS)}")
+            raise click.BadParameter(f'nodes are not selected by "{key}"{hint}')
         if not equals or not wanted:
             raise click.BadParameter(f"write {key}=VALUE")
         chosen[key] = wanted

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from canton.cli.change import carry_out, confirm, tell
-from canton.cli.follow import conclude, detaching, explain_failure, finish, follow
+from canton.cli.follow import NEED_REASON, conclude, detaching, explain_failure, finish, follow
 from canton.cli.listing import listed
 from canton.cli.options import (
     Changing,
@@ -16,6 +16,7 @@ from canton.cli.options import (
     Work,
     all_tenants,
     changing,
+    changing_with_reason,
     connected,
     limited,
     names,
@@ -93,9 +94,10 @@ def show_operation(session: Session, show: Show, operation: str, steps: bool) ->
 @shown(OPERATION)
 @connected
 def follow_operation(session: Session, show: Show, operation: str, timeout: float | None) -> None:
-    """Follow an operation until it rests; Ctrl-C lets go of it and it goes on.
+    """Follow an operation until it rests.
 
-    The exit code says how it ended: 0 done, 7 some nodes failed, 1 otherwise. With -o json, every change is a line.
+    Ctrl-C lets go of it and it goes on. The exit code says how it ended: 0 done, 7 some nodes failed, 1 otherwise.
+    With -o json, every change is a line.
     """
     if show.format == "json":
         _follow_in_json(session, operation, timeout)
@@ -132,7 +134,7 @@ def _intervention(verb: str, wanted: tuple[str, ...], text: str, *, ask: bool) -
     @identity
     @shown(OPERATION)
     @waiting
-    @changing
+    @(changing_with_reason if verb in NEED_REASON else changing)
     @connected
     def intervene(session: Session, show: Show, change: Changing, work: Work, operation: str) -> None:
         if ask:

@@ -12,6 +12,7 @@ import click
 
 from canton.cli.output import FORMATS, Shape, Show
 from canton.cli.session import Session
+from canton.domain.errors import ReasonRequired
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -163,7 +164,16 @@ def session_of(given: dict[str, Any]) -> Session:
 
 def connected(function: F) -> F:
     """``session``: whom to talk to."""
-    return bundle("session", connection_options(), session_of)(function)
+
+    @functools.wraps(function)
+    def run(*arguments: Any, session: Session, **given: Any) -> Any:
+        from canton.cli.refusals import explained  # noqa: PLC0415 (help needs none of it)
+
+        with explained(session):
+            return function(*arguments, session=session, **given)
+
+    decorated: Any = bundle("session", connection_options(), session_of)(run)
+    return decorated  # type: ignore[no-any-return]
 
 
 def shown(shape: Shape, *, many: bool = False) -> Callable[[F], F]:
@@ -227,13 +237,29 @@ def all_tenants(function: F) -> F:
 
 def changing(function: F) -> F:
     """``change``: reason, confirmation and approval."""
-    options: list[Decorator] = [
-        click.option("--reason", metavar="TEXT", help="Why; it is kept in the audit."),
+    return bundle("change", _change_options(""), lambda given: Changing(**given))(function)
+
+
+def changing_with_reason(function: F) -> F:
+    """``change`` of a command that the server refuses without a reason: so does this, before it asks anything."""
+    return bundle("change", _change_options("  [required]"), _with_reason)(function)
+
+
+def _with_reason(given: dict[str, Any]) -> Changing:
+    context = click.get_current_context()
+    if not (given["reason"] or "").strip() and not context.params.get("dry_run"):
+        command = context.command_path.removeprefix("canton ")
+        raise ReasonRequired(f"{command} needs a reason: add --reason '…'")
+    return Changing(**given)
+
+
+def _change_options(mark: str) -> list[Decorator]:
+    return [
+        click.option("--reason", metavar="TEXT", help=f"Why; it is kept in the audit.{mark}"),
         click.option("-y", "--yes", is_flag=True, help="Do not ask."),
         click.option("--approval", metavar="ID", help="The approval that a second person gave."),
         click.option("--wait-approval", is_flag=True, help="If a second person is needed, wait for them."),
     ]
-    return bundle("change", options, lambda given: Changing(**given))(function)
 
 
 def working(function: F) -> F:

@@ -65,7 +65,8 @@ class Shape(NamedTuple):
             if column.name == name:
                 return column
         known = [column.name for column in self.columns]
-        raise InvalidRequest(f'{self.noun} has no column "{name}"{nearest(name, known)}; it has: {", ".join(known)}')
+        hint = nearest(name, known, f"it has: {', '.join(known)}")
+        raise InvalidRequest(f'{self.noun} has no column "{name}"{hint}')
 
 
 class Show(NamedTuple):
@@ -107,8 +108,8 @@ class Show(NamedTuple):
             self.listing(shape, [item])
         else:
             columns = [shape.column(name) for name in self.columns] or shape.columns
-            pairs = [(f"{column.name}:", _full(column, item)) for column in columns]
-            write(table.draw(None, pairs, colour=coloured(sys.stdout)))
+            lines = [line for column in columns for line in _lines(column, item)]
+            write(table.draw(None, lines, colour=coloured(sys.stdout)))
 
     def rows(self, head: Sequence[str], rows: Sequence[Sequence[str]], long: Sequence[str] = ()) -> None:
         """A table on standard output, if there is anything in it; a default table is cut to fit by its long columns."""
@@ -125,18 +126,24 @@ class Show(NamedTuple):
 
 
 def room() -> int:
-    """How wide a table may be: 100 columns, or a terminal's width if that is more."""
+    """How wide a table may be: as wide as the terminal, or 100 columns where there is none."""
     if not sys.stdout.isatty():
         return WIDTH
     import shutil  # noqa: PLC0415 (only a terminal has a width)
 
-    return max(WIDTH, shutil.get_terminal_size().columns)
+    return shutil.get_terminal_size().columns
 
 
-def _full(column: Column, item: Item) -> str:
-    """With room to spare, an instant is given both ways."""
+def _lines(column: Column, item: Item) -> list[tuple[str, str]]:
+    """The column and its value; a list has a line for each of its values."""
     value = column.value(item)
-    return f"{table.cell(value)} ({table.ago(value)})" if column.instant and value else column.words(value)
+    values = [table.cell(each) for each in value] if isinstance(value, list) and value else [_full(column, value)]
+    return [(f"{column.name}:" if n == 0 else "", text) for n, text in enumerate(values)]
+
+
+def _full(column: Column, value: object) -> str:
+    """With room to spare, an instant is given both ways."""
+    return f"{table.to_the_second(value)} ({table.ago(value)})" if column.instant and value else column.words(value)
 
 
 def _name(shape: Shape, item: Item, *, bare: bool) -> str:
@@ -179,9 +186,11 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """``; did you mean "state"?`` or nothing."""
+def nearest(word: str, known: Iterable[str], more: str = "") -> str:
+    """``; did you mean "state"?`` if something is near, and ``more`` as the next sentence or part of this one."""
     from difflib import get_close_matches  # noqa: PLC0415 (only mistakes pay)
 
     found = get_close_matches(word, list(known), n=1)
-    return f'; did you mean "{found[0]}"?' if found else ""
+    if not found:
+        return f"; {more}" if more else ""
+    return f'; did you mean "{found[0]}"?' + (f" {more[0].upper()}{more[1:]}" if more else "")

@@ -12,7 +12,7 @@ from canton.cli.options import Changing, changing, connected, limited, names, sh
 from canton.cli.output import Show
 from canton.cli.session import Session
 from canton.cli.shapes import QUOTA
-from canton.cli.terminal import say
+from canton.cli.terminal import remark
 
 if TYPE_CHECKING:
     from canton.client.calls import Change
@@ -79,7 +79,7 @@ def set_quota(session: Session, show: Show, change: Changing, name: str | None, 
     before: dict[str, int | None] = {key: value for key, value in now.items() if key in LIMITS}  # type: ignore[misc]
     wanted = {**before, **given}
     if wanted == before:
-        say(f"canton: the quota of {tenant} is already so; nothing to do")
+        remark(f"canton: the quota of {tenant} is already so; nothing to do")
         show.one(QUOTA, now)
         return
 

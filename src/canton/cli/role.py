@@ -25,7 +25,7 @@ def show_role(session: Session, show: Show, name: str) -> None:
     """Show one role, and everything that it may do."""
     roles = {item["name"]: item for item in session.client.roles.list()}
     if name not in roles:
-        raise NotFound(f'there is no role "{name}"{nearest(name, roles)}; look with: canton role list')
+        raise NotFound(f'there is no role "{name}"{nearest(name, roles, "look with: canton role list")}')
     show.one(ROLE, roles[name])
 
 

@@ -81,9 +81,8 @@ class Session:
     @property
     def credentials_file(self) -> Path:
         """By context, or by server where the server is not the context's: a token is sent to nobody else."""
-        name = self.context_name
-        if name in self.contexts.known and (self.context.server or "").rstrip("/") == self.server:
-            return places.credentials() / f"{name}.json"
+        if self.is_in_context:
+            return places.credentials() / f"{self.context_name}.json"
         return places.credentials() / f"{quote(self.server, safe='')}.json"
 
     @cached_property
@@ -92,7 +91,7 @@ class Session:
 
     def close(self) -> None:
         """Let go of the connection, if there is one."""
-        if "client" in vars(self):
+        if self.is_connected:
             self.client.close()
 
     def connect(self, credentials: Credentials, timeout: float = 30.0, tries: int = 3) -> Client:
@@ -116,6 +115,29 @@ class Session:
 
         token = os.environ.get("CANTON_TOKEN", "").strip()
         return Token(token) if token else StoredCredentials(self.credentials_file, renew, self.server)
+
+    @property
+    def is_in_context(self) -> bool:
+        """The server is the one of the context."""
+        return self.context_name in self.contexts.known and (self.context.server or "").rstrip("/") == self.server
+
+    @property
+    def is_connected(self) -> bool:
+        """The token of this session was wanted; a command that logs in brings its own."""
+        return "client" in vars(self)
+
+    @property
+    def is_logged_out(self) -> bool:
+        """Neither the environment nor a login gives a token."""
+        from canton.client.credentials import read  # noqa: PLC0415
+
+        return not os.environ.get("CANTON_TOKEN", "").strip() and read(self.credentials_file) is None
+
+    @property
+    def other_context(self) -> str | None:
+        """The name of the context, if it is not the one that a command without --context uses."""
+        default = os.environ.get("CANTON_CONTEXT") or self.contexts.current
+        return self.context_name if self.context_name != default else None
 
     @property
     def renews_itself(self) -> bool:

@@ -14,6 +14,13 @@ def _progress(steps: object) -> str:
     return f"{steps.get('done')}/{steps.get('total')}{failed}"
 
 
+def _filled(body: object) -> str:
+    """An event's body or a record's details, without what is empty."""
+    if not isinstance(body, dict):
+        return cell(body)
+    return cell({name: value for name, value in body.items() if cell(value) != "-"} or None)
+
+
 def _limit(limit: object) -> str:
     return "no limit" if limit is None else cell(limit)
 
@@ -55,7 +62,7 @@ MEMBER = Shape(
     "binding",
     "id",
     (
-        Column("subject", "subject"),
+        Column("subject", "subject", long=True),
         Column("role", "role"),
         Column("tenant", "tenant"),
         Column("until", "until", instant=True),
@@ -177,9 +184,9 @@ EVENT = Shape(
     (
         Column("at", "at", instant=True),
         Column("kind", "kind"),
-        Column("subject", "subject"),
+        Column("subject", "subject", long=True),
         Column("tenant", "tenant"),
-        Column("body", "body", long=True),
+        Column("body", "body", long=True, words=_filled),
     ),
 )
 RECORD = Shape(
@@ -194,7 +201,7 @@ RECORD = Shape(
         Column("subject", "subject", long=True),
         Column("reason", "reason", long=True),
         Column("tenant", "tenant", wide=True),
-        Column("details", "details", wide=True),
+        Column("details", "details", wide=True, words=_filled),
         Column("hash", "hash", wide=True),
     ),
 )

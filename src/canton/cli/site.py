@@ -6,7 +6,7 @@ import click
 
 from canton.cli.change import carry_out, confirm, tell
 from canton.cli.listing import listed
-from canton.cli.options import Changing, changing, connected, limited, names, shown, sorted_by
+from canton.cli.options import Changing, changing, changing_with_reason, connected, limited, names, shown, sorted_by
 from canton.cli.output import Show
 from canton.cli.session import Session
 from canton.cli.shapes import SITE
@@ -66,7 +66,7 @@ def update_site(session: Session, show: Show, change: Changing, name: str, descr
 
 @site.command("delete", epilog="\b\nExample:\n  canton site delete alps --reason 'moved out'")
 @name
-@changing
+@changing_with_reason
 @connected
 def delete_site(session: Session, change: Changing, name: str) -> None:
     """Remove a site that has no nodes."""

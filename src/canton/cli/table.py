@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 
@@ -10,6 +11,7 @@ from canton.domain.harmless import one_line
 
 Row = Sequence[str]
 GAP = "  "
+FRACTION = re.compile(r"(?<=:[0-9]{2})\.[0-9]+")
 LEAST = 10
 """A column that is cut to fit keeps so many characters."""
 
@@ -42,7 +44,7 @@ def cut(text: str, room: int) -> str:
 
 
 def _line(row: Row, widths: Sequence[int], colours: dict[str, str]) -> str:
-    padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+    padded = [*(cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=False)), row[-1]]
     if not colours:
         return GAP.join(padded).rstrip()
     painted = [paint(text, colours[cell]) if cell in colours else text for cell, text in zip(row, padded, strict=True)]
@@ -66,6 +68,11 @@ def sentence(value: dict[str, object]) -> str | None:
     """What a failure, or an operation that needs attention, says of itself; None of anything else."""
     text = value.get("message", value.get("reason") if "choices" in value else None)
     return one_line(text) if isinstance(text, str) and text else None
+
+
+def to_the_second(instant: object) -> str:
+    """An instant of the API without fractions of a second."""
+    return FRACTION.sub("", cell(instant))
 
 
 def ago(instant: object, now: float | None = None) -> str:

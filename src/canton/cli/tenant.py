@@ -6,7 +6,7 @@ import click
 
 from canton.cli.change import carry_out, confirm, tell
 from canton.cli.listing import listed
-from canton.cli.options import Changing, changing, connected, limited, names, shown, sorted_by
+from canton.cli.options import Changing, changing, changing_with_reason, connected, limited, names, shown, sorted_by
 from canton.cli.output import Item, Show
 from canton.cli.session import Session
 from canton.cli.shapes import TENANT
@@ -78,7 +78,7 @@ def update_tenant(session: Session, show: Show, change: Changing, name: str, des
 @tenant.command("suspend", epilog="\b\nExample:\n  canton tenant suspend psi --reason 'contract ended'")
 @name
 @shown(TENANT)
-@changing
+@changing_with_reason
 @connected
 def suspend_tenant(session: Session, show: Show, change: Changing, name: str) -> None:
     """Stop every change by a tenant's members."""
@@ -102,10 +102,13 @@ def resume_tenant(session: Session, show: Show, change: Changing, name: str) -> 
 
 @tenant.command("delete", epilog="\b\nExample:\n  canton tenant delete psi --reason 'contract ended'")
 @name
-@changing
+@changing_with_reason
 @connected
 def delete_tenant(session: Session, change: Changing, name: str) -> None:
-    """Remove a tenant that has nothing left: no nodes, members or accounts, nothing under way."""
+    """Remove a tenant that has nothing left.
+
+    It must have no nodes, members or accounts, and nothing under way.
+    """
     confirm(f"Delete the tenant {name}? Its name can never be used again.", change, name)
     carry_out(session, change, lambda headers: session.client.tenants.delete(name, **headers))
     tell(session, f"deleted tenant {name}", f"tenant {name} is gone")

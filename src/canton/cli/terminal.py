@@ -13,9 +13,9 @@ from canton.domain.harmless import harmless
 GREEN, YELLOW, RED, BOLD = "32", "33", "31", "1"
 
 COLOURS = {
-    **dict.fromkeys(("active", "free", "assigned", "done", "approved", "on", "yes"), GREEN),
+    **dict.fromkeys(("active", "free", "assigned", "done", "approved", "on"), GREEN),
     **dict.fromkeys(("queued", "running", "undoing", "pending", "joining", "leaving", "cleaning"), YELLOW),
-    **dict.fromkeys(("suspended", "needs_attention", "quarantined", "failed", "refused", "abandoned", "no"), RED),
+    **dict.fromkeys(("suspended", "needs_attention", "quarantined", "failed", "refused", "abandoned"), RED),
 }
 
 
@@ -35,6 +35,12 @@ def paint(text: str, colour: str) -> str:
 def say(message: str) -> None:
     """A word for the person, never data."""
     click.echo(harmless(message), err=True)
+
+
+def remark(message: str) -> None:
+    """A word for the person that -q leaves out."""
+    if not click.get_current_context().params.get("quiet"):
+        say(message)
 
 
 def interactive() -> bool:

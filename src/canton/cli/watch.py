@@ -12,7 +12,7 @@ import click
 from canton.cli.output import Item, Show, as_json, write
 from canton.cli.session import Session
 from canton.cli.shapes import EVENT
-from canton.cli.table import GAP
+from canton.cli.table import GAP, to_the_second
 
 if TYPE_CHECKING:
     from queue import SimpleQueue
@@ -94,5 +94,5 @@ def line(show: Show, event: Event) -> str:
     if show.quiet or show.format == "name":
         return f"{EVENT.columns[2].cell(event)}\n"
     columns = [EVENT.column(name) for name in show.columns] or EVENT.columns
-    cells = (str(event["at"]) if column.name == "at" else column.cell(event) for column in columns)
+    cells = (to_the_second(event["at"]) if column.name == "at" else column.cell(event) for column in columns)
     return GAP.join(cells) + "\n"

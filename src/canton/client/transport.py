@@ -24,6 +24,8 @@ TRIES = 3
 FIRST_PAUSE = 0.2
 LONGEST_PAUSE = 10.0
 LARGEST_BODY = 2**28
+NOT_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG")
+"""What OpenSSL calls an answer in plain HTTP."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -199,6 +201,9 @@ class Transport:
                 f"the certificate of {url} is not trusted: {getattr(error, 'verify_message', error)}; "
                 "name its authority with ca = in the context, or CANTON_CA"
             )
+        if getattr(error, "reason", "") in NOT_TLS:
+            plain = url.replace("https://", "http://", 1)
+            return Unreachable(f"{url} cannot be reached: the server does not speak TLS there; try {plain}")
         if isinstance(error, TimeoutError):
             return Unreachable(f"{url} did not answer within {self.address.timeout:g} s; is the server overloaded?")
         said = getattr(error, "strerror", None) or str(error) or type(error).__name__
@@ -215,6 +220,8 @@ def _untrusted(error: Exception) -> bool:
 
 def _may_pass(error: Exception) -> bool:
     """A name that does not exist or a certificate that is wrong will be so in a second as well."""
+    if getattr(error, "reason", "") in NOT_TLS:
+        return False
     return not _untrusted(error) and type(error).__name__ != "gaierror" and not isinstance(error, TimeoutError)
 
 
