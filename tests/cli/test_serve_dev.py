@@ -116,6 +116,45 @@ def test_from_nothing_to_a_node_that_is_on_and_again(tmp_path: Path) -> None:
         assert "x1000c0s[2-3]b0n[0-1]" in again.run("canton node list")
 
 
+def test_a_site_that_cannot_be_reached_stops_nothing_at_the_others(tmp_path: Path) -> None:
+    flags = dev.prepare(Flags(), {"XDG_STATE_HOME": str(tmp_path / ".local/state")})
+    assert flags.config is not None
+    secret, ca = tmp_path / "csm.secret", tmp_path / "ca.pem"
+    secret.write_text("secret")
+    with flags.config.open("a") as config:
+        config.write(
+            '[sites.alps]\npower = "csm"\nurl = "https://127.0.0.1:9"\nclient_id = "admin-client"\n'
+            f'ca = "{ca}"\nsecret_file = "{secret}"\n'
+        )
+    with serving(tmp_path, in_a_row(1)) as server:
+        password = re.search(r"^  password  (\S+)$", server.text, re.MULTILINE)
+        assert password, server.text
+        login, *steps = server.steps()
+        server.log_in(login, password[1])
+        assert "done" in [server.run(step) for step in steps][-1]
+        assert "site alps: its power service cannot be set up" in server.text
+        assert "the worker ended" not in server.text
+        rows = "xname,state,tenant\nx2000c0s0b0n0,assigned,psi\n"
+        server.run(
+            f"canton site create alps && printf '{rows}' | canton node import --site alps --reason test - && "
+            "canton node power on x2000c0s0b0n0 --reason test --no-wait"
+        )
+        # Four looks, seconds apart, before a person is asked.
+        waited = server.run("canton operation wait $(canton operation list -q --node x2000c0s0b0n0) || true")
+        assert "the power service of site alps cannot be set up; the provider has to look" in waited
+        assert str(ca) not in waited
+    checked = subprocess.run(
+        [CANTON, "settings", "--check", "--config", flags.config],
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert checked.returncode == 2
+    assert str(ca) in checked.stderr
+
+
 def _content(path: Path) -> bytes:
     return path.read_bytes() if path.is_file() else b""
 

@@ -192,7 +192,8 @@ def _bind(address: Address) -> socket.socket:
     except OSError as error:
         listening.close()
         raise Unavailable(
-            f"cannot listen on {address}: {error.strerror}; stop what uses it, or set api.listen to another address"
+            f"cannot listen on {address}: {error.strerror}; stop what uses it, or listen elsewhere with --listen "
+            "HOST:PORT (api.listen in the configuration)"
         ) from error
     return listening
 
