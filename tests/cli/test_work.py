@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from canton.cli import follow
 from canton.client import events as streams
 from canton.client import machine
 from cli.running import Run
@@ -67,6 +68,21 @@ class TestWaiting:
         assert ran.status == 6
         assert "it goes on without you" in ran.err
         assert "canton operation follow op_1" in ran.err
+
+    def test_without_a_worker_it_says_so(self, canton: Run, script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(follow, "SILENCE", 0.0)
+        problem = "none was seen within 60 s; start one: canton worker"
+        checks = [{"name": "database", "ok": True}, {"name": "worker", "ok": False, "problem": problem}]
+        script.on("GET /readyz", Reply(503, {"ok": False, "checks": checks}, headers={"Retry-After": "1"}))
+        story(script, ("queued", 0))
+        said = f"no worker carries it out; {problem}\n"
+        assert canton("operation", "show", "op_1").err == f"canton: op_1 waits: {said}"
+        waited = canton(*POWER, "--wait", "--timeout", "0s")
+        assert (waited.status, waited.err) == (6, f"canton: op_1 is still queued: {said}")
+        story(script, ("queued", 0), ("queued", 0), ("queued", 0), ("done", 2))
+        assert canton(*POWER, "--wait") == (0, "x1000c0s0b0n[0-1]: done\n", f"canton: op_1 waits: {said}")
+        story(script, ("done", 2))
+        assert canton("operation", "show", "op_1").err == ""
 
     @pytest.mark.parametrize("verb", ["follow", "wait"])
     @pytest.mark.parametrize(("state", "status"), [("done", 0), ("undone", 1), ("needs_attention", 1)])
