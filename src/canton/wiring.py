@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,7 @@ from canton.drivers.demo.power import FolderPower
 from canton.operations import worker as engine
 from canton.operations.kinds import Kinds, Pace, register
 from canton.operations.power_reading import PowerReading
+from canton.operations.power_services import PowerOfSite
 from canton.operations.steps.set_power import PACE, SetPower
 from canton.policy.permissions import PERMISSIONS
 from canton.policy.roles import BUILTIN, Roles, custom
@@ -57,7 +60,8 @@ def start_logging(settings: Settings) -> None:
     telemetry.set_up(settings.log.format, settings.log.level)
 
 
-def make_worker(settings: Settings, opened: Database) -> engine.Worker:
+def make_worker(settings: Settings, opened: Database) -> tuple[engine.Worker, PowerReading]:
+    """The worker, and who reads the power of nodes beside it. They share the power services of the sites."""
     wanted = settings.worker
     limits = engine.Settings(
         lease=wanted.lease,
@@ -67,18 +71,17 @@ def make_worker(settings: Settings, opened: Database) -> engine.Worker:
         sweep=wanted.sweep,
         grace=wanted.grace,
     )
-    return engine.Worker(opened, make_kinds(settings), limits)
+    powers = {site.name: PowerOfSite(site.name, partial(_power, site)) for site in settings.sites.values()}
+    for power in powers.values():
+        power.prepare()
+    worker = engine.Worker(opened, _make_kinds(settings, powers), limits)
+    return worker, PowerReading(opened, powers, wanted.power_interval)
 
 
-def make_power_reading(settings: Settings, opened: Database) -> PowerReading:
-    powers = {site.name: _power(site) for site in settings.sites.values()}
-    return PowerReading(opened, powers, settings.worker.power_interval)
-
-
-def make_kinds(settings: Settings) -> Kinds:
-    powers = {f"power@{site.name}": _power(site) for site in settings.sites.values()}
+def _make_kinds(settings: Settings, powers: Mapping[str, Power]) -> Kinds:
     folders_only = all(site.power == "demo" for site in settings.sites.values())
-    return register(SetPower(powers, FOLDER_PACE if folders_only else PACE))
+    services = {f"power@{site}": power for site, power in powers.items()}
+    return register(SetPower(services, FOLDER_PACE if folders_only else PACE))
 
 
 def make_roles(settings: Settings) -> Roles:
@@ -121,7 +124,8 @@ def check(settings: Settings) -> None:
 
     check_policy(settings)
     make_roles(settings)
-    make_kinds(settings)
+    for site in settings.sites.values():
+        _power(site)
     url = settings.api.public_url or f"http://{settings.api.listen}"
     wiring_issuers.make_verifier(settings, url)
     if settings.embedded_issuer.enabled:

@@ -74,7 +74,8 @@ def embedded(settings: Settings, url: str) -> EmbeddedIssuer:
             f"embedded_issuer is for this machine only, and api.listen is {settings.api.listen}; listen on 127.0.0.1, "
             "use a real issuer, or set embedded_issuer.allow_remote"
         )
-    cli = Client("canton", None, (CALLBACK,), ("authorization_code", "refresh_token", "device_code"))
+    grants = ("authorization_code", "refresh_token", "device_code")
+    cli = Client("canton", None, (CALLBACK,), grants, name="canton on the command line")
     return EmbeddedIssuer(url + MOUNT, wanted.state, _users(wanted.users), (cli,), allow_remote=wanted.allow_remote)
 
 

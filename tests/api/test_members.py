@@ -133,6 +133,8 @@ def test_an_end_must_be_to_come(admin: Api) -> None:
     for until in ("2020-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "2027-02-30", 7):
         refused = grant(admin, "test:ann", "tenant-viewer", "psi", until=until)
         assert (refused.status, refused.code) == (400, "invalid-request"), until
+    over = grant(admin, "test:ann", "tenant-viewer", "psi", until="2020-01-01T00:00:00Z").json["detail"]
+    assert over == "until is 2020-01-01T00:00:00Z, which is over; name an instant to come"
 
 
 def test_nobody_grants_more_than_they_hold(admin: Api) -> None:

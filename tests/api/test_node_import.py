@@ -194,6 +194,14 @@ def test_rows_that_only_clash_are_a_conflict(alps: Api) -> None:
         assert (refused.status, refused.code) == (409, "conflict")
 
 
+def test_one_wrong_row_is_said_as_one(alps: Api) -> None:
+    detail = load(alps, row(0), row(1, state="joining")).json["detail"]
+    assert detail.startswith("nothing was imported: row 2 is wrong: state: ")
+    assert detail.endswith(". Correct it and import again")
+    detail = load(alps, row(0, nid="x"), row(1, state="joining")).json["detail"]
+    assert detail.startswith("nothing was imported: 2 rows are wrong, the first is row 1: nid: ")
+
+
 def test_of_many_wrong_rows_the_first_hundred_are_told(alps: Api) -> None:
     details = load(alps, *({"xname": f"nid{n}"} for n in range(250))).json["details"]
     assert (len(details["rows"]), details["rows"][0]["row"], details["count"]) == (100, 1, 250)

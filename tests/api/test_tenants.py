@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from api.conftest import Api
+from api.conftest import Api, serving
+from canton.api.services import Services
 from canton.domain.lifecycle import NodeState
 from canton.domain.node import Node
+from canton.policy.roles import BUILTIN, custom
 from canton.store import audit, nodes
 from canton.store.listing import Window
+from tokens import Mint
 
 
 def make(admin: Api, *names: str) -> None:
@@ -32,6 +36,23 @@ def test_a_tenant_is_made_and_shown(admin: Api) -> None:
     }
     assert admin.get("/v1/tenants/psi").json == made.json
     assert admin.get("/v1/tenants").json == {"items": [made.json], "next": None}
+
+
+def test_a_name_that_is_taken_is_said_to_exist_where_that_may_be_seen(services: Services, tokens: Mint) -> None:
+    blind = custom("founder", "provider", "", ["tenant.create"])
+    with serving(replace(services, roles={**BUILTIN, "founder": blind}), tokens) as api:
+        admin = api.as_("root", "canton-provider-admin")
+        make(admin, "psi", "cscs")
+        assert admin.call("DELETE", "/v1/tenants/cscs", reason="x").status == 204
+        admin.post("/v1/bindings", {"subject": "test:fay", "role": "founder", "tenant": None})
+        told = {
+            (caller, name): api_of.post("/v1/tenants", {"name": name}).json["detail"]
+            for caller, api_of in (("root", admin), ("fay", api.as_("fay")))
+            for name in ("psi", "cscs")
+        }
+    assert told["root", "psi"] == 'tenant "psi" exists; see it with: canton tenant show psi'
+    for case, name in (("root", "cscs"), ("fay", "psi"), ("fay", "cscs")):
+        assert told[case, name].startswith(f'the name "{name}" is or was a tenant\'s')
 
 
 def test_members_see_their_own_and_strangers_nothing(admin: Api) -> None:

@@ -92,3 +92,19 @@ def test_commands_and_options_load_no_client(home: Path, words: str) -> None:
     assert offered
     assert "canton.client" not in loaded
     assert "http.client" not in loaded
+
+
+def test_the_line_of_the_docs_completes_in_bash(home: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/howto/command-line.md").read_text()
+    line = "source <(canton completion bash)"
+    assert line in page
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    ran = subprocess.run(
+        ["/bin/bash", "--norc", "-c", f"{line} && complete -p canton"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        env=os.environ | {"PATH": path},
+    )
+    assert "_canton_completion canton" in ran.stdout

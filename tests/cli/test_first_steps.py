@@ -146,7 +146,7 @@ def test_a_mistake_that_many_rows_share_is_named_once(canton: Run, script: Scrip
     ran = canton("node", "import", "-", "--site", "alps", stdin=text)
     assert ran.status == 5
     assert ran.err.splitlines()[1:] == [
-        '  <stdin>, line 2 and 99 more rows: there is no tenant "psi"; create it first',
+        '  <stdin>, lines 2-101: there is no tenant "psi"; create it first',
         "  and 40 more rows",
     ]
 

@@ -396,6 +396,7 @@ def _loopback() -> Any:
         ({"CANTON_API_LISTEN": "nowhere"}, 2, 'api.listen is "nowhere"; write host:port'),
         ({"CANTON_API_LISTN": "127.0.0.1:0"}, 2, "did you mean CANTON_API_LISTEN?"),
         ({"CANTON_API_LISTEN": "192.0.2.1:1"}, 8, "cannot listen on 192.0.2.1:1"),
+        ({"CANTON_API_LISTEN": "192.0.2.1:1"}, 8, "or listen elsewhere with --listen HOST:PORT"),
         ({"CANTON_DATABASE": "sqlite:////nowhere/canton.db"}, 1, "create it with: canton db upgrade"),
         ({"CANTON_POLICY_TWO_PERSON": "tenant.delet"}, 2, 'did you mean "tenant.delete"?'),
     ],
@@ -404,7 +405,7 @@ def _loopback() -> Any:
 def test_what_is_wrong_is_said_before_anything_starts(
     config: Path, command: str, environment: dict[str, str], status: int, said: str
 ) -> None:
-    if command == "worker" and ("cannot listen" in said or "tenant.delete" in said):
+    if command == "worker" and ("listen" in said or "tenant.delete" in said):
         return
     ran = subprocess.run(
         [*CANTON, command, "--config", str(config)],

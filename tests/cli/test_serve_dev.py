@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import stat
@@ -26,8 +25,8 @@ CANTON = Path(sys.executable).with_name("canton")
 
 
 def environment(home: Path) -> dict[str, str]:
-    """Nothing of the machine's but the way to the command."""
-    return {"HOME": str(home), "PATH": f"{CANTON.parent}{os.pathsep}{os.environ['PATH']}"}
+    """Nothing of the machine's. The virtual environment is not active, as in another terminal."""
+    return {"HOME": str(home), "PATH": "/usr/bin:/bin"}
 
 
 class DevServer:
@@ -42,7 +41,7 @@ class DevServer:
 
     def steps(self) -> list[str]:
         """The commands that it prints, with spaces before them."""
-        return re.findall(r"^  (canton .*)$", self.text, re.MULTILINE)
+        return re.findall(rf"^  ({re.escape(str(CANTON))} .*)$", self.text, re.MULTILINE)
 
     def run(self, command: str) -> str:
         ran = subprocess.run(
@@ -99,7 +98,10 @@ def test_from_nothing_to_a_node_that_is_on_and_again(tmp_path: Path) -> None:
         assert password, server.text
         assert "DEVELOPMENT" in server.text
         login, *steps = server.steps()
-        assert login == f"canton login --context dev --server {server.url}"
+        assert login == f"{CANTON} login --context dev --server {server.url}"
+        assert '{"' not in server.text.partition("  password  ")[2].partition("All of it is in")[0], (
+            "a log line between"
+        )
         server.log_in(login, password[1])
         outputs = [server.run(step) for step in steps]
         assert "x1000c0s[2-3]b0n[0-1]" in outputs[-2]
@@ -113,7 +115,56 @@ def test_from_nothing_to_a_node_that_is_on_and_again(tmp_path: Path) -> None:
     with serving(home, port) as again:
         assert "  password  " not in again.text
         again.log_in(again.steps()[0], password[1])
-        assert "x1000c0s[2-3]b0n[0-1]" in again.run("canton node list")
+        assert "x1000c0s[2-3]b0n[0-1]" in again.run(f"{CANTON} node list")
+
+
+def test_a_site_that_cannot_be_reached_stops_nothing_at_the_others(tmp_path: Path) -> None:
+    flags = dev.prepare(Flags(), {"XDG_STATE_HOME": str(tmp_path / ".local/state")})
+    assert flags.config is not None
+    secret, ca = tmp_path / "csm.secret", tmp_path / "ca.pem"
+    secret.write_text("secret")
+    with flags.config.open("a") as config:
+        config.write(
+            '[sites.alps]\npower = "csm"\nurl = "https://127.0.0.1:9"\nclient_id = "admin-client"\n'
+            f'ca = "{ca}"\nsecret_file = "{secret}"\n'
+        )
+    with serving(tmp_path, in_a_row(1)) as server:
+        password = re.search(r"^  password  (\S+)$", server.text, re.MULTILINE)
+        assert password, server.text
+        login, *steps = server.steps()
+        server.log_in(login, password[1])
+        assert "done" in [server.run(step) for step in steps][-1]
+        assert "site alps: its power service cannot be set up" in server.text
+        assert "the worker ended" not in server.text
+        rows = "xname,state,tenant\nx2000c0s0b0n0,assigned,psi\n"
+        server.run(
+            f"PATH={CANTON.parent}:$PATH; canton site create alps && "
+            f"printf '{rows}' | canton node import --site alps --reason test - && "
+            "canton node power on x2000c0s0b0n0 --reason test --no-wait"
+        )
+        # Four looks, seconds apart, before a person is asked.
+        waited = server.run(f"{CANTON} operation wait $({CANTON} operation list -q --node x2000c0s0b0n0) || true")
+        assert "the power service of site alps cannot be set up; the provider has to look" in waited
+        assert str(ca) not in waited
+    checked = subprocess.run(
+        [CANTON, "settings", "--check", "--config", flags.config],
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert checked.returncode == 2
+    assert str(ca) in checked.stderr
+
+
+def test_the_password_is_not_lost_where_the_server_does_not_start(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(InvalidSetting), dev.shown_once("the password"):
+        raise InvalidSetting("an issuer is wrong")
+    assert capsys.readouterr().err == "the password\n"
+    with dev.shown_once("the password") as show:
+        show()
+    assert capsys.readouterr().err == "the password\n"
 
 
 def _content(path: Path) -> bytes:

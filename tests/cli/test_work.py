@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from canton.cli import follow
 from canton.client import events as streams
 from canton.client import machine
 from cli.running import Run
@@ -67,6 +68,21 @@ class TestWaiting:
         assert ran.status == 6
         assert "it goes on without you" in ran.err
         assert "canton operation follow op_1" in ran.err
+
+    def test_without_a_worker_it_says_so(self, canton: Run, script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(follow, "SILENCE", 0.0)
+        problem = "none was seen within 60 s; start one: canton worker"
+        checks = [{"name": "database", "ok": True}, {"name": "worker", "ok": False, "problem": problem}]
+        script.on("GET /readyz", Reply(503, {"ok": False, "checks": checks}, headers={"Retry-After": "1"}))
+        story(script, ("queued", 0))
+        said = f"no worker carries it out; {problem}\n"
+        assert canton("operation", "show", "op_1").err == f"canton: op_1 waits: {said}"
+        waited = canton(*POWER, "--wait", "--timeout", "0s")
+        assert (waited.status, waited.err) == (6, f"canton: op_1 is still queued: {said}")
+        story(script, ("queued", 0), ("queued", 0), ("queued", 0), ("done", 2))
+        assert canton(*POWER, "--wait") == (0, "x1000c0s0b0n[0-1]: done\n", f"canton: op_1 waits: {said}")
+        story(script, ("done", 2))
+        assert canton("operation", "show", "op_1").err == ""
 
     @pytest.mark.parametrize("verb", ["follow", "wait"])
     @pytest.mark.parametrize(("state", "status"), [("done", 0), ("undone", 1), ("needs_attention", 1)])
@@ -198,16 +214,14 @@ class TestImport:
         [
             ("xname,nidd\nx1,1\n", ['line 1: unknown column "nidd"; did you mean "nid"?']),
             ("nid\n1\n", ["line 1: no column xname"]),
-            (
-                "xname,nid\nx1,one\nx2,2\nx3\n,4\n",
-                ['line 2: nid "one" is not a number', "line 4: 1 cells", "line 5: no xname"],
-            ),
+            ("xname,nid\nx1\nx2,2\nx3,3,free\n", ["line 2: 1 cell, where", "line 4: 3 cells, where"]),
+            ("x1100c1s6b0n0,7\n", ["line 1: the first line must name the columns: xname,nid,state,tenant"]),
             ('xname\n"x1\n', ["line 2: "]),
             ("[{]", ["is not JSON"]),
             ('[{"xnam": "x1"}, 7]', ["node 1: no xname", 'node 1: unknown key "xnam"', "node 2: 7 is not an object"]),
             ('{"node": []}', ['unknown key "node"; did you mean "nodes"?']),
             ('{"site": "daint", "nodes": []}', ["is for the site daint, and --site says alps"]),
-            ("", ["line 1: no column xname"]),
+            ("", ["line 1: the first line must name the columns: xname,nid,state,tenant"]),
         ],
     )
     def test_every_mistake_is_named_with_its_line(
@@ -223,7 +237,33 @@ class TestImport:
         script.on("POST /v1/nodes/import", problem(400, "invalid-request", "1 row is wrong", rows=wrong))
         ran = self.imported(canton, "xname\nx1\n\nx2\n", "--site", "alps")
         assert ran.status == 2
-        assert "<stdin>, line 4: x2 is no node's xname" in ran.err
+        assert ran.err.startswith(
+            "canton: nothing was imported: 1 row is wrong\n  <stdin>, line 4: x2 is no node's xname"
+        )
+        assert "row 2" not in ran.err
+
+    def test_rows_of_every_kind_of_mistake_reach_the_server_that_names_them_all(
+        self, canton: Run, script: Script
+    ) -> None:
+        self.imported(canton, "xname,nid,state\nx1,one,\nnid7,,\nx2,,joining\n,4,\n", "--site", "alps")
+        assert script.last.body["nodes"] == [
+            {"xname": "x1", "nid": "one"},
+            {"xname": "nid7"},
+            {"xname": "x2", "state": "joining"},
+            {"nid": 4},
+        ]
+
+    def test_rows_that_differ_only_in_their_node_are_one_line(self, canton: Run, script: Script) -> None:
+        wrong = [{"row": n, "what": f"x1c0s{n}b0n0 is at site bern; import it there"} for n in (1, 2, 3, 5, 6)]
+        wrong += [{"row": 4, "what": "nid: Input should be a valid integer"}]
+        script.on("POST /v1/nodes/import", problem(409, "conflict", "the first is row 1", rows=wrong, count=204))
+        text = "xname\n" + "".join(f"X1c0s{n}b0n0\n" for n in range(1, 7))
+        assert self.imported(canton, text, "--site", "alps").err.splitlines()[:4] == [
+            "canton: nothing was imported: 204 rows are wrong",
+            "  <stdin>, lines 2-4, 6-7: the node is at site bern; import it there",
+            "  <stdin>, line 5: nid: Input should be a valid integer",
+            "  and 198 more rows",
+        ]
 
     def test_no_site_is_asked_for(self, canton: Run) -> None:
         assert "Give --site" in self.imported(canton, "xname\nx1\n").err

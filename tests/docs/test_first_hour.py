@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -39,9 +40,12 @@ def administrator() -> Callable[[str], None]:
     return look
 
 
-def run(parts: list[Example], folder: Path, programs: str) -> None:
+PROGRAMS = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+
+def run(parts: list[Example], folder: Path, programs: str, port: int | None = None) -> None:
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("CANTON_", "XDG_"))}
-    listen = f"127.0.0.1:{in_a_row(1)}"
+    listen = f"127.0.0.1:{port or in_a_row(1)}"
     # Only the port differs from what a reader has: another server may be running on this machine.
     environment = {"HOME": str(folder), "PATH": programs, "CANTON_API_LISTEN": listen}
     placed = [Example(substitute(part.command, {"127.0.0.1:8700": listen}), part.output) for part in parts]
@@ -65,11 +69,16 @@ def test_a_newcomer_needs_two_files_and_the_page(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "heading"),
-    [("restore.md", "SQLite"), ("csm-site.md", "Try it on the emulator")],
-    ids=lambda it: it.split()[0],
+    ("page", "heading", "times"),
+    [("restore.md", "SQLite", 1), ("csm-site.md", "Try it on the emulator", 2)],
+    ids=["restore.md", "csm-site.md"],
 )
-def test_what_goes_on_from_the_first_hour(page: str, heading: str, tmp_path: Path) -> None:
+def test_what_goes_on_from_the_first_hour(page: str, heading: str, times: int, tmp_path: Path) -> None:
     more = section(DOCS / "howto" / page, heading)
-    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    run([*first_hour(installed=True), *examples(more)], tmp_path, programs)
+    run([*first_hour(installed=True), *examples(more) * times], tmp_path, PROGRAMS)
+    assert "alps" not in (tmp_path / ".local/state/canton/dev/server.toml").read_text()
+
+
+def test_a_port_that_is_taken_ends_the_wait_for_the_server_and_says_why(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(AssertionError, match="cannot listen on"):
+        run(examples(section(FIRST_HOUR, "Start a server")), tmp_path, PROGRAMS, taken.getsockname()[1])

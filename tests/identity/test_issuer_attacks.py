@@ -181,9 +181,10 @@ def test_pages_are_locked_down(shared: Embedded, path: str) -> None:
     assert page.headers["X-Frame-Options"] == "DENY"
     assert page.headers["Cache-Control"] == "no-store"
     assert page.headers["X-Content-Type-Options"] == "nosniff"
-    assert not re.search(
-        r"<(script|link|img|iframe)|https?://(?!127\.0\.0\.1:8700/callback)| style=| on\w+=", page.text
-    )
+    origin = shared.url.removesuffix("/issuer")
+    assert page.text.count(f"<strong>{origin}</strong>") == 1
+    text = page.text.replace(f"<strong>{origin}</strong>", "")
+    assert not re.search(r"<(script|link|img|iframe)|https?://(?!127\.0\.0\.1:8700/callback)| style=| on\w+=", text)
 
 
 @pytest.mark.parametrize("path", ["authorize", "device"])
@@ -311,6 +312,35 @@ def test_a_device_that_is_refused(own: Embedded) -> None:
     assert decide(own, started["user_code"], press="refuse").status == 200
     assert poll(own, started) == (400, "access_denied")
     assert decide(own, started["user_code"]).status == 400
+
+
+def test_to_refuse_needs_no_login(own: Embedded) -> None:
+    started, visitor = start_device(own), Visitor()
+    page = visitor.get(f"{own.url}/device?user_code={started['user_code']}")
+    assert re.search(r'value="refuse"[^>]* formnovalidate', page.text)
+    assert f"</strong> asks to act for you at <strong>{own.url.partition('/issuer')[0]}" in page.text
+    done = visitor.submit(page, {}, press="refuse")
+    assert (done.status, "was refused" in done.text) == (200, True)
+    assert poll(own, started) == (400, "access_denied")
+
+
+def test_a_refusal_without_a_login_does_not_tell_which_codes_there_are(own: Embedded) -> None:
+    visitor = Visitor()
+    told = {
+        visitor.submit(visitor.get(f"{own.url}/device"), {"user_code": code}, press="refuse").text
+        for code in (start_device(own)["user_code"], "BBBB-BBBB")
+    }
+    assert len(told) == 1
+    assert visitor.submit(visitor.get(f"{own.url}/device"), {}, press="refuse").status == 400
+
+
+def test_to_allow_needs_a_login_however_it_is_asked(own: Embedded) -> None:
+    started, visitor = start_device(own), Visitor()
+    for press in ("allow", "nothing"):
+        page = visitor.get(f"{own.url}/device")
+        answer = visitor.submit(page, {"user_code": started["user_code"], "decision": press}, press=press)
+        assert answer.status != 200
+    assert poll(own, started) == (400, "authorization_pending")
 
 
 def test_a_decision_is_made_once(own: Embedded) -> None:

@@ -113,8 +113,28 @@ def test_a_plan_says_what_canton_does_not_do(verb: str, words: str) -> None:
 @pytest.mark.parametrize(("verb", "state"), IMPOSSIBLE)
 def test_an_order_that_the_life_cycle_does_not_have_refuses_the_plan(verb: str, state: NodeState) -> None:
     good = next(state for state in NodeState if ORDERS[verb].end(state))
-    with pytest.raises(WrongState, match=f"node {verb} is not possible for x1000c0s1b0n0: {state}; it needs a node"):
+    with pytest.raises(WrongState, match=rf"node {verb} takes only nodes that are .*, and x1000c0s1b0n0 is {state}"):
         plan_move(seen(node(0, good), node(1, state)), ORDERS[verb])
+
+
+@pytest.mark.parametrize(
+    ("verb", "state", "hint"),
+    [
+        ("retire", "quarantined", "; for x1000c0s[0-1]b0n0 first run: canton node maintenance"),
+        ("retire", "assigned", " first run: canton node release, then: canton node maintenance"),
+        ("assign", "discovered", " first run: canton node enroll"),
+        ("maintenance", "assigned", " first run: canton node release"),
+        ("enroll", "free", "and x1000c0s[0-1]b0n0 are free"),
+        ("release", "free", "and x1000c0s[0-1]b0n0 are free"),
+        ("assign", "retired", "and x1000c0s[0-1]b0n0 are retired"),
+        ("assign", "joining", "and x1000c0s[0-1]b0n0 are joining"),
+    ],
+)
+def test_a_refused_order_says_which_commands_lead_to_it(verb: str, state: str, hint: str) -> None:
+    with pytest.raises(WrongState) as refused:
+        plan_move(seen(*(node(n, NodeState(state)) for n in range(2))), ORDERS[verb])
+    assert refused.value.message.endswith(hint)
+    assert refused.value.details == {"nodes": "x1000c0s[0-1]b0n0", "states": [state]}
 
 
 def test_a_tenants_node_never_goes_into_maintenance() -> None:

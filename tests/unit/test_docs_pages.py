@@ -96,3 +96,26 @@ def test_the_threat_model_names_tests_that_are_there() -> None:
     named = re.findall(r"`(\w+/(?:test_\w+\.py)?)`", page)
     assert len(named) > 10
     assert [name for name in named if not (ROOT / "tests" / name).exists()] == []
+
+
+ASKING = re.compile(
+    r"canton (node (enroll|assign|release|maintenance|retire|delete|power off)|tenant (suspend|delete)|member remove"
+    r"|(site|service-account) delete|operation (undo|abandon|cancel))\b"
+)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_block_of_commands_can_be_pasted(page: Path) -> None:
+    """On a terminal these commands ask, and would take the next line of the block for the answer."""
+    commands = re.findall(r"^\$ (.+)$", page.read_text(), re.MULTILINE)
+    asking = [command for command in commands if ASKING.search(command)]
+    # What is refused before it asks needs no --yes.
+    harmless = ("--yes", "--dry-run", "node enroll --selector site=annex,state=discovered --reason")
+    assert [command for command in asking if not any(word in command for word in harmless)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_secrets_go_into_files_that_only_their_owner_reads(page: Path) -> None:
+    commands = re.findall(r"^\$ (.+)$", page.read_text(), re.MULTILINE)
+    writing = [command for command in commands if re.search(r"> \S*(token|secret|password)\S*$", command)]
+    assert [command for command in writing if "umask 077" not in command] == []

@@ -10,8 +10,9 @@ import json
 import os
 import secrets
 import shlex
-from collections.abc import Mapping
-from contextlib import closing
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -54,40 +55,63 @@ def check(chosen: Settings) -> None:
         )
 
 
-def fill(chosen: Settings) -> None:
-    """Create or upgrade the database, and make the administrator, whose password is printed this once."""
+def fill(chosen: Settings) -> str:
+    """Create or upgrade the database, and make the administrator; what to say of the password, empty if it is known."""
     click.echo("canton: a DEVELOPMENT server: for one person on this machine, with pretend nodes", err=True)
     with closing(wiring.open_database(chosen, create=True)) as database:
         migrate.upgrade(database)
     users = chosen.embedded_issuer.users
     if users is None or users.exists():
-        return
+        return ""
     password = secrets.token_urlsafe(12)
     _write(
         users,
         f'[users.{ADMINISTRATOR}]\npassword = "{hash_password(password)}"\nroles = ["canton-provider-admin"]\n',
     )
-    click.echo(
+    return (
         f"\n  user      {ADMINISTRATOR}\n  password  {password}\n\n"
-        f"The password is shown only now. {users} holds its hash; remove that file for a new one.\n",
-        err=True,
+        f"The password is shown only now. {users} holds its hash; remove that file for a new one.\n"
     )
+
+
+@contextmanager
+def shown_once(text: str) -> Iterator[Callable[[], None]]:
+    """A function that prints the text once. If it was not called, the end of the block prints it: nothing is lost."""
+    left = [text] if text else []
+
+    def show() -> None:
+        if left:
+            click.echo(left.pop(), err=True)
+
+    try:
+        yield show
+    finally:
+        show()
 
 
 def first_steps(url: str, config: Path) -> str:
-    """What to type next, in another terminal."""
+    """What to type next, in another terminal, where no virtual environment is active: the program with its path."""
     folder = config.parent
     steps = (
-        f"canton login --context dev --server {url}",
-        f"canton site create {SITE}",
-        f"canton tenant create {TENANT}",
-        f"canton node import --site {SITE} {shlex.quote(str(folder / 'nodes.csv'))} --reason 'pretend nodes'",
-        "canton node list",
-        f"canton node power on @{TENANT} --reason 'first steps' --wait",
+        f"login --context dev --server {url}",
+        f"site create {SITE}",
+        f"tenant create {TENANT}",
+        f"node import --site {SITE} {shlex.quote(str(folder / 'nodes.csv'))} --reason 'pretend nodes'",
+        "node list",
+        f"node power on @{TENANT} --reason 'first steps' --wait",
     )
-    lines = "\n".join(f"  {step}" for step in steps)
+    program = _program()
+    lines = "\n".join(f"  {program} {step}" for step in steps)
     ready = f"canton: ready at {url}; log in as {ADMINISTRATOR}. In another terminal:"
     return f"{ready}\n\n{lines}\n\nAll of it is in {folder}"
+
+
+def _program() -> str:
+    """The installed script as a shell takes it from any folder; without one, the interpreter and the module."""
+    for script in (Path(sys.argv[0]), Path(sys.executable).with_name("canton")):
+        if script.name == "canton" and script.is_file():
+            return shlex.quote(str(script.absolute()))
+    return f"{shlex.quote(sys.executable)} -m canton"
 
 
 def _refuse_another(flags: Flags, environment: Mapping[str, str], folder: Path) -> None:

@@ -73,17 +73,16 @@ def serve(
     connections = _allow_connections(chosen.api.readers + chosen.api.concurrency)
     with closing(_bind(chosen.api.listen)) as listening:
         url = _url(chosen.api, listening)
-        if dev:
-            laptop.fill(chosen)
-        log.info("%s", describe(flags))
-        with upgrade_hint(flags):
-            serving = wiring.make_app(chosen, chosen.api.public_url or url)
-        companion = Companion(_environment(flags, chosen), chosen.worker.grace) if everything or dev else None
-        steps = laptop.first_steps(url, flags.config) if dev and flags.config else ""
-        announce = _announcing(url, steps, as_json=as_json)
-        server = Server(_uvicorn(chosen.api, serving, connections), Parts(serving, companion, announce))
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(server.serve([listening]))
+        with laptop.shown_once(laptop.fill(chosen) if dev else "") as show_password:
+            log.info("%s", describe(flags))
+            with upgrade_hint(flags):
+                serving = wiring.make_app(chosen, chosen.api.public_url or url)
+            companion = Companion(_environment(flags, chosen), chosen.worker.grace) if everything or dev else None
+            steps = laptop.first_steps(url, flags.config) if dev and flags.config else ""
+            announce = _announcing(url, steps, show_password, as_json=as_json)
+            server = Server(_uvicorn(chosen.api, serving, connections), Parts(serving, companion, announce))
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.run(server.serve([listening]))
 
 
 def _allow_connections(most: int) -> int:
@@ -192,7 +191,8 @@ def _bind(address: Address) -> socket.socket:
     except OSError as error:
         listening.close()
         raise Unavailable(
-            f"cannot listen on {address}: {error.strerror}; stop what uses it, or set api.listen to another address"
+            f"cannot listen on {address}: {error.strerror}; stop what uses it, or listen elsewhere with --listen "
+            "HOST:PORT (api.listen in the configuration)"
         ) from error
     return listening
 
@@ -211,9 +211,11 @@ def _environment(flags: settings.Flags, chosen: Settings) -> dict[str, str]:
     return {**os.environ, **config, settings.DATABASE: chosen.database}
 
 
-def _announcing(url: str, steps: str, *, as_json: bool) -> Callable[[], None]:
+def _announcing(url: str, steps: str, show_password: Callable[[], None], *, as_json: bool) -> Callable[[], None]:
     def announce() -> None:
         log.info("serving %s", url, extra={"url": url, "pid": os.getpid()})
+        # After the log's lines, so that it stands together.
+        show_password()
         if steps:
             click.echo(steps, err=True)
         if as_json:

@@ -37,8 +37,7 @@ def worker(config: Path | None, address: str | None, until_eof: bool) -> None:
     wiring.start_logging(chosen)
     log.info("%s", describe(flags))
     with upgrade_hint(flags), closing(wiring.open_current(chosen, WORKING)) as database:
-        made = wiring.make_worker(chosen, database)
-        reading = wiring.make_power_reading(chosen, database)
+        made, reading = wiring.make_worker(chosen, database)
         asyncio.run(_work(made, reading, until_eof=until_eof))
 
 

@@ -17,6 +17,7 @@ from canton.cli.shapes import OPERATION, PLAN
 from canton.cli.table import cell, cut
 from canton.cli.terminal import coloured, interactive, remark, say
 from canton.domain.harmless import one_line
+from canton.domain.operation import DRIVEN
 
 if TYPE_CHECKING:
     from canton.client.calls import Change
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 FAILED, PARTIAL, INTERRUPTED = 1, 7, 130
 LONGEST_NODES = 60
+SILENCE = 5.0
+"""Seconds without a change after which the server is asked whether it has a worker."""
 GRAVITY = ("failed", "acting", "waiting", "holding", "pending", "skipped", "done")
 """A node with several steps counts as the gravest of them."""
 NEED_REASON = ("undo", "abandon")
@@ -85,12 +88,39 @@ def finish(session: Session, show: Show, work: Work, started: Operation, wanted:
 
 def follow(session: Session, operation: str, timeout: float | None) -> Operation:
     """The operation once it rests, with its progress shown on the way."""
+    from canton.client.errors import WaitTimeout  # noqa: PLC0415 (offline commands need none)
+
     last: Operation | None = None
+    warned = False
     with detaching(operation), _progress() as tell:
-        for last in session.client.operations.follow(operation, timeout=timeout):
-            tell(last)
+        try:
+            for found in session.client.operations.follow(operation, timeout=timeout, repeat=SILENCE):
+                if found == last and not warned:
+                    warned = warn_without_worker(session, found)
+                last = found
+                tell(found)
+        except WaitTimeout as error:
+            missing = _missing_worker(session)
+            if missing and last is not None:
+                error.message = f"{operation} is still {last['state']}: {missing}"
+            raise
     assert last is not None  # noqa: S101 (following gives at least what there is)
     return last
+
+
+def warn_without_worker(session: Session, operation: Operation) -> bool:
+    """Say that nothing will happen to an operation that is to be carried out, if no worker is there to do it."""
+    missing = _missing_worker(session) if operation["state"] in DRIVEN else None
+    if missing:
+        if sys.stderr.isatty() and coloured(sys.stderr):
+            _overwrite("")
+        say(f"canton: {operation['id']} waits: {cell(missing)}")
+    return missing is not None
+
+
+def _missing_worker(session: Session) -> str | None:
+    problem = session.client.readiness_problems().get("worker")
+    return f"no worker carries it out; {problem}" if problem else None
 
 
 @contextmanager

@@ -14,8 +14,8 @@ from canton.client.objects import NewNode
 from canton.domain.errors import InvalidRequest
 
 COLUMNS = ("xname", "nid", "state", "tenant")
-NAMED_PLACES = 3
-"""Of a mistake that more rows share, the first is named and the others are counted."""
+MOST_ALIKE = 3
+"""Mistakes that differ only in the name of the node, and are more than this, are said once."""
 POWER = "power is read from the site by workers, so a file cannot say it; leave it out"
 
 
@@ -42,32 +42,61 @@ def read(content: bytes, file: str, site: str | None) -> Rows:
 
 @contextmanager
 def explain(rows: Rows) -> Iterator[None]:
-    """Turn the row numbers of the server's problem into lines of the file."""
+    """Say the rows of the server's problem as lines of the file; its own message counts rows and not lines."""
     try:
         yield
     except Problem as problem:
         wrong = problem.details.get("rows")
         if isinstance(wrong, list | tuple) and wrong:
+            shown = len({row.get("row") for row in wrong})
+            told: Any = problem.details.get("count")
+            count = told if isinstance(told, int) else shown
+            problem.message = f"nothing was imported: {count} {'row is' if count == 1 else 'rows are'} wrong"
             problem.message += "".join(f"\n  {line}" for line in _mistakes_in(rows, wrong))
-            count: Any = problem.details.get("count", 0)
-            more = count - len({row.get("row") for row in wrong})
-            problem.message += f"\n  and {more} more rows" if more > 0 else ""
+            problem.message += f"\n  and {count - shown} more rows" if count > shown else ""
         raise
 
 
 def _mistakes_in(rows: Rows, wrong: Sequence[Any]) -> Iterator[str]:
-    """A line for each mistake; one that many rows share is named once, with how many they are."""
-    by_mistake: dict[str, list[str]] = {}
+    """A line for each mistake. What many rows share but for the name of their node is one line for all of them."""
+    shared: dict[str, dict[str, list[str]]] = {}
     for row in wrong:
-        by_mistake.setdefault(str(row.get("what")), []).append(_place(rows, row.get("row")))
-    for mistake, places in by_mistake.items():
-        more = f" and {len(places) - 1} more rows" if len(places) > NAMED_PLACES else ""
-        yield f"{rows.file}, {', '.join(places[:1] if more else places)}{more}: {mistake}"
+        what, number = str(row.get("what")), row.get("row")
+        xname = _xname(rows, number)
+        alike = what.replace(xname, "the node", 1) if xname else what
+        shared.setdefault(alike, {}).setdefault(what, []).append(_place(rows, number))
+    for alike, mistakes in shared.items():
+        places = [place for of_one in mistakes.values() for place in of_one]
+        if len(mistakes) > MOST_ALIKE:
+            mistakes = {alike: places}  # noqa: PLW2901 (said once instead)
+        for mistake, of_one in mistakes.items():
+            yield f"{rows.file}, {_folded(of_one)}: {mistake}"
+
+
+def _folded(places: Sequence[str]) -> str:
+    """``lines 2-101, 103``."""
+    if len(places) == 1:
+        return places[0]
+    word, numbers = places[0].partition(" ")[0], [int(place.rpartition(" ")[2]) for place in places]
+    runs: list[tuple[int, int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1] = runs[-1][0], number
+        else:
+            runs.append((number, number))
+    return f"{word}s " + ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+def _xname(rows: Rows, number: Any) -> str:
+    """As the server writes it; empty if the row has none."""
+    known = isinstance(number, int) and 1 <= number <= len(rows.nodes)
+    node: Any = rows.nodes[number - 1] if known else {}
+    return str(node.get("xname") or "").strip().lower() if isinstance(node, dict) else ""
 
 
 def _place(rows: Rows, number: Any) -> str:
     known = isinstance(number, int) and 1 <= number <= len(rows.places)
-    return rows.places[number - 1] if known else str(number)
+    return rows.places[number - 1] if known else f"row {number}"
 
 
 def _sited(option: str | None, in_file: object, file: str) -> str:
@@ -135,6 +164,9 @@ def _from_csv(text: str, file: str, site: str) -> Rows:
 
 
 def _wrong_head(head: Sequence[str]) -> Iterator[str]:
+    if not set(head) & set(COLUMNS) and not any(nearest(name, COLUMNS) for name in head):
+        yield f"the first line must name the columns: {','.join(COLUMNS)}"
+        return
     for name in head:
         if name == "power":
             yield POWER
@@ -149,13 +181,11 @@ def _wrong_head(head: Sequence[str]) -> Iterator[str]:
 
 def _node(head: Sequence[str], cells: Sequence[str]) -> NewNode:
     if len(cells) != len(head):
-        raise ValueError(f"{len(cells)} cells, where the first line names {len(head)} columns")
+        many = "" if len(cells) == 1 else "s"
+        raise ValueError(f"{len(cells)} cell{many}, where the first line names {len(head)} columns")
     row: dict[str, Any] = {name: cell for name, cell in zip(head, cells, strict=True) if cell}
-    if "xname" not in row:
-        raise ValueError("no xname")
-    if "nid" in row:
-        if not (row["nid"].isascii() and row["nid"].isdigit()):
-            raise ValueError(f'nid "{row["nid"]}" is not a number')
+    # A nid that is no number, or a row without an xname, is refused by the server, together with all that it finds.
+    if row.get("nid", "").isascii() and row.get("nid", "").isdigit():
         row["nid"] = int(row["nid"])
     return cast("NewNode", row)
 

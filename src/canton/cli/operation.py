@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from canton.cli.change import carry_out, confirm, tell
-from canton.cli.follow import NEED_REASON, conclude, detaching, explain_failure, finish, follow
+from canton.cli.follow import (
+    NEED_REASON,
+    conclude,
+    detaching,
+    explain_failure,
+    finish,
+    follow,
+    warn_without_worker,
+)
 from canton.cli.listing import listed
 from canton.cli.options import (
     Changing,
@@ -86,6 +94,7 @@ def show_operation(session: Session, show: Show, operation: str, steps: bool) ->
         show.one(OPERATION, item)
         if show.for_people:
             explain_failure(item)
+            warn_without_worker(session, item)
 
 
 @operation.command("follow", epilog="\b\nExample:\n  canton operation follow op_01J…")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from functools import cached_property
+from http.client import HTTPException
 from typing import TYPE_CHECKING, cast
 
 from canton import __version__
 from canton.client.calls import Caller, Calls, path
 from canton.client.credentials import Credentials, Token
-from canton.client.transport import Address, Answer, Transport
+from canton.client.errors import Unreachable
+from canton.client.transport import Address, Answer, Request, Transport
 
 # A noun is loaded when it is first used: a command that lists nodes has no use for the rest.
 if TYPE_CHECKING:
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from canton.client.tenancy import Bindings, Roles, Sites, Tenants
 
 AGENT = f"canton/{__version__}"
+READINESS_TIMEOUT = 5.0
 
 
 class Client:
@@ -80,6 +84,18 @@ class Client:
     def version(self) -> Version:
         """The server's version, and how to log in; needs no token."""
         return cast("Version", self._calls.get(path("version")))
+
+    def readiness_problems(self) -> dict[str, str]:
+        """What `/readyz` finds wrong, by the name of the check; empty if the server is ready, or does not say.
+
+        It is asked once, without a token; a server or a proxy that gives no such answer is no error.
+        """
+        try:
+            live = self._calls.transport.open(Request("GET", "/readyz"), READINESS_TIMEOUT)
+            checks = json.loads(live.rest().body)["checks"]
+            return {check["name"]: check["problem"] for check in checks if not check["ok"]}
+        except (Unreachable, OSError, HTTPException, ValueError, LookupError, TypeError):
+            return {}
 
     @cached_property
     def sites(self) -> Sites:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from math import inf
 from typing import TYPE_CHECKING, Unpack, cast
 
 from canton.client.calls import Calls, Change, path
@@ -136,19 +137,24 @@ class Operations:
         """Begin no further step and undo those that are done."""
         return self._intervene(operation, "cancel", change)
 
-    def follow(self, operation: str, *, patience: float = 60.0, timeout: float | None = None) -> Iterator[Operation]:
+    def follow(
+        self, operation: str, *, patience: float = 60.0, timeout: float | None = None, repeat: float = inf
+    ) -> Iterator[Operation]:
         """The operation now, then whenever it changed, until it rests: ended, or in need of a person.
 
         A server that is away for less than ``patience`` seconds is waited for. ``WaitTimeout`` after ``timeout``
-        seconds; the work goes on.
+        seconds; the work goes on. One that does not change is given again every ``repeat`` seconds.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         seen: Operation | None = None
-        pause = QUICKEST_LOOK
+        pause, given_at = QUICKEST_LOOK, time.monotonic()
         while True:
             found = self._look(operation, patience)
             if found != seen:
-                seen, pause = found, QUICKEST_LOOK
+                seen, pause, given_at = found, QUICKEST_LOOK, time.monotonic()
+                yield found
+            elif time.monotonic() >= given_at + repeat:
+                given_at = time.monotonic()
                 yield found
             if found["state"] not in DRIVEN:
                 return

@@ -61,20 +61,22 @@ class Browser:
         return self._device_page(request, devices.shown(user_code) if user_code else "")
 
     def decide_on_device(self, request: Request, form: Form) -> Response:
-        typed, username, allow = (
+        typed, username, refuse = (
             form.get("user_code", "")[:32],
             form.get("username", ""),
-            form.get("decision") == "allow",
+            form.get("decision") == "refuse",
         )
         try:
             self._refuse_foreign(request, form)
-            user = self._logins.check(username, form.get("password", ""))
-            self._decide(devices.typed(typed), user, allow=allow)
+            if refuse:
+                self._refuse_device(devices.typed(typed))
+            else:
+                self._allow_device(devices.typed(typed), self._logins.check(username, form.get("password", "")))
         except OAuthError as error:
             return self._refusal(error)
         except LoginRefused as refusal:
             return self._device_page(request, typed, refusal, username)
-        said = "The program may now act for you." if allow else "The program was refused."
+        said = "A program that waited with this code was refused." if refuse else "The program may now act for you."
         return self._html(pages.message("Done", f"{said} You can close this page."))
 
     def _code(self, wanted: LoginRequest, user: User) -> str:
@@ -83,11 +85,18 @@ class Browser:
             tidy(connection, now)
             return codes.issue(connection, wanted.asked, user.username, now + self._issuer.code_for)
 
-    def _decide(self, user_code: str, user: User, *, allow: bool) -> None:
+    def _refuse_device(self, user_code: str) -> None:
+        """Without a login. The answer is the same for a code that nothing waits with: this page is no way to guess."""
+        if not user_code:
+            raise LoginRefused("Type the code that the program shows: that program is refused.", 400)
+        with self._state.transaction() as connection:
+            devices.decide(connection, user_code, "", self._clock(), allow=False)
+
+    def _allow_device(self, user_code: str, user: User) -> None:
         subject = f"device codes of {user.username}"
         with self._state.transaction() as connection:
             wait = throttle.try_once(connection, subject, self._clock())
-            found = not wait and devices.decide(connection, user_code, user.username, self._clock(), allow=allow)
+            found = not wait and devices.decide(connection, user_code, user.username, self._clock(), allow=True)
             if found:
                 throttle.succeeded(connection, subject)
         if wait:
@@ -108,14 +117,17 @@ class Browser:
     ) -> Response:
         secret = request.cookies.get(COOKIE) or fresh_secret()
         hidden = {**wanted.carried, _FIELD: secret}
-        text = pages.login(wanted.asked.client, hidden, refusal.message if refusal else "", username)
+        client = self._clients[wanted.asked.client].shown
+        text = pages.login(client, self._origin, hidden, refusal.message if refusal else "", username)
         return self._form(text, secret, refusal, leads_to=wanted.origin)
 
     def _device_page(
         self, request: Request, user_code: str, refusal: LoginRefused | None = None, username: str = ""
     ) -> Response:
         secret = request.cookies.get(COOKIE) or fresh_secret()
-        text = pages.device({_FIELD: secret}, user_code, refusal.message if refusal else "", username)
+        programs = " or ".join(it.shown for it in self._issuer.clients if "device_code" in it.grants) or "A program"
+        alert = refusal.message if refusal else ""
+        text = pages.device(programs, self._origin, {_FIELD: secret}, user_code, alert, username)
         return self._form(text, secret, refusal)
 
     def _form(self, text: str, secret: str, refusal: LoginRefused | None, leads_to: str = "") -> Response:

@@ -40,27 +40,31 @@ def policy(leads_to: str = "") -> str:
     return f"default-src 'none'; style-src {style}; form-action {forms}; base-uri 'none'; frame-ancestors 'none'"
 
 
-def login(client: str, hidden: Mapping[str, str], alert: str = "", username: str = "") -> str:
+def login(client: str, server: str, hidden: Mapping[str, str], alert: str = "", username: str = "") -> str:
     return _page(
         "Log in",
-        f"<p>to continue to <strong>{escape(client)}</strong></p>{_alert(alert)}"
+        f"<p><strong>{escape(client)}</strong> asks to act for you at <strong>{escape(server)}</strong>.</p>"
+        f"{_alert(alert)}"
         f'<form method="post" action="authorize">{_hidden(hidden)}{_person(username)}'
         '<button type="submit">Log in</button></form>',
     )
 
 
-def device(hidden: Mapping[str, str], user_code: str = "", alert: str = "", username: str = "") -> str:
+def device(
+    programs: str, server: str, hidden: Mapping[str, str], user_code: str = "", alert: str = "", username: str = ""
+) -> str:
+    """``programs`` are all that may ask: which one it is shows only to those who log in."""
     return _page(
         "Allow a program",
-        "<p>A program that wants to act for you shows a code. Go on only if you started it yourself and the code below "
-        f"is the same.</p>{_alert(alert)}"
+        f"<p><strong>{escape(programs)}</strong> asks to act for you at <strong>{escape(server)}</strong>, and shows a "
+        f"code. Go on only if you started it yourself and the code below is the same.</p>{_alert(alert)}"
         f'<form method="post" action="device">{_hidden(hidden)}'
         '<label for="user_code">Code</label>'
         f'<input class="code" id="user_code" name="user_code" value="{escape(user_code)}" placeholder="BDFG-HJKL" '
         'required maxlength="16" autocomplete="off" autocapitalize="characters" spellcheck="false">'
         f"{_person(username)}"
         '<button type="submit" name="decision" value="allow">Allow</button>'
-        '<button type="submit" class="quiet" name="decision" value="refuse">Refuse</button></form>',
+        '<button type="submit" class="quiet" name="decision" value="refuse" formnovalidate>Refuse</button></form>',
     )
 
 

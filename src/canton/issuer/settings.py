@@ -34,7 +34,8 @@ class Client:
     """Without ``secret`` it is public: a program on somebody's machine, or a page in a browser.
 
     A redirect address must be given exactly; only for a public client, one such as ``http://127.0.0.1/callback``
-    stands for every port (RFC 8252 §7.3). ``groups`` and ``roles`` are its own, for ``client_credentials``.
+    stands for every port (RFC 8252 §7.3). ``groups`` and ``roles`` are its own, for ``client_credentials``. ``name`` is
+    what people are shown instead of the id.
     """
 
     id: str
@@ -43,6 +44,11 @@ class Client:
     grants: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
+    name: str = ""
+
+    @property
+    def shown(self) -> str:
+        return self.name or self.id
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,11 +73,15 @@ def deleted(connection: Connection, names: Collection[str]) -> frozenset[str]:
     return frozenset(connection.scalars(query))
 
 
-def create(connection: Connection, name: str, description: str) -> RowMapping:
+def create(connection: Connection, name: str, description: str, visible: Visible = frozenset()) -> RowMapping:
+    """``visible`` are the tenants of which the caller may be told that they exist."""
     if name == RESERVED:
         raise InvalidRequest(f'"{name}" cannot be a tenant\'s name, since it stands for no tenant; choose another')
     row = {"name": name, "description": description, "state": TenantState.ACTIVE}
     if not insert_new(connection, tenant, [row], created_at=now()):
+        seen = visible is None or name in visible
+        if seen and state(connection, name) is not None:
+            raise AlreadyExists(f'tenant "{name}" exists; see it with: canton tenant show {name}', tenant=name)
         raise AlreadyExists(
             f'the name "{name}" is or was a tenant\'s, and audit and events are kept under it; choose another',
             tenant=name,

@@ -207,8 +207,10 @@ def _checked(change: Change, wanted: NewBinding) -> bindings.Grant:
         raise InvalidRequest(f'the role "{role.name}" is bound at {place}', role=role.name, scope=role.scope)
     check_subject(change.caller.services.settings, wanted.subject)
     until = None if wanted.until is None else from_text(wanted.until)
-    if until is not None and not change.caller.now < until < LATEST:
-        raise InvalidRequest(f"until is {wanted.until}, which is over or too far; name an instant to come")
+    if until is not None and until <= change.caller.now:
+        raise InvalidRequest(f"until is {wanted.until}, which is over; name an instant to come")
+    if until is not None and until >= LATEST:
+        raise InvalidRequest(f"until is {wanted.until}, which is too far; leave it out for a role without an end")
     return bindings.Grant(wanted.subject, role.name, wanted.tenant, until)
 
 

@@ -125,12 +125,13 @@ def _refuse(wrong: Sequence[Wrong], *, malformed: bool) -> None:
     kind = InvalidRequest if malformed else Conflict
     shown: list[Json] = [{"row": row, "what": what} for row, what in listed[:SHOWN]]
     count = len({row for row, _ in listed})
-    raise kind(
-        f"nothing was imported: {count} of the rows {'is' if count == 1 else 'are'} wrong, the first is row "
-        f"{listed[0][0]}: {listed[0][1]}. Correct them all and import again",
-        rows=shown,
-        count=count,
-    )
+    row, what = listed[0]
+    if count == 1:
+        message = f"nothing was imported: row {row} is wrong: {what}. Correct it and import again"
+    else:
+        message = f"nothing was imported: {count} rows are wrong, the first is row {row}: {what}. Correct them all and "
+        message += "import again"
+    raise kind(message, rows=shown, count=count)
 
 
 def _read(rows: Sequence[Any]) -> tuple[list[Line], list[Wrong]]:

@@ -71,7 +71,7 @@ def create_tenant(wanted: NewTenant, change: Annotated[Change, change("tenant.cr
     """Add a tenant; it has no nodes, no members and no quota yet."""
 
     def act(connection: Connection, _because: Because) -> Done:
-        row = tenants.create(connection, wanted.name, wanted.description)
+        row = tenants.create(connection, wanted.name, wanted.description, change.caller.visible("tenant.read"))
         answer = Answer(render(row), 201, row["version"], f"/v1/tenants/{wanted.name}")
         return Done(answer, f"tenant:{wanted.name}", "tenant.created", {"description": wanted.description})
 

@@ -93,14 +93,40 @@ def _steps(seen: Seen, order: Order) -> tuple[Step, ...]:
 
 
 def _refuse_others(seen: Seen, order: Order) -> None:
-    others = {node.xname: node.state for node in seen.nodes if order.end(node.state) is None}
+    others: dict[NodeState, list[str]] = {}
+    for node in seen.nodes:
+        if order.end(node.state) is None:
+            others.setdefault(node.state, []).append(node.xname)
     if not others:
         return
-    states = sorted(set(others.values()))
-    possible = [state for state in NodeState if order.end(state) is not None]
+    possible = " or ".join(state for state in NodeState if order.end(state) is not None)
+    are = ", ".join(f"{fold(names)} {'is' if len(names) == 1 else 'are'} {state}" for state, names in others.items())
+    first = [
+        f"for {fold(names)} first run: " + ", then: ".join(f"canton node {verb}" for verb in verbs)
+        for state, names in others.items()
+        if (verbs := _verbs_to(order, state))
+    ]
+    nodes = fold(name for names in others.values() for name in names)
     raise WrongState(
-        f"node {order.verb} is not possible for {fold(others)}: {', '.join(states)}; "
-        f"it needs a node that is {' or '.join(possible)}",
-        nodes=fold(others),
-        states=states,
+        "; ".join([f"node {order.verb} takes only nodes that are {possible}, and {are}", *first]),
+        nodes=nodes,
+        states=sorted(others),
     )
+
+
+def _verbs_to(order: Order, state: NodeState) -> tuple[str, ...]:
+    """The fewest orders that bring a node where ``order`` can take it; none if it is there, or no good way leads there.
+
+    No way leads through a tenant: a node is not given away to be taken back.
+    """
+    if state in {order.end(each) for each in NodeState} or order.verb == "release":
+        return ()
+    ways: list[tuple[NodeState, tuple[str, ...]]] = [(state, ())]
+    for reached, verbs in ways:
+        if order.end(reached) is not None:
+            return verbs
+        for verb, other in ORDERS.items():
+            end = other.end(reached)
+            if end is not None and verb not in ("assign", *verbs):
+                ways.append((end, (*verbs, verb)))
+    return ()
