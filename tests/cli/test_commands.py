@@ -395,12 +395,7 @@ def test_removing_what_nobody_gave_is_not_found(canton: Run, script: Script) -> 
 
 
 class TestCanI:
-    decision: ClassVar = {
-        "permission": "tenant.delete",
-        "tenant": "psi",
-        "rule": "role:tenant-admin",
-        "reason": "it does not hold it",
-    }
+    decision: ClassVar = samples.decision(reason="it does not hold it")
 
     @pytest.mark.parametrize(("allowed", "status", "word"), [(True, 0, "yes"), (False, 4, "no")])
     def test_the_exit_code_answers(self, canton: Run, script: Script, allowed: bool, status: int, word: str) -> None:

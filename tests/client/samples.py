@@ -99,6 +99,11 @@ def record(**changes: Any) -> dict[str, Any]:
     return told | {"reason": "r", "details": {}, "hash": "sha256:00"} | changes
 
 
+def decision(**changes: Any) -> dict[str, Any]:
+    told = {"allowed": True, "permission": "tenant.delete", "tenant": "psi", "rule": "role:tenant-admin"}
+    return told | {"reason": "alice is tenant-admin", "needs_reason": False, "two_persons": False} | changes
+
+
 def whoami(**changes: Any) -> dict[str, Any]:
     held = {"role": "tenant-admin", "tenant": "psi", "source": "claim", "until": None}
     told = {

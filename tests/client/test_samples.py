@@ -20,6 +20,7 @@ SCHEMAS = SPEC["components"]["schemas"]
 SAMPLES = {
     "Approval": samples.approval(),
     "Binding": samples.binding(),
+    "CanI": samples.decision(),
     "Event": samples.event(),
     "IssuedToken": samples.token(),
     "Node": samples.node(),
