@@ -32,15 +32,13 @@ def file(tmp_path: Path) -> str:
     return str(path)
 
 
-ROLES: list[dict[str, object]] = [
-    {"name": name, "scope": "tenant", "permissions": []} for name in ("tenant-admin", "r")
-]
+ROLES = [samples.role(name=name, scope="tenant") for name in ("tenant-admin", "r")]
 ALLOWED = samples.decision(rule="provider:provider-admin")
 
 
 def asked_first(script: Script) -> None:
     """What every file is checked against."""
-    script.on("GET /v1/roles", items(*ROLES, {"name": "auditor", "scope": "provider", "permissions": []}))
+    script.on("GET /v1/roles", items(*ROLES, samples.role()))
     script.on("GET /v1/whoami", Reply(body=samples.whoami()))
     script.on("GET /v1/can-i", Reply(body=ALLOWED))
 
