@@ -51,6 +51,7 @@ class Stage:
         self.folder.mkdir(parents=True)
         machine = self.start_machine()
         secret = self.folder / "admin-client.secret"
+        secret.touch(mode=0o600)
         secret.write_text(machine.clients["admin-client"])
         (self.folder / "nodes.csv").write_text(nodes_csv(machine))
         (self.folder / "new.csv").write_text(new_nodes_csv(machine))

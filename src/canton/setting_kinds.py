@@ -82,11 +82,19 @@ def _text(value: object) -> str:
     return value
 
 
+class HoldsSecret(ValueError):
+    """What was refused may hold a password, and must not be repeated."""
+
+
 def _url(value: object) -> str:
-    parts = urlsplit(_text(value))
+    written = _text(value)
+    # A setting is shown to whoever may run "canton settings", and sent to clients.
+    if "@" in written.partition("://")[2].partition("/")[0] or ("@" in written and "://" not in written):
+        raise HoldsSecret
+    parts = urlsplit(written)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise ValueError
-    return _text(value)
+    return written
 
 
 def _amount(units: Mapping[str, float], least: float, most: float) -> Callable[[object], float]:

@@ -6,6 +6,7 @@ Nothing here knows a particular setting; ``settings.TABLE`` does. All mistakes a
 from __future__ import annotations
 
 import re
+import stat
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,8 +14,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from canton.domain.database_address import holds_password
 from canton.domain.errors import InvalidSetting
-from canton.setting_kinds import NAME, Kind
+from canton.setting_kinds import NAME, HoldsSecret, Kind
 
 FILE = Path("/etc/canton/server.toml")
 PREFIX = "CANTON_"
@@ -80,6 +82,7 @@ def gather(
     file = _read(config)
     found = Gathering({setting.key: setting for setting in table}, file)
     found.take_file()
+    found.check_file_mode()
     found.take_environment(environment)
     for key, value in flags.items():
         found.take(key, value, f"--{key.rpartition('.')[2]}", "flag", read=True)
@@ -88,6 +91,19 @@ def gather(
         several = f"{len(found.mistakes)} settings are wrong:\n  " if len(found.mistakes) > 1 else ""
         raise InvalidSetting(several + "\n  ".join(found.mistakes), mistakes=list(found.mistakes))
     return values
+
+
+def check_secret_file(path: Path, what: str) -> None:
+    """Refuse a file with a secret that others may read, or that they or its group may change; its group may read it."""
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode)
+    except OSError as error:
+        raise InvalidSetting(f"{what} cannot be read: {error.strerror}") from error
+    if mode & (stat.S_IRWXO | stat.S_IWGRP):
+        raise InvalidSetting(
+            f"{what} may be read or changed by others (mode {mode:04o}); run: chmod o-rwx,g-w {path}, and change the "
+            "secret if others use this machine"
+        )
 
 
 def variable(key: str) -> str:
@@ -107,6 +123,16 @@ class Gathering:
     def take_file(self) -> None:
         self._walk("", self.file.table)
 
+    def check_file_mode(self) -> None:
+        """A password in the file is refused if others may read it, even one that the environment overrides."""
+        secrets = [each.key for each in self.values.values() if each.secret and holds_password(str(each.value))]
+        if secrets:
+            what = f"{self.file.path}, which holds the password of {', '.join(secrets)},"
+            try:
+                check_secret_file(Path(self.file.path), what)
+            except InvalidSetting as refusal:
+                self.mistakes.append(refusal.message)
+
     def take_environment(self, environment: Mapping[str, str]) -> None:
         known = {variable(key): key for key in self.settings if "*" not in key}
         for name, value in sorted(environment.items()):
@@ -123,6 +149,9 @@ class Gathering:
         try:
             plain = setting.kind.read(value) if read and isinstance(value, str) else value
             self.values[key] = Effective(key, setting.kind.parse(plain), origin, setting.secret)
+        except HoldsSecret:
+            held = "an address with a user name or a password in it, which is hidden here"
+            self.mistakes.append(f"{where}: {key} is {held}; write {setting.kind.allowed}, without one")
         except ValueError:
             shown = "a text that is hidden here" if setting.secret else _shown(value)
             self.mistakes.append(f"{where}: {key} is {shown}; write {setting.kind.allowed}")

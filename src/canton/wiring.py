@@ -22,6 +22,7 @@ from canton.operations.power_services import PowerOfSite
 from canton.operations.steps.set_power import PACE, SetPower
 from canton.policy.permissions import PERMISSIONS
 from canton.policy.roles import BUILTIN, Roles, custom
+from canton.setting_sources import check_secret_file
 from canton.settings import Settings, SiteEntry
 from canton.store import database, migrate
 from canton.store.database import SERVING, UNBOUNDED, Database, Waits, system_clock
@@ -130,10 +131,17 @@ def check(settings: Settings) -> None:
     wiring_issuers.make_verifier(settings, url)
     if settings.embedded_issuer.enabled:
         wiring_issuers.embedded(settings, url)
+    check_tls(settings)
+    check_issuers(settings)
+
+
+def check_tls(settings: Settings) -> None:
+    """Both files can be read, and the key by nobody else."""
     for path in (settings.api.tls_certificate, settings.api.tls_key):
         if path is not None:
             _readable(path, "api.tls_certificate and api.tls_key")
-    check_issuers(settings)
+    if settings.api.tls_key is not None:
+        check_secret_file(settings.api.tls_key, f"api.tls_key: {settings.api.tls_key}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +166,7 @@ def make_app(settings: Settings, url: str) -> Serving:
 
     check_policy(settings)
     check_issuers(settings)
+    check_tls(settings)
     opened = open_current(settings, SERVING)
     api = settings.api
     hub = Hub(opened, Places(api.readers, api.readers_each, api.readers_tenant, api.readers_reserve))
@@ -191,6 +200,7 @@ def _power(site: SiteEntry) -> Power:
 def _csm_power(site: SiteEntry) -> Power:
     url, secret = str(site.url), Path(str(site.secret_file))
     _readable(secret, f"sites.{site.name}.secret_file")
+    check_secret_file(secret, f"sites.{site.name}.secret_file: {secret}")
     return PcsPower(Gateway(Access(url, site.client_id, secret, site.ca)))
 
 

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from api.conftest import Api
 from canton.api import follow, refusals
 from canton.api.refusals import Kind, Refusals
+from canton.policy.permissions import PERMISSIONS
 from canton.store import audit, listing, outbox, schema
 from canton.store.database import Database, open_database
 
@@ -85,6 +86,25 @@ def test_a_count_is_written_when_it_is_large_when_the_window_ends_and_after_an_o
     counting.flush(away)
     counting.flush(database)
     assert records(database)[-1]["details"]["count"] == 2
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_one_actor_has_few_kinds_of_refusals_with_a_record_of_their_own(database: Database) -> None:
+    counting, outcomes = Refusals(), ("refused", "conflict", "wrong-state")
+    permissions = [permission for permission in PERMISSIONS.values() if permission.change][:15]
+    assert len(permissions) * len(outcomes) > 2 * refusals.KINDS_EACH
+    for outcome in outcomes:
+        for permission in permissions:
+            for _ in range(2):
+                kind = Kind("test:mallory", permission.name, None, outcome)
+                counting.record(database, kind, "POST /v1/x", "", {"outcome": outcome})
+    assert len(records(database)) == 20 == refusals.KINDS_EACH
+    counting.record(database, Kind("test:ann", "site.create", None, "refused"), "POST /v1/sites", "", {})
+    assert records(database)[-1]["actor"] == "test:ann", "the bound is of one actor"
+    counting.flush(database)
+    several = [each["details"]["count"] for each in records(database) if each["details"].get("outcome") == "several"]
+    assert len(several) == len(permissions), "one for each permission, whatever the outcomes"
+    assert sum(several) == 2 * (len(permissions) * len(outcomes) - 20)
 
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)

@@ -307,6 +307,25 @@ def test_a_route_with_a_body_that_is_no_change_cannot_be_made() -> None:
         APIRouter(route_class=routes.Route).post("/x")(endpoint)
 
 
+def test_a_body_is_parsed_once_and_never_on_the_event_loop(admin: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    parse, on_the_loop = routes._parse, list[bool]()
+
+    def recording(*arguments: Any) -> Any:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            on_the_loop.append(False)
+        else:
+            on_the_loop.append(True)
+        return parse(*arguments)
+
+    monkeypatch.setattr(routes, "_parse", recording)
+    assert admin.post("/v1/sites", {"name": "alps"}, Idempotency_Key="k").status == 201
+    assert admin.post(IMPORT, {"site": "alps", "nodes": []}).status in (200, 201)
+    assert admin.post("/v1/sites", b"{").status == 400
+    assert on_the_loop == [False] * 3
+
+
 def _wait(condition: Callable[[], bool], seconds: float = 20.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from api.conftest import Api
+from api.conftest import Api, serving
 from canton.api import node_orders
+from canton.api.services import Services
 from canton.domain.data import digest
-from canton.store import audit, nodes, operation_lists, plans, sites, tenants
+from canton.store import (
+    approvals,
+    audit,
+    bindings,
+    nodes,
+    operation_lists,
+    plans,
+    service_accounts,
+    sites,
+    tenants,
+)
+from tokens import Mint
 
 LISTS = {
     "/v1/nodes": nodes.SORTS,
@@ -21,6 +35,12 @@ LISTS = {
     "/v1/tenants": tenants.SORTS,
     "/v1/audit": audit.SORTS,
     "/v1/plans": plans.SORTS,
+    "/v1/approvals": approvals.SORTS,
+    "/v1/bindings": bindings.SORTS,
+    "/v1/roles": ("name",),
+    "/v1/service-accounts": service_accounts.SORTS,
+    "/v1/service-accounts/{account}/tokens": service_accounts.TOKEN_SORTS,
+    "/v1/tenants/psi/members": ("subject",),
 }
 NUMBERS = (0, -1, 2**31 - 1, 2**31, 2**40, -(2**40), 2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 2**200)
 PARTS: tuple[list[Any], ...] = (
@@ -40,26 +60,53 @@ def forged(path: str, sort: str, position: list[Any]) -> str:
     return base64.urlsafe_b64encode(json.dumps([this, *position]).encode()).decode().rstrip("=")
 
 
-def furnish(admin: Api) -> str:
-    """An operation on a node, so that every list has something in it."""
+@pytest.fixture
+def api(services: Services, tokens: Mint) -> Iterator[Api]:
+    policy = replace(services.settings.policy, two_person=("tenant.resume",))
+    with serving(replace(services, settings=replace(services.settings, policy=policy)), tokens) as running:
+        yield running
+
+
+def furnish(admin: Api) -> dict[str, str]:
+    """Something in every list; the ids of an operation and of a service account."""
     admin.post("/v1/sites", {"name": "alps"})
     admin.post("/v1/tenants", {"name": "psi"})
     admin.post("/v1/nodes/import", {"site": "alps", "nodes": [{"xname": "x1000c0s0b0n0", "nid": 1}]})
     operation = admin.post("/v1/nodes/power", {"nodes": "x1000c0s0b0n0", "to": "on"}).json["id"]
-    return str(operation)
+    admin.post("/v1/bindings", {"subject": "test:ann", "role": "tenant-viewer", "tenant": "psi"})
+    asked = {"name": "ci", "tenant": "psi", "permissions": ["node.read"]}
+    account = admin.post("/v1/service-accounts", asked).json["id"]
+    admin.post(f"/v1/service-accounts/{account}/tokens")
+    admin.post("/v1/tenants/psi/resume")
+    return {"operation": str(operation), "account": str(account)}
 
 
 def test_a_forged_cursor_of_a_list_is_refused_or_finds_nothing(admin: Api) -> None:
-    operation = furnish(admin)
+    ids = furnish(admin)
     outcomes = set()
     for pattern, sorts in LISTS.items():
-        path = pattern.format(operation=operation)
+        path = pattern.format(**ids)
+        assert admin.get(path).json["items"], path
         for sort in (*sorts, *(f"-{name}" for name in sorts)):
             for position in PARTS:
                 reply = admin.get(f"{path}?sort={sort}&after={forged(path, sort, position)}")
                 assert reply.status in (200, 400), (path, sort, position, reply.text)
                 outcomes.add((reply.status, reply.code))
     assert outcomes == {(200, None), (400, "invalid-cursor")}
+
+
+def test_every_list_that_has_pages_is_here(api: Api) -> None:
+    paths = json.loads(api.get("/openapi.json").text)["paths"]
+    lists = {
+        path
+        for path, methods in paths.items()
+        if {"sort", "after"} <= {each["name"] for each in methods.get("get", {}).get("parameters", ())}
+    }
+    here = {pattern.replace("psi", "{name}") for pattern in LISTS}
+    same = {"{operation}": "{operation_id}", "{account}": "{account_id}"}
+    for mine, theirs in same.items():
+        here = {path.replace(mine, theirs) for path in here}
+    assert lists == here
 
 
 @pytest.mark.parametrize("number", ["1", "999999999999999999", "9223372036854775808", "0", "-1", "1.5", "9" * 30])

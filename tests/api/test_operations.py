@@ -142,6 +142,7 @@ def test_interventions(admin: Api, ann: Api, verb: str, state: str, action: str)
     assert (record["action"], record["subject"], record["tenant"]) == (action, identity, "psi")
     assert (record["actor"], record["reason"]) == ("test:ann", "because")
     assert record["details"]["permission"] == f"operation.{verb}"
+    assert record["details"]["outcome"] == ("abandoned" if verb == "abandon" else "started")
     assert record["details"]["request"]
     again = ann.post(f"/v1/operations/{identity}/{verb}", reason="because", Idempotency_Key="k")
     assert (again.status, again.json) == (202, done.json)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
-from api.conftest import Api
+from api.conftest import Api, serving
 from api.test_tenants import make
 from canton import __version__
+from canton.api.services import Services
 from canton.api.v1.whoami import CanI, Whoami
 from canton.domain.instants import to_text
 from canton.store import bindings
 from canton.store.database import SECOND, system_clock
+from tokens import Mint
 
 
 def test_a_person_sees_their_roles_and_where_they_come_from(admin: Api) -> None:
@@ -108,3 +111,40 @@ def test_a_wrong_question_is_refused_with_the_nearest_right_one(admin: Api) -> N
         refused = admin.get(f"/v1/can-i?{query}")
         assert (refused.status, refused.code) == (400, "invalid-request"), query
         assert said in refused.json["detail"]
+
+
+def test_can_i_says_what_else_a_change_takes(services: Services, tokens: Mint) -> None:
+    policy = replace(services.settings.policy, two_person=("quota.set",))
+    with serving(replace(services, settings=replace(services.settings, policy=policy)), tokens) as running:
+        admin = running.as_("root", "canton-provider-admin")
+        found = {
+            permission: admin.get(f"/v1/can-i?permission={permission}").json
+            for permission in ("quota.set", "member.revoke", "member.grant")
+        }
+    assert {name: (it["two_persons"], it["needs_reason"]) for name, it in found.items()} == {
+        "quota.set": (True, False),
+        "member.revoke": (False, True),
+        "member.grant": (False, False),
+    }
+
+
+def test_can_i_knows_whether_a_role_may_be_given(admin: Api) -> None:
+    make(admin, "psi")
+    until = to_text(system_clock() + 3600 * SECOND)
+    admin.post("/v1/bindings", {"subject": "test:ann", "role": "tenant-admin", "tenant": "psi", "until": until})
+    ann, asked = admin.as_("ann"), "/v1/can-i?permission=member.grant&tenant=psi&role=tenant-viewer"
+    assert ann.get("/v1/can-i?permission=member.grant&tenant=psi").json["allowed"] is True
+    for path, allowed in ((asked, False), (f"{asked}&until={until}", True)):
+        found = ann.get(path).json
+        body = {"subject": "test:bob", "role": "tenant-viewer", "tenant": "psi"}
+        granted = ann.post("/v1/bindings", body | ({"until": until} if allowed else {}))
+        assert (found["allowed"], granted.status) == (allowed, 201 if allowed else 403), found
+        assert allowed or (found["rule"], found["reason"] in granted.text) == ("exceeds-own", True)
+    eve = admin.as_("eve").get(asked).json
+    assert (eve["allowed"], eve["rule"]) == (False, "no-bindings")
+
+
+def test_can_i_takes_a_role_with_a_grant_only(admin: Api) -> None:
+    for query in ("permission=tenant.read&role=auditor", "permission=member.grant&until=2099-01-01T00:00:00Z"):
+        assert admin.get(f"/v1/can-i?{query}").code == "invalid-request"
+    assert "no role" in admin.get("/v1/can-i?permission=member.grant&role=nix").text

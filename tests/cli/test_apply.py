@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -31,15 +32,13 @@ def file(tmp_path: Path) -> str:
     return str(path)
 
 
-ROLES: list[dict[str, object]] = [
-    {"name": name, "scope": "tenant", "permissions": []} for name in ("tenant-admin", "r")
-]
-ALLOWED = {"allowed": True, "permission": "", "tenant": None, "rule": "provider:provider-admin", "reason": "admin"}
+ROLES = [samples.role(name=name, scope="tenant") for name in ("tenant-admin", "r")]
+ALLOWED = samples.decision(rule="provider:provider-admin")
 
 
 def asked_first(script: Script) -> None:
     """What every file is checked against."""
-    script.on("GET /v1/roles", items(*ROLES, {"name": "auditor", "scope": "provider", "permissions": []}))
+    script.on("GET /v1/roles", items(*ROLES, samples.role()))
     script.on("GET /v1/whoami", Reply(body=samples.whoami()))
     script.on("GET /v1/can-i", Reply(body=ALLOWED))
 
@@ -143,7 +142,7 @@ class TestApply:
         )
         ran = canton("apply", "-f", "-", stdin=f"tenants: [{{name: psi, members: [{members}]}}]")
         assert ran.out.splitlines() == [
-            "~ tenant psi member cscs:alice tenant-admin until 2027-01-01T00:00:00+00:00",
+            "~ tenant psi member cscs:alice tenant-admin until 2027-01-01T00:00:00+00:00 (earlier: now without end)",
             "+ tenant psi member cscs:bob r",
         ]
         assert "DELETE" not in {asked.method for asked in script.asked}
@@ -209,3 +208,86 @@ def test_what_is_not_yours_to_do_is_known_before(canton: Run, script: Script, fi
     assert ran.status == 4
     assert "you may not tenant.create: no role" in ran.err
     assert {asked.method for asked in script.asked} == {"GET"}
+
+
+SHORTER = """
+sites: [{name: alps, description: new}]
+tenants:
+  - name: psi
+    members: [{subject: "cscs:alice", role: tenant-admin, until: 2099-01-01T00:00:00Z}]
+"""
+
+
+def judging(script: Script, **by_permission: Mapping[str, object]) -> None:
+    """The server answers ``can-i`` by what is asked; the steps of SHORTER ask in this order."""
+    order = ("site_update", "member_grant", "member_revoke")
+    script.on("GET /v1/can-i", *(Reply(body={**ALLOWED, **by_permission.get(each, {})}) for each in order))
+
+
+class TestAnEarlierEnd:
+    """It is a revocation: what the server wants for one is known before the first change."""
+
+    def test_is_asked_as_one(self, canton: Run, script: Script) -> None:
+        there(script)
+        script.on("PATCH /v1/sites/alps", Reply(body=samples.site()))
+        script.on("POST /v1/bindings", Reply(body=samples.binding()))
+        ran = canton("apply", "-f", "-", "--reason", "contract ends", stdin=SHORTER)
+        assert ran.status == 0
+        assert "member cscs:alice tenant-admin until 2099-01-01T00:00:00+00:00 (earlier: now without end)" in ran.out
+        asked = [each.query["permission"] for each in script.asked if each.line == "GET /v1/can-i"]
+        assert asked == ["site.update", "member.grant", "member.revoke"]
+
+    def test_that_is_later_is_a_grant_of_the_role(self, canton: Run, script: Script) -> None:
+        there(script)
+        script.on("GET /v1/bindings", items(samples.binding(until="2030-01-01T00:00:00Z")))
+        assert canton("diff", "-f", "-", stdin=SHORTER).status == 1
+        asked = [each.query for each in script.asked if each.line == "GET /v1/can-i"]
+        until = "2099-01-01T00:00:00+00:00"
+        assert asked[1] == {"permission": "member.grant", "tenant": "psi", "role": "tenant-admin", "until": until}
+        assert len(asked) == 2
+
+    @pytest.mark.parametrize("command", [["apply"], ["apply", "--dry-run"], ["diff"]])
+    def test_without_the_permission_stops_first(self, canton: Run, script: Script, command: list[str]) -> None:
+        there(script)
+        judging(script, member_revoke={"allowed": False, "reason": "no role"})
+        ran = canton(*command, "-f", "-", stdin=SHORTER)
+        assert ran.status == 4
+        assert "nothing was done\n  you may not member.revoke: no role" in ran.err
+        assert {asked.method for asked in script.asked} == {"GET"}
+
+    @pytest.mark.parametrize("dry", [[], ["--dry-run"]])
+    def test_without_a_reason_stops_first(self, canton: Run, script: Script, dry: list[str]) -> None:
+        there(script)
+        judging(script, member_revoke={"needs_reason": True})
+        ran = canton("apply", "-f", "-", *dry, stdin=SHORTER)
+        assert ran.status == 2
+        assert "nothing was done\n  member.revoke is recorded with its reason; say why with --reason" in ran.err
+        assert {asked.method for asked in script.asked} == {"GET"}
+
+    @pytest.mark.parametrize("dry", [[], ["--dry-run"]])
+    @pytest.mark.parametrize("permission", ["site_update", "member_revoke"])
+    def test_that_takes_two_stops_first(self, canton: Run, script: Script, permission: str, dry: list[str]) -> None:
+        there(script)
+        judging(script, **{permission: {"two_persons": True}})
+        ran = canton("apply", "-f", "-", *dry, "--reason", "x", stdin=SHORTER)
+        assert ran.status == 4
+        waiting = "~ site alps description" if permission == "site_update" else "~ tenant psi member cscs:alice"
+        assert f"nothing was done\n  {waiting}" in ran.err
+        assert f"{permission.replace('_', '.')} takes two persons" in ran.err
+        assert {asked.method for asked in script.asked} == {"GET"}
+
+    def test_diff_shows_it_and_says_what_apply_would_want(self, canton: Run, script: Script) -> None:
+        there(script)
+        judging(script, site_update={"two_persons": True}, member_revoke={"needs_reason": True})
+        ran = canton("diff", "-f", "-", stdin=SHORTER)
+        assert (ran.status, len(ran.out.splitlines())) == (1, 2)
+        assert "apply would refuse this: site.update needs a second person" in ran.err
+        assert "apply needs --reason for this, because of member.revoke" in ran.err
+
+
+def test_a_member_twice_is_a_mistake(canton: Run, script: Script) -> None:
+    member = "{subject: 'cscs:bob', role: r}"
+    ran = canton("apply", "-f", "-", stdin=f"tenants: [{{name: psi, members: [{member}, {member}]}}]")
+    assert ran.status == 2
+    assert "tenants[0].members: cscs:bob r is there twice" in ran.err
+    assert script.asked == []

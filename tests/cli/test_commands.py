@@ -56,7 +56,7 @@ READS = [
         "role list",
         "GET /v1/roles",
         {},
-        items({"name": "auditor", "scope": "provider", "description": "sees", "permissions": ["a.b"], "builtin": True}),
+        items(samples.role()),
         "auditor  provider  sees",
     ),
     Read("node show x1000c0s0b0n0", "GET /v1/nodes/x1000c0s0b0n0", {}, Reply(body=samples.node()), "x1000c0s0b0n0"),
@@ -68,9 +68,9 @@ READS = [
         "x1000c0s0b0n0",
     ),
     Read(
-        "operation list --state running --kind power --actor cscs:alice --node x1",
+        "operation list --state running --kind node.power --actor cscs:alice --node x1",
         "GET /v1/operations",
-        {"state": "running", "kind": "power", "actor": "cscs:alice", "node": "x1"},
+        {"state": "running", "kind": "node.power", "actor": "cscs:alice", "node": "x1"},
         items(samples.operation()),
         "op_1",
     ),
@@ -435,12 +435,7 @@ def test_removing_what_nobody_gave_is_not_found(canton: Run, script: Script) -> 
 
 
 class TestCanI:
-    decision: ClassVar = {
-        "permission": "tenant.delete",
-        "tenant": "psi",
-        "rule": "role:tenant-admin",
-        "reason": "it does not hold it",
-    }
+    decision: ClassVar = samples.decision(reason="it does not hold it")
 
     @pytest.mark.parametrize(("allowed", "status", "word"), [(True, 0, "yes"), (False, 4, "no")])
     def test_the_exit_code_answers(self, canton: Run, script: Script, allowed: bool, status: int, word: str) -> None:
@@ -617,14 +612,14 @@ class TestHelp:
 
 
 def test_a_role_that_is_not_there_names_the_nearest(canton: Run, script: Script) -> None:
-    script.on("GET /v1/roles", items({"name": "auditor", "permissions": []}))
+    script.on("GET /v1/roles", items(samples.role()))
     ran = canton("role", "show", "auditr")
     assert ran.status == 3
     assert 'there is no role "auditr"; did you mean "auditor"?' in ran.err
 
 
 def test_a_role_is_shown_with_its_permissions(canton: Run, script: Script) -> None:
-    auditor = {"name": "auditor", "scope": "provider", "description": "sees", "permissions": ["a.b"], "builtin": True}
+    auditor = samples.role()
     script.on("GET /v1/roles", items(auditor))
     assert "permissions:  a.b\n" in canton("role", "show", "auditor").out
     assert json.loads(canton("role", "show", "auditor", "-o", "json").out) == auditor

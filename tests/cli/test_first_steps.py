@@ -14,15 +14,7 @@ from cli.running import Run
 from client import samples
 from client.scripted import Reply, Script, items, problem
 
-ATTENTION = {
-    "reason": "2 of 2 steps failed",
-    "stopped_before": [],
-    "failed": [
-        {"n": n, "kind": "set_power/1", "target": f"x1000c0s0b0n{n}", "error": {"message": f"BMC {n} does not answer"}}
-        for n in range(2)
-    ],
-    "choices": ["retry", "undo", "abandon"],
-}
+ATTENTION = samples.attention(*(samples.failed(n, f"x1000c0s0b0n{n}", f"BMC {n} does not answer") for n in range(2)))
 CHOICES = [
     "  canton operation retry op_1",
     "  canton operation undo op_1 --reason '…'",

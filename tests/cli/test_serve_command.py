@@ -350,6 +350,7 @@ def test_only_a_proxy_that_is_named_is_believed(config: Path, tokens: Mint, prox
 
 def test_it_can_speak_tls_itself(config: Path, tokens: Mint) -> None:
     certificate, key = certify(config.parent)
+    key.chmod(0o600)
     with serving(config, tokens, CANTON_API_TLS_CERTIFICATE=str(certificate), CANTON_API_TLS_KEY=str(key)) as server:
         where = urlsplit(server.url)
         assert where.scheme == "https"

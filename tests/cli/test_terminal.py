@@ -142,8 +142,7 @@ class TestQuestions:
 
     def test_apply_shows_then_asks(self, terminal: Open, script: Script, tmp_path: Path) -> None:
         (tmp_path / "f").write_text("tenants: [{name: new}]")
-        allowed = {"allowed": True, "rule": "provider:provider-admin", "reason": "root is provider-admin"}
-        script.on("GET /v1/can-i", Reply(body={**allowed, "permission": "tenant.create", "tenant": None}))
+        script.on("GET /v1/can-i", Reply(body=samples.decision(permission="tenant.create", tenant=None)))
         script.on("POST /v1/tenants", Reply(201, samples.tenant("new")))
         shell = terminal("apply", "-f", str(tmp_path / "f"))
         shell.until("+ tenant new\n")

@@ -11,8 +11,9 @@ import pytest
 from cli.running import Run
 from client import samples
 from client.scripted import Reply, Script, items
+from client.test_samples import check_sample
 
-AT = "2026-11-15T23:07:21.123456Z"
+AT = samples.AT
 WHO = "cscs:michele.brambilla"
 TENANT = "psi-sls-mx"
 REASON = "ticket HPCOPS-12345: the memory of these nodes shows correctable errors since the last maintenance"
@@ -24,162 +25,126 @@ def identifier(kind: str) -> str:
 
 
 STEPS = {"total": 1024, "done": 1000, "failed": 24, "under_way": 0, "pending": 0}
-ERROR = {"code": "permanent-failure", "message": f"x1000c0s0b0n0 does not answer: {REASON}", "details": {"status": 503}}
-LISTS: dict[str, tuple[str, dict[str, Any]]] = {
+ERROR = samples.error(f"x1000c0s0b0n0 does not answer: {REASON}", status=503)
+LISTS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "operation list": (
         "/v1/operations",
-        {
-            "id": identifier("op"),
-            "kind": "node.power",
-            "summary": f"power off {NODES}",
-            "tenant": TENANT,
-            "actor": WHO,
-            "reason": REASON,
-            "plan": f"sha256:{'0' * 64}",
-            "state": "needs_attention",
-            "attention": {
-                "reason": "24 of 1024 steps failed",
-                "choices": ["retry"],
-                "failed": [],
-                "stopped_before": [],
-            },
-            "worker": "worker-4711-15c6fbe7",
-            "nodes": NODES,
-            "steps": STEPS,
-            "cancel_requested_by": None,
-            "created_at": AT,
-            "ended_at": None,
-        },
+        "Operation",
+        samples.operation(
+            "needs_attention",
+            id=identifier("op"),
+            summary=f"power off {NODES}",
+            tenant=TENANT,
+            actor=WHO,
+            reason=REASON,
+            plan=f"sha256:{'0' * 64}",
+            attention=samples.attention(reason="24 of 1024 steps failed", choices=["retry"]),
+            worker="worker-4711-15c6fbe7",
+            nodes=NODES,
+            steps=STEPS,
+        ),
     ),
     "operation show op_1 --steps": (
         "/v1/operations/op_1/steps",
-        {
-            "n": 1024,
-            "kind": "set_power/1",
-            "target": "x1000c7s7b1n1",
-            "state": "failed",
-            "tries": 12,
-            "acts": 3,
-            "evidence": {"power": "on"},
-            "error": ERROR,
-            "begun_at": AT,
-            "changed_at": AT,
-        },
+        "Step",
+        samples.step(1024, "x1000c7s7b1n1", "failed", tries=12, acts=3, evidence={"power": "on"}, error=ERROR),
     ),
     "plan list": (
         "/v1/plans",
-        {
-            "digest": f"sha256:{'0' * 64}",
-            "kind": "node.power",
-            "summary": f"power off {NODES}",
-            "tenant": TENANT,
-            "nodes": NODES,
-            "created_at": AT,
-        },
+        "ListedPlan",
+        samples.listed_plan(
+            digest=f"sha256:{'0' * 64}", summary=f"power off {NODES}", tenant=TENANT, nodes=NODES, created_at=AT
+        ),
     ),
     "approval list": (
         "/v1/approvals",
-        {
-            "id": identifier("ap"),
-            "permission": "service-account.delete",
-            "tenant": TENANT,
-            "method": "DELETE",
-            "path": f"/v1/tenants/{TENANT}",
-            "body": None,
-            "requested_by": WHO,
-            "requested_identity": WHO,
-            "reason": REASON,
-            "state": "pending",
-            "decided_by": None,
-            "decided_reason": None,
-            "created_at": AT,
-            "expires_at": AT,
-        },
+        "Approval",
+        samples.approval(
+            id=identifier("ap"),
+            permission="service-account.delete",
+            tenant=TENANT,
+            path=f"/v1/tenants/{TENANT}",
+            requested_by=WHO,
+            requested_identity=WHO,
+            reason=REASON,
+        ),
     ),
     "event list": (
         "/v1/events",
-        {
-            "at": AT,
-            "kind": "operation.needs_attention",
-            "subject": identifier("op"),
-            "tenant": TENANT,
-            "body": {"actor": WHO, "reason": REASON},
-        },
+        "Event",
+        samples.event(
+            "operation.needs_attention", identifier("op"), tenant=TENANT, body={"actor": WHO, "reason": REASON}
+        ),
     ),
     "audit list": (
         "/v1/audit",
-        {
-            "seq": 1234567,
-            "at": AT,
-            "actor": WHO,
-            "action": "operation.needs_attention",
-            "subject": identifier("op"),
-            "tenant": TENANT,
-            "reason": REASON,
-            "details": {"outcome": "unchanged", "permission": "node.power"},
-            "hash": f"sha256:{'0' * 64}",
-        },
+        "Record",
+        samples.record(
+            seq=1234567,
+            actor=WHO,
+            action="operation.needs_attention",
+            subject=identifier("op"),
+            tenant=TENANT,
+            reason=REASON,
+            details={"outcome": "unchanged", "permission": "node.power"},
+            hash=f"sha256:{'0' * 64}",
+        ),
     ),
     "node list": (
         "/v1/nodes",
+        "Node",
         samples.node(site="alps-lugano", state="quarantined", tenant=TENANT, separation="unproven", power="unknown"),
     ),
     "member list": (
         "/v1/bindings",
-        {
-            "id": identifier("bd"),
-            "subject": WHO,
-            "identity": WHO,
-            "other_identity": None,
-            "role": "tenant-operator",
-            "tenant": TENANT,
-            "granted_by": WHO,
-            "reason": REASON,
-            "until": AT,
-            "created_at": AT,
-        },
+        "Binding",
+        samples.binding(
+            identifier("bd"),
+            subject=WHO,
+            identity=WHO,
+            role="tenant-operator",
+            tenant=TENANT,
+            granted_by=WHO,
+            reason=REASON,
+            until=AT,
+        ),
     ),
     "service-account list": (
         "/v1/service-accounts",
-        {
-            "id": identifier("sa"),
-            "name": "gitlab-runner",
-            "tenant": TENANT,
-            "permissions": ["node.power", "node.read", "operation.read", "operation.retry", "plan.read"],
-            "description": "the pipelines of the beamline group, rotated every month",
-            "created_by": WHO,
-            "created_at": AT,
-            "version": 3,
-        },
+        "ServiceAccount",
+        samples.account(
+            id=identifier("sa"),
+            name="gitlab-runner",
+            tenant=TENANT,
+            permissions=["node.power", "node.read", "operation.read", "operation.retry", "plan.read"],
+            description="the pipelines of the beamline group, rotated every month",
+            created_by=WHO,
+        ),
     ),
     "tenant list": (
         "/v1/tenants",
-        {
-            "name": TENANT,
-            "description": "Macromolecular crystallography, Swiss Light Source, Paul Scherrer Institute, Villigen",
-            "state": "suspended",
-            "version": 3,
-            "created_at": AT,
-            "nodes": 1024,
-        },
+        "Tenant",
+        samples.tenant(
+            TENANT,
+            description="Macromolecular crystallography, Swiss Light Source, Paul Scherrer Institute, Villigen",
+            state="suspended",
+            nodes=1024,
+        ),
     ),
-    "site list": ("/v1/sites", {"name": "alps-lugano", "description": REASON, "version": 1, "created_at": AT}),
-    "role list": (
-        "/v1/roles",
-        {
-            "name": "beamline-night-operator",
-            "scope": "provider",
-            "description": REASON,
-            "permissions": ["node.power"],
-            "builtin": False,
-        },
-    ),
+    "site list": ("/v1/sites", "Site", samples.site("alps-lugano", description=REASON)),
+    "role list": ("/v1/roles", "Role", samples.role(name="beamline-night-operator", description=REASON, builtin=False)),
 }
 
 
 @pytest.mark.parametrize("line", LISTS)
+def test_a_row_is_an_object_of_the_api(line: str) -> None:
+    _, name, item = LISTS[line]
+    check_sample(name, item)
+
+
+@pytest.mark.parametrize("line", LISTS)
 def test_a_default_table_fits(canton: Run, script: Script, line: str) -> None:
-    path, item = LISTS[line]
+    path, _, item = LISTS[line]
     script.on(f"GET {path}", items(item))
     ran = canton(*line.split())
     assert ran.status == 0, ran.err
@@ -188,8 +153,8 @@ def test_a_default_table_fits(canton: Run, script: Script, line: str) -> None:
 
 def test_a_list_of_quotas_fits(canton: Run, script: Script) -> None:
     used = {"nodes": 1024, "open_operations": 12, "service_accounts": 8}
-    quota = {"tenant": TENANT, "nodes": 2048, "open_operations": 64, "service_accounts": 8, "used": used, "version": 5}
-    script.on("GET /v1/tenants", items({**LISTS["tenant list"][1]}))
+    quota = samples.quota(tenant=TENANT, nodes=2048, open_operations=64, used=used)
+    script.on("GET /v1/tenants", items({**LISTS["tenant list"][2]}))
     script.on(f"GET /v1/tenants/{TENANT}/quota", Reply(body=quota))
     ran = canton("quota", "list")
     head, row = ran.out.splitlines()
@@ -207,7 +172,7 @@ def test_every_default_list_is_here() -> None:
 
 
 def test_what_is_cut_is_whole_in_other_formats(canton: Run, script: Script) -> None:
-    path, item = LISTS["operation list"]
+    path, _, item = LISTS["operation list"]
     script.on(f"GET {path}", items(item))
     assert "…" in canton("operation", "list").out
     for options in (["-o", "wide"], ["-o", "csv"], ["-c", "id,summary"]):
@@ -223,8 +188,8 @@ def test_who_and_why_is_a_dash_where_the_server_withholds_it(canton: Run, script
 
 
 def test_failures_are_sentences(canton: Run, script: Script) -> None:
-    script.on("GET /v1/operations/op_1/steps", items(LISTS["operation show op_1 --steps"][1]))
-    script.on("GET /v1/operations/op_1", Reply(body={**LISTS["operation list"][1], "id": "op_1"}))
+    script.on("GET /v1/operations/op_1/steps", items(LISTS["operation show op_1 --steps"][2]))
+    script.on("GET /v1/operations/op_1", Reply(body={**LISTS["operation list"][2], "id": "op_1"}))
     ran = canton("operation", "wait", "op_1")
     assert ran.status == 1
     assert f"  x1000c7s7b1n1: {ERROR['message']}\n" in ran.err
@@ -234,6 +199,6 @@ def test_failures_are_sentences(canton: Run, script: Script) -> None:
 
 
 def test_the_audit_shows_how_it_ended(canton: Run, script: Script) -> None:
-    script.on("GET /v1/audit", items(LISTS["audit list"][1]))
+    script.on("GET /v1/audit", items(LISTS["audit list"][2]))
     head, row = canton("audit", "list").out.splitlines()
     assert row.split()[head.split().index("OUTCOME") + 1] == "unchanged"

@@ -50,14 +50,37 @@ def step(n: int, target: str, state: str = "done", **changes: Any) -> dict[str, 
     return told | {"changed_at": AT, "evidence": None, "error": None, "cause": None} | changes
 
 
+def error(message: str = "no answer", **details: Any) -> dict[str, Any]:
+    return {"code": "permanent-failure", "message": message, "details": details}
+
+
+def failed(n: int, target: str, message: str) -> dict[str, Any]:
+    """One of ``attention.failed`` of an operation."""
+    return {"n": n, "kind": "set_power/1", "target": target, "error": error(message)}
+
+
+def attention(*steps: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    told = {"reason": f"{len(steps)} of {len(steps)} steps failed", "stopped_before": [], "failed": list(steps)}
+    return told | {"choices": ["retry", "undo", "abandon"]} | changes
+
+
+def listed_plan(**changes: Any) -> dict[str, Any]:
+    return {name: value for name, value in plan().items() if name not in ("steps", "inputs")} | changes
+
+
+def role(**changes: Any) -> dict[str, Any]:
+    told = {"name": "auditor", "scope": "provider", "description": "sees", "permissions": ["a.b"], "builtin": True}
+    return told | changes
+
+
 def plan(**changes: Any) -> dict[str, Any]:
     told = {"digest": "sha256:aa", "kind": "node.power", "summary": "power off x1000c0s0b0n[0-1]", "tenant": "psi"}
     steps = [{"kind": "set_power/1", "target": "x1000c0s0b0n0"}]
     return told | {"nodes": "x1000c0s0b0n[0-1]", "steps": steps, "inputs": {}, "created_at": AT} | changes
 
 
-def binding(identity: str = "bd_1", **changes: Any) -> dict[str, Any]:
-    told = {"id": identity, "subject": "cscs:alice", "role": "tenant-admin", "tenant": "psi", "until": None}
+def binding(id_: str = "bd_1", **changes: Any) -> dict[str, Any]:
+    told = {"id": id_, "subject": "cscs:alice", "role": "tenant-admin", "tenant": "psi", "until": None}
     told |= {"identity": "cscs:f7f5-1", "other_identity": None}
     return told | {"granted_by": "cscs:root", "reason": "r", "created_at": AT} | changes
 
@@ -97,6 +120,11 @@ def event(kind: str = "tenant.created", subject: str = "psi", **changes: Any) ->
 def record(**changes: Any) -> dict[str, Any]:
     told = {"seq": 7, "at": AT, "actor": "cscs:alice", "action": "tenant.create", "subject": "psi", "tenant": "psi"}
     return told | {"reason": "r", "details": {}, "hash": "sha256:00"} | changes
+
+
+def decision(**changes: Any) -> dict[str, Any]:
+    told = {"allowed": True, "permission": "tenant.delete", "tenant": "psi", "rule": "role:tenant-admin"}
+    return told | {"reason": "alice is tenant-admin", "needs_reason": False, "two_persons": False} | changes
 
 
 def whoami(**changes: Any) -> dict[str, Any]:

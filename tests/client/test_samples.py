@@ -11,8 +11,14 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from canton.client import objects
+from canton.domain.errors import PermanentFailure
+from canton.domain.operation import OperationState, StepState
+from canton.operations.attempt import describe
+from canton.operations.board import lay_out
 from canton.operations.catalog.move_nodes import ORDERS
+from canton.operations.plan import Plan, Step
 from canton.operations.steps import set_power
+from canton.store.journal import StepRow
 from client import samples
 
 SPEC = json.loads((Path(__file__).parents[2] / "docs/reference/openapi.json").read_text())
@@ -20,13 +26,16 @@ SCHEMAS = SPEC["components"]["schemas"]
 SAMPLES = {
     "Approval": samples.approval(),
     "Binding": samples.binding(),
+    "CanI": samples.decision(),
     "Event": samples.event(),
     "IssuedToken": samples.token(),
     "Node": samples.node(),
+    "ListedPlan": samples.listed_plan(),
     "Operation": samples.operation(),
     "Plan": samples.plan(),
     "Quota": samples.quota(),
     "Record": samples.record(),
+    "Role": samples.role(),
     "ServiceAccount": samples.account(),
     "Site": samples.site(),
     "Step": samples.step(1, "x1000c0s0b0n0"),
@@ -48,14 +57,26 @@ def loosened(schema: Any) -> Any:
     return [loosened(value) for value in schema] if isinstance(schema, list) else schema
 
 
+def check_sample(name: str, sample: dict[str, Any]) -> None:
+    """It is such an object of the API, with all its fields and no others."""
+    schema = {**loosened(SCHEMAS[name]), "components": loosened(SPEC["components"])}
+    problems = [f"{list(error.path)}: {error.message}" for error in Draft202012Validator(schema).iter_errors(sample)]
+    assert problems == []
+    assert sample.keys() == SCHEMAS[name]["properties"].keys()
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_sample_is_an_object_of_the_api(name: str) -> None:
-    schema = {**loosened(SCHEMAS[name]), "components": loosened(SPEC["components"])}
-    problems = [
-        f"{list(error.path)}: {error.message}" for error in Draft202012Validator(schema).iter_errors(SAMPLES[name])
-    ]
-    assert problems == []
-    assert SAMPLES[name].keys() == SCHEMAS[name]["properties"].keys()
+    check_sample(name, SAMPLES[name])
+
+
+def test_what_an_operation_says_of_failures_is_what_the_engine_writes() -> None:
+    """The description leaves ``attention`` and ``error`` open."""
+    step = Step(1, set_power.NAME, "x1000c0s0b0n0", "pcs", {"power": "on"})
+    error = describe(PermanentFailure("no answer"))
+    row = StepRow(1, step.kind, step.target, StepState.FAILED, acts=1, error=error)
+    rest = lay_out(Plan("node.power", "power on", (step,)), [row], OperationState.RUNNING).rest(None)
+    assert rest.attention == samples.attention(samples.failed(1, step.target, "no answer"))
 
 
 def test_a_sample_names_kinds_that_there_are() -> None:

@@ -105,6 +105,7 @@ def test_one_transaction_stores_everything(database: Database) -> None:
         "ticket 17",
     )
     assert plan.digest in record.details
+    assert '"outcome":"started"' in record.details
     assert [(event.kind, event.subject) for event in events] == [("operation.queued", found.id)]
     assert kinds == "set_value/1"
 

@@ -17,9 +17,10 @@ from canton.drivers.oidc.verify import OidcVerifier
 from canton.issuer.app import create_issuer
 from canton.issuer.passwords import check_password, hash_password
 from canton.issuer.settings import Client, User
-from identity.forge import header_of
+from identity.forge import claims_of, header_of
 from identity.issuers import (
     DEVICE_CODE,
+    Embedded,
     Pkce,
     ask_token,
     code_for,
@@ -182,3 +183,25 @@ def test_settings_that_are_refused(tmp_path: Path, changes: dict[str, Any], what
 def test_a_remote_issuer_for_whoever_insists(tmp_path: Path) -> None:
     settings = embedded_settings("https://login.example.org/issuer", tmp_path / "issuer.db", allow_remote=True)
     assert create_issuer(settings).routes
+
+
+def subject(issuer: Embedded, username: str) -> str:
+    return str(claims_of(log_in(issuer, username)["access_token"])["sub"])
+
+
+def test_a_name_has_the_same_sub_as_long_as_the_file_has_it(tmp_path: Path) -> None:
+    """It is not the name: a binding belongs to the person, and not to who has the name next."""
+    state = tmp_path / "issuer.db"
+    with embedded(state) as issuer:
+        first = {name: subject(issuer, name) for name in ("alice", "bob")}
+        old = log_in(issuer, "alice")["refresh_token"]
+    assert len({*first.values(), *first}) == 4
+    users = embedded_settings("http://127.0.0.1:1/issuer", state).users
+    with embedded(state) as issuer:
+        assert subject(issuer, "alice") == first["alice"]
+    with embedded(state, users=tuple(user for user in users if user.username != "alice")):
+        pass
+    with embedded(state) as issuer:
+        assert subject(issuer, "alice") != first["alice"]
+        assert subject(issuer, "bob") == first["bob"]
+        assert refresh(issuer, old).status == 400, "the login of who had the name before"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from canton.domain.data import JsonObject
+from canton.domain.data import JsonObject, canonical
 from canton.domain.errors import PermanentFailure, StepFailure, TemporaryFailure
 from canton.domain.operation import StepState
 from canton.operations.attempt import Moment, Sighting, describe, judge, judge_act, reached
@@ -357,3 +357,39 @@ def test_a_hold_down_is_an_unbroken_sight(pace: Pace, looks: list[tuple[int, Sig
         assert (found.state is S.DONE) == held
         if held:
             return
+
+
+LONG = "x" * 5_000_000
+
+
+@pytest.mark.parametrize("failure", [TemporaryFailure, PermanentFailure])
+def test_what_a_driver_says_is_stored_with_a_bound(failure: type[StepFailure]) -> None:
+    said = failure(LONG, cause=LONG, url=LONG, tasks=[LONG], known={"a": LONG}, status=503)
+    for written in (
+        judge(STEP, row(), PACE, said, moment()),
+        judge(STEP, row(tries=2, begun_at=-9), PACE, said, moment()),
+        judge(STEP, row(begun_at=-200), PACE, said, moment()),
+        judge_act(STEP, row(S.ACTING, begun_at=-9, acted_at=-1), PACE, OTHER, said, moment()),
+    ):
+        assert written.error is not None
+        assert len(written.cause or "") == len(str(written.error["message"])) == 2_000
+        assert len(canonical(written.error)) < 15_000
+        assert written.error["details"] in ({}, {**describe(said)["details"]})  # type: ignore[dict-item]
+    assert describe(failure("m", status=503))["details"] == {"status": 503}
+
+
+def test_evidence_is_stored_with_a_bound_and_judged_whole() -> None:
+    step = replace(STEP, goal={"log": LONG})
+    for written in (
+        judge(step, row(), PACE, {"log": LONG, "n": 1}, moment()),
+        judge_act(step, row(S.ACTING, begun_at=-9, acted_at=-1), PACE, {"log": LONG, "n": 1}, None, moment()),
+    ):
+        assert written.state is S.DONE
+        assert written.evidence is not None
+        assert written.evidence["n"] == 1
+        assert len(str(written.evidence["log"])) == 2_000
+    many = {f"node{n}": "on" for n in range(10_000)}
+    evidence = judge(STEP, row(), PACE, {**many, "power": "on"}, moment()).evidence
+    assert evidence is not None
+    assert 5_000 < len(canonical(evidence)) < 10_002
+    assert evidence["power"] == "on"

@@ -27,6 +27,7 @@ def write(tmp_path: Path) -> Write:
     def to_file(text: str) -> Path:
         path = tmp_path / "server.toml"
         path.write_text(text)
+        path.chmod(0o640)
         return path
 
     return to_file
@@ -334,3 +335,90 @@ def test_plain_passwords_are_for_their_owner_alone(
     assert f"{advice}{path}" in refusal.value.message
     assert f"{mode:04o}" in refusal.value.message
     assert "choose your own" not in refusal.value.message
+
+
+MODES = [(0o600, True), (0o400, True), (0o640, True), (0o644, False), (0o604, False), (0o602, False), (0o660, False)]
+
+
+@pytest.mark.parametrize("kind", ["secret_file", "tls_key"])
+@pytest.mark.parametrize(("mode", "good"), MODES)
+def test_a_file_with_a_secret_is_for_its_owner_and_group(
+    write: Write, tmp_path: Path, kind: str, mode: int, good: bool
+) -> None:
+    path = tmp_path / "secret"
+    path.write_text("hunter2")
+    path.chmod(mode)
+    text = {
+        "secret_file": f"[sites.alps]\npower = 'csm'\nurl = 'https://x'\nsecret_file = '{path}'",
+        "tls_key": f"[api]\ntls_key = '{path}'\ntls_certificate = '{path}'",
+    }[kind]
+    chosen = load(write(f"{text}\n[issuers.c]\nurl = 'https://l'"))
+    if good:
+        wiring.check(chosen)
+        return
+    with pytest.raises(InvalidSetting) as refusal:
+        wiring.check(chosen)
+    assert kind in refusal.value.message
+    assert f"(mode {mode:04o}); run: chmod o-rwx,g-w {path}" in refusal.value.message
+
+
+@pytest.mark.parametrize(("mode", "good"), MODES)
+@pytest.mark.parametrize(
+    ("database", "secret"),
+    [
+        ("postgresql://canton:hunter2@db/canton", True),
+        ("postgresql://canton@db/canton?%70assword=hunter2", True),
+        ("postgresql://canton:hunter2@@db/canton", True),
+        ("host=db password=hunter2", True),
+        ("host=db sslpassword = 'hunter2'", True),
+        ("postgresql://canton@db/canton?passfile=/etc/canton/pgpass", False),
+        ("host=db user=canton passfile=/etc/canton/pgpass", False),
+        ("sqlite:////var/lib/canton/canton.db", False),
+    ],
+)
+@pytest.mark.parametrize("elsewhere", [None, "sqlite:////tmp/x.db"])
+def test_a_configuration_with_a_password_is_for_its_owner_and_group(
+    write: Write, database: str, secret: bool, mode: int, good: bool, elsewhere: str | None
+) -> None:
+    path = write(f'database = "{database}"')
+    path.chmod(mode)
+    environment = {} if elsewhere is None else {"CANTON_DATABASE": elsewhere}
+    if good or not secret:
+        assert load(path, **environment).database == (elsewhere or database)
+        return
+    [mistake] = mistakes(path, **environment)
+    assert (
+        f"{path}, which holds the password of database, may be read or changed by others (mode {mode:04o})" in mistake
+    )
+    assert "hunter2" not in mistake
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://u:s3cret@login.example.org",
+        "https://s3cret@login.example.org/realms/hpc",
+        "https://u:s3cret@@login.example.org",
+        "htps://u:s3cret@login.example.org",
+        "u:s3cret@login.example.org",
+    ],
+)
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("[api]\npublic_url = 'URL'", "api.public_url"),
+        ("[sites.alps]\npower = 'csm'\nsecret_file = '/s'\nurl = 'URL'", "sites.alps.url"),
+        ("[issuers.c]\nurl = 'URL'", "issuers.c.url"),
+    ],
+)
+def test_an_address_with_a_password_is_refused_and_not_repeated(
+    write: Write, text: str, key: str, address: str
+) -> None:
+    with pytest.raises(InvalidSetting) as refusal:
+        load(write(text.replace("URL", address)))
+    assert f"{key} is an address with a user name or a password in it" in refusal.value.message
+    assert "s3cret" not in f"{refusal.value.message}{refusal.value.details}"
+
+
+def test_an_address_may_have_a_sign_in_its_path(write: Write) -> None:
+    assert load(write("[issuers.c]\nurl = 'https://l/@hpc'")).issuers["c"].url == "https://l/@hpc"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from canton import __version__
 from canton.api import problems
 from canton.api.openapi import describe, published
+from canton.api.rates import Rates
 from canton.api.services import Services
 from canton.api.v1 import (
     approvals,
@@ -73,6 +75,17 @@ def create_app(services: Services) -> FastAPI:
     for router in ROUTERS:
         app.include_router(router, prefix="/v1")
     if services.issuer is not None:
-        app.mount("/issuer", services.issuer)
+        app.mount("/issuer", _charged(services.issuer, services.rates))
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)
     return app
+
+
+def _charged(issuer: ASGIApp, rates: Rates) -> ASGIApp:
+    """The embedded issuer, whose callers have no token yet: each request is charged to its address."""
+
+    async def charged(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            rates.charge_address((scope.get("client") or ("",))[0])
+        await issuer(scope, receive, send)
+
+    return charged

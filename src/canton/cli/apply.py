@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import click
 
@@ -13,6 +13,9 @@ from canton.cli.output import as_yaml, write
 from canton.cli.session import Session
 from canton.cli.terminal import say
 from canton.domain.errors import CantonError
+
+if TYPE_CHECKING:
+    from canton.cli.declared_checks import Conditions
 
 DIFFERS, ERROR = 1, 2
 
@@ -48,8 +51,12 @@ FORMAT = """
 def apply(session: Session, change: Changing, file: IO[bytes], dry_run: bool) -> None:
     if not dry_run:
         refuse_if_read_only(session)
-    steps = _checked(session, file)
-    if not steps:
+    from canton.cli.declared_checks import check_at_once  # noqa: PLC0415
+
+    steps, conditions = _checked(session, file)
+    if steps:
+        check_at_once(steps, conditions, change.reason, _name(file))
+    else:
         say("canton: everything is already so; nothing to do")
         return
     _print(steps)
@@ -76,13 +83,17 @@ def apply(session: Session, change: Changing, file: IO[bytes], dry_run: bool) ->
 @connected
 def diff(session: Session, file: IO[bytes]) -> None:
     try:
-        steps = _checked(session, file)
+        steps, conditions = _checked(session, file)
     except CantonError as error:
         if error.exit_code != DIFFERS:
             raise
         say(f"canton: {error.message}")
         raise click.exceptions.Exit(ERROR) from error
     _print(steps)
+    if conditions.two_persons:
+        say(f"canton: apply would refuse this: {', '.join(conditions.two_persons)} needs a second person")
+    if conditions.reason:
+        say(f"canton: apply needs --reason for this, because of {', '.join(conditions.reason)}")
     if steps:
         raise click.exceptions.Exit(DIFFERS)
     say("canton: no difference")
@@ -111,15 +122,14 @@ def _declaration(session: Session, name: str, description: str) -> dict[str, obj
     return {"name": name, "description": description, "quota": limits, "members": members}
 
 
-def _checked(session: Session, file: IO[bytes]) -> list[Step]:
+def _checked(session: Session, file: IO[bytes]) -> tuple[list[Step], Conditions]:
     """What has to change, if the server would take all of it."""
     from canton.cli.declared_checks import check, check_allowed  # noqa: PLC0415 (an export needs none)
 
     declared = read(file.read(), _name(file))
     check(session.client, declared, _name(file))
     steps = list(differences(session.client, declared))
-    check_allowed(session.client, steps, _name(file))
-    return steps
+    return steps, check_allowed(session.client, steps, _name(file))
 
 
 def _changes(steps: list[Step]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -26,12 +27,21 @@ MEMBER = {"subject": str, "role": str, "until": (str, datetime)}
 
 
 class Step(NamedTuple):
-    """One difference: how it reads, what takes it away, and the permission for that, in a tenant that is there."""
+    """One difference: how it reads, what takes it away, and what the caller must be allowed for that."""
 
     text: str
     act: Callable[[Change], object]
+    needs: tuple[Need, ...]
+    """The last is what the server makes and records it under."""
+
+
+class Need(NamedTuple):
+    """A permission, in a tenant that is there; to give a role, also the role and its end."""
+
     permission: str
     tenant: str | None = None
+    role: str | None = None
+    until: str | None = None
 
 
 def read(content: bytes, file: str) -> Table:
@@ -58,11 +68,18 @@ def _mistakes(told: object) -> Iterator[str]:
         yield from _wrong_keys(tenant, TENANT, ("name",), where)
         if isinstance(tenant, dict):
             yield from _wrong_keys(tenant.get("quota", {}), QUOTA, (), f"{where}.quota")
-            for inner, member in _each(tenant, "members", f"{where}."):
+            members = _each(tenant, "members", f"{where}.")
+            for inner, member in members:
                 yield from _wrong_keys(member, MEMBER, ("subject", "role"), inner)
+            roles = [f"{m.get('subject')} {m.get('role')}" for _, m in members if isinstance(m, dict)]
+            yield from (f"{where}.members: {role} is there twice" for role in _repeated(roles))
     for noun in ("sites", "tenants"):
         names = [str(each.get("name")) for _, each in _each(told, noun) if isinstance(each, dict)]
-        yield from (f"{noun}: {name} is there twice" for name in sorted({n for n in names if names.count(n) > 1}))
+        yield from (f"{noun}: {name} is there twice" for name in _repeated(names))
+
+
+def _repeated(names: Sequence[str]) -> list[str]:
+    return sorted(name for name, count in Counter(names).items() if count > 1)
 
 
 def _each(table: Table, key: str, before: str = "") -> list[tuple[str, Any]]:
@@ -97,12 +114,14 @@ def _described(noun: Any, kind: str, wanted: Table) -> Iterator[Step]:
     try:
         now = noun.get(name)["description"]
     except NotFound:
-        yield Step(f"+ {kind} {name}", lambda change: noun.create(name, description or "", **change), f"{kind}.create")
+        create = Need(f"{kind}.create")
+        yield Step(f"+ {kind} {name}", lambda change: noun.create(name, description or "", **change), (create,))
         return
     if description is not None and description != now:
         text = f"~ {kind} {name} description: {cell(now)} → {cell(description)}"
         inside = name if kind == "tenant" else None
-        yield Step(text, lambda change: noun.update(name, description, **change), f"{kind}.update", inside)
+        update = Need(f"{kind}.update", inside)
+        yield Step(text, lambda change: noun.update(name, description, **change), (update,))
 
 
 def _quota(client: Client, tenant: str, wanted: Table | None) -> Iterator[Step]:
@@ -120,8 +139,7 @@ def _quota(client: Client, tenant: str, wanted: Table | None) -> Iterator[Step]:
         yield Step(
             f"~ tenant {tenant} quota {', '.join(changed)}",
             lambda change: client.tenants.set_quota(tenant, after, **change),
-            "quota.set",
-            None if now is None else tenant,
+            (Need("quota.set", None if now is None else tenant),),
         )
 
 
@@ -140,11 +158,15 @@ def _members(client: Client, tenant: str, wanted: Sequence[Table]) -> Iterator[S
         held, inside = {}, None
     for each in wanted:
         subject, role, until = each["subject"], each["role"], instant(each.get("until"))
-        if (subject, role) in held and (until is None or _same(held[subject, role], until)):
+        is_held = (subject, role) in held
+        if is_held and (until is None or _same(held[subject, role], until)):
             continue
-        mark = "~" if (subject, role) in held else "+"
-        text = f"{mark} tenant {tenant} member {subject} {role}{f' until {until}' if until else ''}"
-        yield Step(text, _binding(client, tenant, (subject, role, until)), "member.grant", inside)
+        text = f"{'~' if is_held else '+'} tenant {tenant} member {subject} {role}{f' until {until}' if until else ''}"
+        needs: tuple[Need, ...] = (Need("member.grant", inside, role, until),)
+        if is_held and _is_sooner(until, held[subject, role]):
+            text += f" (earlier: now {held[subject, role] or 'without end'})"
+            needs = (Need("member.grant", inside), Need("member.revoke", inside))
+        yield Step(text, _binding(client, tenant, (subject, role, until)), needs)
 
 
 def _binding(client: Client, tenant: str, wanted: tuple[str, str, str | None]) -> Callable[[Change], object]:
@@ -154,6 +176,13 @@ def _binding(client: Client, tenant: str, wanted: tuple[str, str, str | None]) -
 
 def instant(value: object) -> str | None:
     return value.isoformat() if isinstance(value, datetime) else None if value is None else str(value)
+
+
+def _is_sooner(until: str | None, than: str | None) -> bool:
+    """Whether the server takes the new end for a revocation; both were checked to be instants."""
+    if until is None:
+        return False
+    return than is None or datetime.fromisoformat(until) < datetime.fromisoformat(than)
 
 
 def _same(one: str | None, other: str) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from canton.cli.declared import Step, Table, instant
+from canton.cli.declared import Need, Step, Table, instant
 from canton.cli.output import nearest
-from canton.domain.errors import Forbidden, InvalidRequest
+from canton.domain.errors import ApprovalRequired, Forbidden, InvalidRequest, ReasonRequired
 from canton.domain.tenant import is_name
 
 if TYPE_CHECKING:
@@ -30,13 +30,52 @@ def check(client: Client, declared: Table, file: str) -> None:
         raise InvalidRequest(_explanation(file, wrong))
 
 
-def check_allowed(client: Client, steps: Sequence[Step], file: str) -> None:
-    """Raise Forbidden if any of the steps is not the caller's to do."""
-    needed = dict.fromkeys((step.permission, step.tenant) for step in steps)
-    decisions = [(permission, client.roles.can_i(permission, tenant)) for permission, tenant in needed]
-    refused = [f"you may not {permission}: {it['reason']}" for permission, it in decisions if not it["allowed"]]
+class Conditions(NamedTuple):
+    """The permissions that the steps need and that take a second person, and those that take a reason."""
+
+    two_persons: list[str]
+    reason: list[str]
+
+
+def check_allowed(client: Client, steps: Sequence[Step], file: str) -> Conditions:
+    """Raise Forbidden if any of the steps is not the caller's to do; return what else the server wants for them."""
+    needed = dict.fromkeys(need for step in steps for need in step.needs)
+    decisions = [
+        (need, client.roles.can_i(need.permission, need.tenant, role=need.role, until=need.until)) for need in needed
+    ]
+    refused = [f"you may not {_act(need)}: {it['reason']}" for need, it in decisions if not it["allowed"]]
     if refused:
         raise Forbidden(_explanation(file, refused))
+    made_under = {step.needs[-1].permission for step in steps}
+    # A server of the version before does not say it.
+    return Conditions(
+        sorted(made_under & {need.permission for need, it in decisions if it.get("two_persons")}),
+        sorted(made_under & {need.permission for need, it in decisions if it.get("needs_reason")}),
+    )
+
+
+def check_at_once(steps: Sequence[Step], conditions: Conditions, reason: str | None, file: str) -> None:
+    """Raise what the server would raise half-way: a second person is needed, or a reason and none is given."""
+    waiting = [step.text for step in steps if step.needs[-1].permission in conditions.two_persons]
+    if waiting:
+        raise ApprovalRequired(
+            _explanation(file, waiting)
+            + f"\n{_listed(conditions.two_persons)}, and apply does not wait for a second person: make these changes "
+            "one by one with their own commands (canton member, quota, tenant, site), then apply again"
+        )
+    if conditions.reason and not (reason or "").strip():
+        wanted = ", ".join(conditions.reason)
+        raise ReasonRequired(
+            _explanation(file, [f"{wanted} is recorded with its reason; say why with --reason"]), permission=wanted
+        )
+
+
+def _listed(permissions: Sequence[str]) -> str:
+    return f"{', '.join(permissions)} {'takes' if len(permissions) == 1 else 'take'} two persons"
+
+
+def _act(need: Need) -> str:
+    return f"give the role {need.role}" if need.role else need.permission
 
 
 def _explanation(file: str, wrong: Sequence[str]) -> str:

@@ -40,6 +40,8 @@ class Decision(TypedDict):
     tenant: str | None
     rule: str
     reason: str
+    needs_reason: bool
+    two_persons: bool
 
 
 class Role(TypedDict):

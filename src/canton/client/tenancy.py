@@ -121,7 +121,9 @@ class Roles:
     def list(self, *, limit: int | None = None) -> Iterator[Role]:
         return cast("Iterator[Role]", self._calls.pages(path("roles"), None, limit))
 
-    def can_i(self, permission: str, tenant: str | None = None) -> Decision:
-        """Whether the caller may, and by which rule."""
-        query = {"permission": permission, "tenant": tenant or self._calls.caller.tenant}
+    def can_i(
+        self, permission: str, tenant: str | None = None, *, role: str | None = None, until: str | None = None
+    ) -> Decision:
+        """Whether the caller may, and by which rule; with a role, whether they may give it (member.grant)."""
+        query = {"permission": permission, "tenant": tenant or self._calls.caller.tenant, "role": role, "until": until}
         return cast("Decision", self._calls.get(path("can-i"), query))

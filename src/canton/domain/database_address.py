@@ -15,6 +15,7 @@ SHOWN = frozenset(
     {"host", "hostaddr", "port", "dbname", "user", "service", "sslmode", "application_name", "connect_timeout"}
     | {"target_session_attrs"}
 )
+PASSWORDS = frozenset({"password", "sslpassword"})
 _SQLITE = re.compile(r"(?P<file>sqlite(?:\+\w+)?:///[^?]*)(?:\?.*)?", re.DOTALL)
 # A port is digits: in postgresql://user:word the word may be a password that lost its host.
 _HOST = r"(?:\[[0-9A-Fa-f:.]*\]|[\w.-]*)(?::\d*)?"
@@ -38,6 +39,25 @@ def without_secrets(address: str) -> str:
     if "://" in address:
         return _url(address)
     return _keywords(address)
+
+
+def holds_password(address: str) -> bool:
+    """Whether a password is in the address itself, or may be: one that cannot be read for certain is taken to hold one.
+
+    A file that is named in it, such as libpq's ``passfile``, is no password.
+    """
+    if _SQLITE.fullmatch(address):
+        return False
+    if "://" in address:
+        match = _URL.fullmatch(address)
+        pairs = [] if match is None else (match["query"] or "").split("&")
+        return match is None or bool(match["password"]) or any(_names_password(pair) for pair in pairs)
+    hidden = _keywords(address)
+    return hidden == HIDDEN or any(_names_password(pair["name"]) for pair in _PAIR.finditer(address))
+
+
+def _names_password(pair: str) -> bool:
+    return unquote(pair.partition("=")[0]).strip() in PASSWORDS
 
 
 def hide_addresses(text: str) -> str:

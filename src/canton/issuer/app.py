@@ -8,19 +8,23 @@ from collections.abc import Callable
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
-from fastapi.responses import JSONResponse
+from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from canton.issuer import devices, families, keys
+from canton.issuer import devices, families, keys, pages
 from canton.issuer.browser import Browser
 from canton.issuer.exchange import DEVICE_CODE, Exchange
 from canton.issuer.forms import Form
 from canton.issuer.oauth import OAuthError
+from canton.issuer.pool import Pool
 from canton.issuer.requests import SCOPES, known_scope
-from canton.issuer.settings import ALGORITHMS, EmbeddedIssuer
+from canton.issuer.settings import ALGORITHMS, SERVICE_ACCOUNT, EmbeddedIssuer
 from canton.issuer.state import State, tidy
+from canton.issuer.subjects import forget_others
 
+# Where a person looks at the answer.
+PAGES = ("/authorize", "/device")
 _log = logging.getLogger(__name__)
 
 
@@ -28,6 +32,9 @@ def create_issuer(settings: EmbeddedIssuer, clock: Callable[[], float] = time.ti
     """An application to mount at the path of ``settings.url``."""
     state = State(settings.state)
     keys.make_sure_of_key(state, settings.algorithm)
+    users = [user.username for user in settings.users]
+    with state.transaction() as connection:
+        forget_others(connection, [*users, *(f"{SERVICE_ACCOUNT}{client.id}" for client in settings.clients)])
     _log.warning(
         "EMBEDDED ISSUER at %s: for demos and laptops only. It keeps passwords and signing keys on this machine; in "
         "production use a real issuer such as Keycloak.",
@@ -52,8 +59,9 @@ def _add_routes(app: FastAPI, endpoints: _Endpoints, browser: Browser) -> None:
         ("GET", "/device", browser.ask_for_device),
         ("POST", "/device", browser.decide_on_device),
     )
+    pool = Pool()
     for method, path, endpoint in routes:
-        app.add_api_route(path, endpoint, methods=[method], response_model=None)
+        app.add_api_route(path, pool.endpoint(endpoint), methods=[method], response_model=None)
 
 
 class _Endpoints:
@@ -118,10 +126,15 @@ class _Endpoints:
         }
 
 
-def _problem(_: Request, error: Exception) -> Response:
+def _problem(request: Request, error: Exception) -> Response:
     if not isinstance(error, OAuthError):
         raise error
     headers = {"WWW-Authenticate": 'Basic realm="Canton embedded issuer"'} if error.status == 401 else {}
+    if error.retry_after:
+        headers["Retry-After"] = str(error.retry_after)
+        if request.url.path.endswith(PAGES):
+            text = pages.message("Try again in a moment", error.description, alert=True)
+            return HTMLResponse(text, error.status, headers | {"Content-Security-Policy": pages.policy("")})
     return JSONResponse({"error": error.error, "error_description": error.description}, error.status, headers)
 
 

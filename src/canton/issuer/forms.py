@@ -25,7 +25,7 @@ async def _read_form(request: Request) -> dict[str, str]:
     return _fields(bytes(body))
 
 
-def _read_query(request: Request) -> dict[str, str]:
+async def _read_query(request: Request) -> dict[str, str]:
     return _fields(request.scope.get("query_string", b""))
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 
 class OAuthError(Exception):
-    def __init__(self, error: str, description: str, status: int = 400) -> None:
+    def __init__(self, error: str, description: str, status: int = 400, retry_after: int = 0) -> None:
         super().__init__(description)
         self.error = error
         self.description = description
         self.status = status
+        self.retry_after = retry_after
+        """In seconds; 0 to say nothing of it."""
 
 
 def no_grant(why: str) -> OAuthError:

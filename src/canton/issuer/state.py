@@ -34,6 +34,9 @@ CREATE TABLE IF NOT EXISTS device (
     digest TEXT PRIMARY KEY, user_code TEXT NOT NULL UNIQUE, client TEXT NOT NULL, scope TEXT NOT NULL,
     state TEXT NOT NULL DEFAULT 'pending', username TEXT, pause REAL NOT NULL, polled_at REAL, expires_at REAL NOT NULL
 ) STRICT;
+CREATE TABLE IF NOT EXISTS subject (
+    username TEXT PRIMARY KEY, sub TEXT NOT NULL UNIQUE
+) STRICT;
 CREATE TABLE IF NOT EXISTS attempts (
     subject TEXT PRIMARY KEY, number INTEGER NOT NULL, last_at REAL NOT NULL
 ) STRICT;

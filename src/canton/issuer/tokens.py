@@ -13,6 +13,7 @@ from joserfc.util import json_b64encode, urlsafe_b64encode
 
 from canton.issuer.keys import signing_key
 from canton.issuer.settings import SERVICE_ACCOUNT, Client, EmbeddedIssuer, User
+from canton.issuer.subjects import subject_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ def service_account(client: Client) -> Bearer:
 def access_token(
     connection: sqlite3.Connection, issuer: EmbeddedIssuer, bearer: Bearer, client: str, scope: str, now: int
 ) -> str:
-    claims = _about(issuer, bearer, now) | {
+    claims = _about(connection, issuer, bearer, now) | {
         "aud": issuer.audience,
         "typ": "Bearer",
         "jti": secrets.token_urlsafe(16),
@@ -52,14 +53,14 @@ def access_token(
 def id_token(
     connection: sqlite3.Connection, issuer: EmbeddedIssuer, bearer: Bearer, client: str, nonce: str | None, now: int
 ) -> str:
-    claims = _about(issuer, bearer, now) | {"aud": client, "azp": client, "typ": "ID"}
+    claims = _about(connection, issuer, bearer, now) | {"aud": client, "azp": client, "typ": "ID"}
     return _signed(connection, "JWT", claims if nonce is None else claims | {"nonce": nonce})
 
 
-def _about(issuer: EmbeddedIssuer, bearer: Bearer, now: int) -> dict[str, object]:
+def _about(connection: sqlite3.Connection, issuer: EmbeddedIssuer, bearer: Bearer, now: int) -> dict[str, object]:
     return {
         "iss": issuer.url,
-        "sub": bearer.username,
+        "sub": subject_of(connection, bearer.username),
         "iat": now,
         "exp": now + issuer.access_for,
         "preferred_username": bearer.username,

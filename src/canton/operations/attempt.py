@@ -9,14 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from canton.domain.data import JsonObject, storable
+from canton.domain.data import Json, JsonObject, canonical, storable
 from canton.domain.errors import PermanentFailure, Remedy, StepFailure
 from canton.domain.operation import StepState
 from canton.operations.kinds import Pace
 from canton.operations.plan import Step
+from canton.store.audit import cut
 from canton.store.database import SECOND
 from canton.store.journal import StepRow
 
+# Of a step's row. A device may answer with megabytes, and one call may be the cause of a thousand steps.
+LONGEST_TEXT = 2_000
+LONGEST_NAME = 200
+LONGEST_OBJECT = 10_000
 Sighting = JsonObject | StepFailure
 Jitter = Callable[[], float]
 
@@ -43,7 +48,7 @@ def judge(step: Step, row: StepRow, pace: Pace, sighting: Sighting, moment: Mome
         # What cannot be seen is not in sight: a hold-down starts afresh.
         row = replace(row, tries=row.tries + 1, held_at=None)
         return _after_failure(step, row, pace, sighting, moment)
-    row = replace(row, evidence=sighting)
+    row = replace(row, evidence=_bounded(sighting))
     settling = row.acted_at is not None and moment.looked_at < row.acted_at + _microseconds(pace.settle)
     # An undo step that never acted has the last act of what it undoes: that may still show and take the goal away.
     if reached(step.goal, sighting) and not (settling and row.acts == 0):
@@ -75,7 +80,7 @@ def judge_act(
     row = replace(row, changed_at=moment.now, acted_at=None if row.acted_at is None else moment.now)
     if isinstance(sighting, StepFailure):
         return _after_failure(step, row, pace, sighting, moment)
-    row = replace(row, evidence=sighting)
+    row = replace(row, evidence=_bounded(sighting))
     if reached(step.goal, sighting):
         return _at_goal(step, row, pace, moment)
     if answer is not None:
@@ -128,12 +133,33 @@ def _failed(row: StepRow, failure: StepFailure) -> StepRow:
 
 
 def _with_failure(row: StepRow, failure: StepFailure) -> StepRow:
-    return replace(row, error=describe(failure), cause=str(storable(failure.cause)) or None)
+    return replace(row, error=describe(failure), cause=cut(str(storable(failure.cause)), LONGEST_TEXT) or None)
 
 
 def describe(failure: StepFailure) -> JsonObject:
     """A failure as those see it who may see the operation: without its cause. A message may hold any character."""
-    return {"code": failure.code, "message": storable(failure.message), "details": storable(failure.details)}
+    message = cut(str(storable(failure.message)), LONGEST_TEXT)
+    return {"code": failure.code, "message": message, "details": _bounded(failure.details)}
+
+
+def _bounded(told: JsonObject) -> JsonObject:
+    """What a driver says, with a bound for each value and for all together; beyond it, the longest are left out."""
+    short = {cut(name, LONGEST_NAME): _bounded_value(storable(value)) for name, value in told.items()}
+    sizes = {name: len(canonical({name: value})) for name, value in short.items()}
+    left, kept = LONGEST_OBJECT, set()
+    for name in sorted(short, key=lambda name: sizes[name]):
+        left -= sizes[name]
+        if left < 0:
+            break
+        kept.add(name)
+    return {name: value for name, value in short.items() if name in kept}
+
+
+def _bounded_value(value: Json) -> Json:
+    if isinstance(value, str):
+        return cut(value, LONGEST_TEXT)
+    length = len(canonical(value))
+    return value if length <= LONGEST_TEXT else f"(cut: {length} characters)"
 
 
 def _deadline(step: Step, row: StepRow) -> int:

@@ -18,7 +18,7 @@ from canton.domain.data import JsonObject
 from canton.domain.errors import PermanentFailure
 from canton.domain.operation import OperationState, StepState
 from canton.operations import calls
-from canton.operations.attempt import Jitter, Moment, describe, judge, judge_act
+from canton.operations.attempt import LONGEST_TEXT, Jitter, Moment, describe, judge, judge_act
 from canton.operations.board import Board, Rest, choices, lay_out
 from canton.operations.endings import Because, announce, settle
 from canton.operations.kinds import Call, Kinds, StepKind
@@ -26,6 +26,7 @@ from canton.operations.lease import Lease
 from canton.operations.pen import Pen, Writer
 from canton.operations.plan import Plan, Step, from_json
 from canton.store import doorbell, journal, leases, outbox, plans
+from canton.store.audit import cut
 from canton.store.database import SECOND
 from canton.store.journal import StepRow
 
@@ -73,7 +74,9 @@ def ask_a_person(connection: Connection, lease: Lease, defect: Exception) -> Non
     operation = journal.find(connection, lease.operation)
     reason = "interrupted by a defect of Canton; the worker's log says where"
     # In ASCII: what broke the drive may be a text that the database cannot keep.
-    journal.fail_under_way(connection, operation.id, describe(PermanentFailure(reason)), f"{defect!a}")
+    journal.fail_under_way(
+        connection, operation.id, describe(PermanentFailure(reason)), cut(f"{defect!a}", LONGEST_TEXT)
+    )
     attention: JsonObject = {
         "reason": reason,
         "stopped_before": [],

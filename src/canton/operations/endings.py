@@ -18,6 +18,16 @@ from canton.domain.operation import ENDED, OperationState
 from canton.operations.plan import Move, Plan
 from canton.store import audit, claims, journal, nodes, outbox
 
+# The outcome in the audit, beside "done", "unchanged", "refused" and the codes of errors that other changes have there.
+# The end of an operation is its own outcome: done, undone, cancelled, abandoned.
+OUTCOMES = {
+    "operation.queued": "started",
+    "operation.running": "started",
+    "operation.undoing": "started",
+    "operation.cancel-requested": "started",
+    "operation.needs_attention": "failed",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Because:
@@ -80,7 +90,12 @@ def _record(
         action=action,
         subject=operation_id,
         reason=because.reason,
-        details={**body, **because.context, **({"tenant": tenant} if tenant else {})},
+        details={
+            **body,
+            **because.context,
+            "outcome": OUTCOMES.get(action, action.removeprefix("operation.")),
+            **({"tenant": tenant} if tenant else {}),
+        },
     )
     return outbox.Event(kind=action, subject=operation_id, body={"reason": because.reason, **body})
 

@@ -12,15 +12,19 @@ from canton import __version__
 from canton.api.answers import json_response
 from canton.api.caller import Caller, CallerDep
 from canton.api.documents import NAME_PATTERN, Body, Instant, answers
+from canton.api.handing_on import EXCEEDS_OWN, describe_beyond
+from canton.api.patterns import MOMENT
 from canton.domain.data import Json
-from canton.domain.instants import to_text
+from canton.domain.errors import InvalidRequest
+from canton.domain.instants import from_text, to_text
 from canton.domain.tenant import TenantState
 from canton.policy.bindings import Binding
-from canton.policy.decide import Decision, Question
+from canton.policy.decide import Decision, Question, Rights
 from canton.policy.permissions import PERMISSIONS, find
 from canton.store import tenants
 
 router = APIRouter(tags=["whoami"])
+GRANT = "member.grant"
 
 
 class HeldRole(Body):
@@ -68,6 +72,8 @@ class CanI(Body):
     tenant: str | None
     rule: str
     reason: str
+    needs_reason: Annotated[bool, Field(description="It is refused without a reason (Canton-Reason).")]
+    two_persons: Annotated[bool, Field(description="A second person has to approve it first.")]
 
 
 @router.get("/whoami", responses=answers(Whoami))
@@ -99,22 +105,47 @@ def can_i(
         str, Query(max_length=64, description="What to do.", json_schema_extra={"enum": list(PERMISSIONS)})
     ],
     tenant: Annotated[str | None, Query(pattern=NAME_PATTERN, description="To what belongs to it.")] = None,
+    role: Annotated[
+        str | None,
+        Query(max_length=64, description="With member.grant: whether the caller may give this role, and not only one."),
+    ] = None,
+    until: Annotated[
+        str | None, Query(pattern=MOMENT, description="With a role: it would end then; without, it has no end.")
+    ] = None,
 ) -> Response:
     """Whether the caller may do something, by which rule, and who could instead.
 
     It is about the rules, not about the tenant: one that is not there is answered as one that the caller may not see.
     """
-    wanted = find(permission).name
-    decision = _decide(caller, wanted, tenant)
+    wanted = find(permission)
+    rights = _rights(caller, wanted.name, tenant, role, until)
+    decision = _decide(caller, wanted.name, tenant)
+    if decision.allowed and rights is not None:
+        beyond = describe_beyond(caller.principal, rights)
+        decision = decision if beyond is None else Decision(False, EXCEEDS_OWN, beyond)
     return json_response(
         {
             "allowed": decision.allowed,
-            "permission": wanted,
+            "permission": wanted.name,
             "tenant": tenant,
             "rule": decision.rule,
             "reason": decision.reason,
+            "needs_reason": wanted.needs_reason,
+            "two_persons": wanted.name in caller.services.settings.policy.two_person,
         }
     )
+
+
+def _rights(caller: Caller, permission: str, tenant: str | None, role: str | None, until: str | None) -> Rights | None:
+    """What the caller would give away; None for a question that names no role."""
+    if role is None and until is None:
+        return None
+    if role is None or permission != GRANT:
+        raise InvalidRequest(f"role and until are about {GRANT}; ask about {GRANT} with a role, or leave them out")
+    found = caller.services.roles.get(role)
+    if found is None:
+        raise InvalidRequest(f'there is no role "{role}"; GET /v1/roles lists those there are', role=role)
+    return Rights(found.permissions, tenant, None if until is None else from_text(until))
 
 
 def _decide(caller: Caller, permission: str, tenant: str | None) -> Decision:

@@ -1,0 +1,94 @@
+"""The embedded issuer beside the API: whoever floods it with passwords takes nothing from those who have a token."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+
+from api.conftest import Api, Reply, serving
+from canton.api.rates import Rates
+from canton.api.services import Services
+from canton.issuer import logins
+from canton.issuer.app import create_issuer
+from canton.issuer.pool import THREADS, WAITING
+from identity.issuers import embedded_settings
+from tokens import Mint
+
+pytestmark = pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+HOST = "127.0.0.1:8700"
+CROWD = 100
+
+
+@pytest.fixture
+def with_issuer(services: Services, tmp_path: Path) -> Services:
+    return replace(services, issuer=create_issuer(embedded_settings(f"http://{HOST}/issuer", tmp_path / "issuer.db")))
+
+
+@pytest.fixture
+def api(with_issuer: Services, tokens: Mint) -> Iterator[Api]:
+    with serving(with_issuer, tokens) as running:
+        yield running
+
+
+def log_in(api: Api, n: int) -> Reply:
+    form = {"form_token": "t", "username": f"guess-{n}", "password": "x", "user_code": "BBBB-BBBB", "decision": "allow"}
+    return api.call(
+        "POST",
+        "/issuer/device",
+        urlencode(form).encode(),
+        Host=HOST,
+        Cookie="canton-issuer-form=t",
+        Content_Type="application/x-www-form-urlencoded",
+    )
+
+
+def test_people_who_log_in_hold_up_nobody_who_has_a_token(admin: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate, checking = threading.Event(), threading.Semaphore(0)
+
+    def check_password(*_: object) -> bool:
+        checking.release()
+        gate.wait(30)
+        return False
+
+    monkeypatch.setattr(logins, "check_password", check_password)
+    admin.get("/v1/whoami")
+    with ThreadPoolExecutor(CROWD) as crowd:
+        started = time.monotonic()
+        answers = [crowd.submit(log_in, admin, n) for n in range(CROWD)]
+        try:
+            for _ in range(THREADS):
+                assert checking.acquire(timeout=20)
+            while sum(each.done() for each in answers) < CROWD - THREADS - WAITING:
+                assert time.monotonic() < started + 20, Counter(each.done() for each in answers)
+                time.sleep(0.01)
+            slowest = 0.0
+            for path in ("/v1/version", "/v1/whoami", "/v1/tenants") * 5:
+                asked = time.monotonic()
+                assert admin.get(path).status == 200
+                slowest = max(slowest, time.monotonic() - asked)
+        finally:
+            gate.set()
+        replies = [each.result(60) for each in answers]
+    assert slowest < 1.0
+    assert Counter(each.status for each in replies) == {401: THREADS + WAITING, 503: CROWD - THREADS - WAITING}
+    refused = [each for each in replies if each.status == 503]
+    assert {each.headers["retry-after"] for each in refused} == {"2"}
+    assert all("Try again in a moment" in each.text for each in refused)
+    assert log_in(admin, 0).status == 401, "it goes on"
+
+
+def test_requests_to_the_issuer_are_charged_to_their_address(with_issuer: Services, tokens: Mint) -> None:
+    with serving(replace(with_issuer, rates=Rates(1e6, 1e6, 0.5)), tokens) as running:
+        replies = [running.get("/issuer/jwks", Host=HOST) for _ in range(8)]
+        assert [each.status for each in replies] == [200] * 5 + [429] * 3
+        assert replies[-1].code == "too-many-requests"
+        assert int(replies[-1].headers["retry-after"]) > 0
+        assert running.as_("root", "canton-provider-admin").get("/v1/whoami").status == 200
