@@ -102,6 +102,27 @@ def test_a_reinit_keeps_its_reservation_for_as_long_as_it_takes(capmc: Service) 
     assert not reserved(capmc, UP)
 
 
+def test_a_reservation_is_renewed_for_longer_than_it_lasts(capmc: Service) -> None:
+    """PCS says for five minutes what it said first; a reservation lasts three."""
+    end = capmc.site.clock.now() + 300.0
+    first: list[Reply] = []
+
+    def ask(service: str, call: Call) -> Reply:
+        reply = capmc.site.ask(service, call)
+        if service == "pcs" and call.method == "GET" and capmc.site.clock.now() < end:
+            first.append(reply)
+            return first[0]
+        return reply
+
+    capmc.site.mesh._ask = ask
+    reply = order(capmc, REINIT, UP)
+    for _ in range(29):
+        capmc.site.step(10.0)
+        assert reserved(capmc, UP)
+    assert seconds_until_answered(capmc, reply)[1] == FINE
+    assert not reserved(capmc, UP)
+
+
 def test_a_restart_releases_what_it_had_reserved(capmc: Service) -> None:
     reply = order(capmc, REINIT, UP)
     capmc.break_("service-restart", "capmc")

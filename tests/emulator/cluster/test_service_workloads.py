@@ -57,6 +57,49 @@ def test_cfs_sessions_wait_for_their_operator(tiny: Site) -> None:
     assert lab.finish("s") == "true"
 
 
+def test_a_tenant_waits_for_its_operator(tiny: Site) -> None:
+    api = Api(tiny)
+    path = "/apis/tapms.hpe.com/v1alpha3/namespaces/tenants/tenants"
+    resource = {"type": "compute", "xnames": [NODE], "hsmgrouplabel": "waits", "enforceexclusivehsmgroups": True}
+    spec = {"tenantname": "vcluster-blue", "childnamespaces": ["user"], "tenantresources": [resource]}
+    api.create(path, "vcluster-blue", apiVersion="tapms.hpe.com/v1alpha3", kind="Tenant", spec=spec)
+    scale(tiny, WORKLOADS["tapms"], 0)
+    assert api.get(f"{path}/vcluster-blue")["spec"]["state"] != "Deployed"
+    assert Service(tiny, "smd", "/hsm/v2").ask("GET", "/groups/waits").status == 404
+    scale(tiny, WORKLOADS["tapms"], 1)
+    assert api.get(f"{path}/vcluster-blue")["spec"]["state"] == "Deployed"
+
+
+def test_a_job_of_ims_without_a_session_waits_for_the_operator_of_cfs(tiny: Site) -> None:
+    lab = Lab(tiny)
+    lab.configure("c", lab.layer("one"))
+    groups = [{"name": "Compute", "members": [lab.ims.get("/images")[0]["id"]]}]
+    lab.start("s", "c", target={"definition": "image", "groups": groups})
+    lab.until_layer("s")
+    job = lab.status("s")["ims_job"]
+    tiny.world.cluster.delete_pod("services", lab.pods("s")[0].name)
+    scale(tiny, ("services", "cray-cfs-operator"), 0)
+    assert lab.ims.ask("GET", f"/jobs/{job}").status == 200
+    scale(tiny, ("services", "cray-cfs-operator"), 1)
+    assert lab.ims.ask("GET", f"/jobs/{job}").status == 404
+
+
+def test_a_service_whose_pod_is_new_begins_anew(tiny: Site) -> None:
+    """HMNFD subscribes with HSM once in the life of its pod."""
+    tiny.step(60)
+    hsm = Service(tiny, "smd", "/hsm/v2")
+
+    def subscribers() -> set[str]:
+        found = {one["Subscriber"] for one in hsm.get("/Subscriptions/SCN")["SubscriptionList"]}
+        return {name for name in found if name.startswith("cray-hmnfd-")}
+
+    before = subscribers()
+    scale(tiny, WORKLOADS["hmnfd"], 0)
+    assert subscribers() == before
+    scale(tiny, WORKLOADS["hmnfd"], 1)
+    assert len(subscribers() - before) == 1
+
+
 def test_a_session_that_runs_is_reported_when_the_operator_is_back(tiny: Site) -> None:
     lab = Lab(tiny)
     lab.configure("c", lab.layer("one"))

@@ -194,6 +194,15 @@ def test_a_build(ims: Ims) -> None:
     assert "Recipe contains the following repos: ['http" in ims.logs(job["id"])
 
 
+def test_a_builder_has_the_signing_keys(ims: Ims) -> None:
+    job = ims.create(ims.recipe()["id"])["id"]
+    ims.until(job, "building_image")
+    (files,) = [found for volume in ims.site.world.cluster.volumes if (found := volume(ims.pod(job), "build-image"))]
+    assert sorted(files) == ["/signing-keys/hpe-signing-key.asc", "/signing-keys/suse-signing-key.asc"]
+    assert set(files.values()) == {"-----BEGIN PGP PUBLIC KEY BLOCK-----\n"}
+    assert not any(volume(ims.pod(job), "fetch-recipe") for volume in ims.site.world.cluster.volumes)
+
+
 def build(ims: Ims, files: dict[str, bytes] | bytes, **more: Any) -> tuple[dict[str, Any], str]:
     """The job when it is over, and what it said."""
     data = files if isinstance(files, bytes) else tarball(files, 0)

@@ -114,6 +114,22 @@ def test_a_client_s_own_and_its_end(api: Api) -> None:
     assert api.names(jobs) == []
 
 
+@pytest.mark.parametrize(
+    ("policy", "stays", "begins"), [("Allow", True, True), ("Forbid", True, False), ("Replace", False, True)]
+)
+def test_a_run_while_another_goes_on(api: Api, policy: str, stays: bool, begins: bool) -> None:
+    spec = {"schedule": "* * * * *", "concurrencyPolicy": policy, "jobTemplate": TEMPLATE}
+    made = api.create(USER_CRON_JOBS, "mine", spec=spec)
+    api.step(119 - api.site.clock.now() % 60)
+    jobs = "/apis/batch/v1/namespaces/user/jobs"
+    before = set(api.names(jobs))
+    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "mine", "uid": made["metadata"]["uid"]}
+    api.create(jobs, "by-hand", metadata={"ownerReferences": [owner]}, spec=TEMPLATE["spec"])
+    api.step(1.5)
+    after = set(api.names(jobs)) - before
+    assert ("by-hand" in after, bool(after - {"by-hand"})) == (stays, begins)
+
+
 @pytest.mark.parametrize("schedule", ["", "x", "* * * *", "61 * * * *", "*/0 * * * *", "5-2 * * * *", "* * * * fri-x"])
 def test_a_schedule_that_is_none_is_refused(api: Api, schedule: str) -> None:
     body = {"metadata": {"name": "x"}, "spec": {"schedule": schedule, "jobTemplate": TEMPLATE}}

@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from canton.emulator.faces.smd.hardware_places import place_facts
+from canton.emulator.machine.parts import Part
+from canton.emulator.machine.topology_blades import load_catalogue
 from canton.emulator.site import Site
 from emulator.smd.hsm_client import Hsm
 
@@ -203,12 +206,25 @@ def test_partitions_take_in_what_is_in_their_nodes(tiny_hsm: Hsm) -> None:
     [
         ("tiny", f"{NODE}p1", {"Id": "CPU1", "Name": "Processor", "Description": "", "Socket": "CPU1"}),
         ("tiny", "x3000c0s1b0n0p0", {"Id": "1", "Name": "Processors", "Description": "", "Socket": "Proc 1"}),
+        (
+            "alps-mini",
+            "x3001c0s28b1n0p1",
+            {"Id": "2", "Name": "Processor 2", "Description": "Processor Instance 2", "Socket": "P1"},
+        ),
     ],
 )
 def test_processors_are_called_so_by_their_controllers(
     open_machine: Callable[[str], Site], machine: str, processor: str, place: Any
 ) -> None:
     assert Hsm(open_machine(machine)).read(f"{HARDWARE}/{processor}")["ProcessorLocationInfo"] == place
+
+
+def test_the_processors_of_an_intel_node() -> None:
+    model = load_catalogue().blades["Intel"].model
+    part = Part("x3000c0s5b0n0", "Node", "x3000c0s5b0", "River", "x3000c0s5b0", model=model)
+    processor = next(fitting.fru for fitting in model.fittings if fitting.fru.kind == "Processor")
+    expected = {"Id": "CPU2", "Name": "Processor 2", "Description": "", "Socket": "CPU 2"}
+    assert place_facts("Processor", 1, part, processor) == expected
 
 
 def test_what_lies_in_a_liquid_cooled_node_has_the_names_of_its_controller(tiny_hsm: Hsm) -> None:
