@@ -399,5 +399,5 @@ def check_reason(reason: str) -> None:
             f"the reason must be one line of at most {LONGEST_REASON} printable characters; "
             f"it has {len(reason)}, or others"
         )
-    if reason and is_blank(reason):
+    if reason.strip() and is_blank(reason):
         raise InvalidRequest("the reason holds only characters that nobody can see; write it in words")
