@@ -63,10 +63,11 @@ class Sender:
 
 
 class Room:
-    """Room for bodies beyond their first part: how many are on their way, and their bytes that have come.
+    """Room for bodies beyond their first part: how many are on their way, and the bytes of those that began to come.
 
-    The bytes of one sender are at most those of two of the largest bodies, of all together eight. A quarter is kept
-    for senders with a role at the provider.
+    A body takes room for all of it when its first bytes come, so that of several at once some are taken whole. The
+    bytes of one sender are at most those of two of the largest bodies, of all together eight. A quarter is kept for
+    senders with a role at the provider.
     """
 
     def __init__(self, largest: int) -> None:
@@ -110,7 +111,7 @@ def _too_much() -> TooBusy:
 class Incoming:
     """The body of one request, as far as it was read."""
 
-    def __init__(self, receive: Receive, limit: int, room: Room, seconds: float) -> None:
+    def __init__(self, receive: Receive, limit: int, stated: int, room: Room, seconds: float) -> None:
         self.data = bytearray()
         self.complete = False
         self.gone = False
@@ -119,6 +120,7 @@ class Incoming:
         """While it is entered, the request has no place among those that are carried out."""
         self._receive = receive
         self._limit = limit
+        self._size = stated or limit
         self._seconds = seconds
         self._replayed = False
         self._sender: Sender | None = None
@@ -170,9 +172,9 @@ class Incoming:
                     part = await self._part()
                     if len(self.data) + len(part) > self._limit:
                         raise _too_large(self._limit)
-                    if self._sender is not None:
-                        self.room.take(self._sender, len(part))
-                        self._taken += len(part)
+                    if self._sender is not None and part and not self._taken:
+                        self.room.take(self._sender, self._size)
+                        self._taken = self._size
                     self.data += part
         except TimeoutError as error:
             raise TimedOut("the body did not arrive in time; send it faster, or less of it") from error
@@ -203,7 +205,7 @@ class BodyLimit:
         if scope["type"] != "http" or not _has_body(scope):
             await self.app(scope, receive, send)
             return
-        body = Incoming(receive, self.bounds.of(scope["path"]), self.room, self.bounds.seconds)
+        body = Incoming(receive, self.bounds.of(scope["path"]), _stated(scope), self.room, self.bounds.seconds)
         scope.setdefault("state", {})[STATE] = body
         answer = _Closing(send, body)
         self.under_way += 1
