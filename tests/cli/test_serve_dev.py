@@ -123,6 +123,7 @@ def test_a_site_that_cannot_be_reached_stops_nothing_at_the_others(tmp_path: Pat
     assert flags.config is not None
     secret, ca = tmp_path / "csm.secret", tmp_path / "ca.pem"
     secret.write_text("secret")
+    secret.chmod(0o600)
     with flags.config.open("a") as config:
         config.write(
             '[sites.alps]\npower = "csm"\nurl = "https://127.0.0.1:9"\nclient_id = "admin-client"\n'
