@@ -154,13 +154,10 @@ def withdraw_of_approver(connection: Connection, subject: str, tenant: str | Non
     waits again. Without a tenant the role was at the provider, and gave a say in every tenant.
     """
     issuer, _, name = subject.partition(":")
-    is_group = name.startswith("group/")
-    by = approval.c.decided_by.startswith(f"{issuer}:", autoescape=True) if is_group else None
-    return _withdraw(
-        connection,
-        approval.c.decided_by == subject if by is None else by,
-        sa.true() if tenant is None else approval.c.tenant == tenant,
-    )
+    theirs = approval.c.decided_by == subject
+    if name.startswith("group/"):
+        theirs = approval.c.decided_by.startswith(f"{issuer}:", autoescape=True)
+    return _withdraw(connection, theirs, sa.true() if tenant is None else approval.c.tenant == tenant)
 
 
 def withdraw_of_tenant(connection: Connection, tenant: str, providers: frozenset[str]) -> int:
