@@ -171,6 +171,41 @@ def test_of_many_that_come_at_once_the_newest_stay(server: Server, monkeypatch: 
             connection.close()
 
 
+def test_connections_between_two_requests_make_room_for_others(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire.Connection, "crowd", wire.Crowd(10))
+    server.config.timeout_keep_alive = 60
+    made = [connect(server) for _ in range(10)]
+    try:
+        for connection in made:
+            connection.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            assert status(connection) == 200
+            connection.sendall(b"\r\n")
+        with connect(server) as other:
+            other.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            assert status(other) == 200
+            assert status(made[0]) is None
+            made[-1].sendall(b"GET / HTTP/1.1\r\n\r\n")
+            assert status(made[-1]) == 200
+    finally:
+        for connection in made:
+            connection.close()
+
+
+def test_empty_lines_after_an_answer_do_not_keep_a_connection(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "HEAD_SECONDS", 0.5)
+    with connect(server) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        assert status(connection) == 200
+        for _ in range(3):
+            connection.sendall(b"\r\n")
+            time.sleep(0.05)
+        assert status(connection) is None
+    _until(lambda: server.open() == 0)
+    assert not wire.Connection.crowd.resting
+    assert not wire.Connection.crowd.waiting
+    assert not wire.Connection.crowd.leaving
+
+
 @pytest.mark.parametrize("length", [18, 600], ids=["many in one part", "few in a part"])
 def test_a_connection_with_too_many_requests_at_once_is_dropped(
     server: Server, monkeypatch: pytest.MonkeyPatch, length: int

@@ -8,11 +8,9 @@ does not read. All are needed on a port that strangers can reach.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 import sys
-from collections import deque
-from collections.abc import Iterator
+from collections import defaultdict, deque
 from dataclasses import dataclass, field
 from fcntl import ioctl
 from termios import TIOCOUTQ
@@ -48,18 +46,51 @@ log = logging.getLogger("canton.connections")
 
 @dataclass
 class Crowd:
-    """How many connections a server holds at most, and how many it dropped for that since the last line in the log."""
+    """How many connections a server holds at most, which of them it can drop, and how many it dropped.
+
+    Dictionaries keep the order in which connections came to rest. The clock of uvloop cannot: it counts whole
+    milliseconds.
+    """
 
     most: int = 2000
     dropped: int = 0
+    """Since the last line in the log."""
     reported: float = float("-inf")
-    # Numbers the heads that are waited for. The clock of uvloop cannot: it counts whole milliseconds.
-    order: Iterator[int] = field(default_factory=itertools.count)
+    resting: dict[Connection, None] = field(default_factory=dict)
+    """Connections without a request under way: new, between two requests, or with part of a head."""
+    waiting: defaultdict[str, dict[Connection, None]] = field(default_factory=lambda: defaultdict(dict))
+    """By network: those of them whose head is waited for since their first byte, or since they were made."""
+    leaving: set[Connection] = field(default_factory=set)
+    """Connections that were dropped and are not closed yet."""
+
+    def rests(self, connection: Connection) -> None:
+        self.works(connection)
+        self.resting[connection] = None
+
+    def works(self, connection: Connection) -> None:
+        self.resting.pop(connection, None)
+
+    def waits(self, connection: Connection, network: str) -> None:
+        self.rests(connection)
+        self.waiting[network][connection] = None
+
+    def has_head(self, connection: Connection, network: str) -> None:
+        self.waiting[network].pop(connection, None)
+        if not self.waiting[network]:
+            del self.waiting[network]
+
+    def surplus(self, connections: int, network: str) -> Connection | None:
+        """The connection to drop, after one of this network has come: the one that has rested longest."""
+        if len(self.waiting[network]) > HEADS_EACH:
+            return next(iter(self.waiting[network]))
+        if connections - len(self.leaving) > self.most:
+            return next(iter(self.resting), None)
+        return None
 
     def report(self, now: float) -> None:
         self.dropped += 1
         if now >= self.reported + REPORT_SECONDS:
-            log.warning("too many connections: %d without a complete request were dropped", self.dropped)
+            log.warning("too many connections: %d without a request under way were dropped", self.dropped)
             self.dropped, self.reported = 0, now
 
 
@@ -83,6 +114,8 @@ class Connection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._have_head()
+        self.crowd.works(self)
+        self.crowd.leaving.discard(self)
         self._stop_watching()
         # uvicorn tells only the newest of several requests on one connection.
         for cycle in self._under_way():
@@ -100,6 +133,10 @@ class Connection(HttpToolsProtocol):
 
     def _part_received(self, data: bytes) -> None:
         self._brought_body = False
+        # Also before bytes that begin no request: uvicorn's timer of idle connections ends with them, and the parser
+        # passes over empty lines.
+        if self._patience is None and self._rests():
+            self._expect_head()
         super().data_received(data)
         around_chunks = self._in_body and not self._brought_body
         if (self._patience is None and not around_chunks) or self.transport.is_closing():
@@ -140,6 +177,7 @@ class Connection(HttpToolsProtocol):
             self.transport.abort()
             return
         self._in_body = True
+        self.crowd.works(self)
         super().on_headers_complete()
         self._cycles.append(self.cycle)
 
@@ -153,11 +191,13 @@ class Connection(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._in_body = False
         super().on_message_complete()
+        self._may_rest()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
         if self.transport.is_closing():
             self._watch()
+        self._may_rest()
 
     def timeout_keep_alive_handler(self) -> None:
         super().timeout_keep_alive_handler()
@@ -201,20 +241,24 @@ class Connection(HttpToolsProtocol):
             min(paused, key=lambda each: each._unread_since)._drop()  # noqa: SLF001 (of its own class)
 
     def _relieve_crowd(self) -> None:
-        """Drop the connection that has waited longest for its head, of this address or of all."""
-        if len(self.connections) <= min(HEADS_EACH, self.crowd.most):
-            return
-        alive = [it for it in self.connections if isinstance(it, Connection) and not it.transport.is_closing()]
-        waiting = [it for it in alive if it._patience is not None]  # noqa: SLF001 (of its own class)
-        of_address = [it for it in waiting if it._network == self._network]  # noqa: SLF001
-        if len(of_address) > HEADS_EACH:
-            self._drop_oldest(of_address)
-        elif len(alive) > self.crowd.most:
-            self._drop_oldest(waiting)
+        surplus = self.crowd.surplus(len(self.connections), self._network)
+        if surplus is not None:
+            surplus._leave()  # noqa: SLF001 (of its own class)
 
-    def _drop_oldest(self, waiting: list[Connection]) -> None:
-        min(waiting, key=lambda it: it._head_order).transport.abort()  # noqa: SLF001 (of its own class)
+    def _leave(self) -> None:
+        self._have_head()
+        self.crowd.works(self)
+        self.crowd.leaving.add(self)
+        self.transport.abort()
         self.crowd.report(self.loop.time())
+
+    def _rests(self) -> bool:
+        """No request is under way, neither its body nor its answer."""
+        return not self._in_body and not self._under_way()
+
+    def _may_rest(self) -> None:
+        if self._rests() and not self.transport.is_closing():
+            self.crowd.rests(self)
 
     def _stop_watching(self) -> None:
         if self._unread is not None:
@@ -226,13 +270,14 @@ class Connection(HttpToolsProtocol):
 
     def _expect_head(self) -> None:
         self._head_size = 0
-        self._head_order = next(self.crowd.order)
         self._patience = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+        self.crowd.waits(self, self._network)
 
     def _have_head(self) -> None:
         if self._patience is not None:
             self._patience.cancel()
             self._patience = None
+            self.crowd.has_head(self, self._network)
 
 
 def bounded(most: int) -> type[Connection]:
