@@ -178,6 +178,25 @@ def test_however_often_it_is_asked_the_database_is_looked_at_once_a_second(datab
     run(often())
 
 
+def test_metrics_are_written_once_a_second(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    metrics, written = Metrics(), list[bytes]()
+    text = metrics.text
+
+    def counted(*given: Any) -> bytes:
+        written.append(text(*given))
+        return written[-1]
+
+    monkeypatch.setattr(metrics, "text", counted)
+    app = watched(database, metrics)
+
+    async def often() -> None:
+        for _ in range(20):
+            assert (await request(app, "GET", "/metrics")).status == 200
+
+    run(often())
+    assert len(written) < 10
+
+
 def test_metrics_count_what_is_open_by_state_and_name_no_tenant(database: Database) -> None:
     with database.write() as connection:
         add_tenant(connection)

@@ -590,6 +590,20 @@ def test_a_forged_cursor_is_refused(database: Database, forged: str) -> None:
     run(scenario())
 
 
+def test_streams_that_are_not_there_leave_the_cursor(database: Database) -> None:
+    """The cursor of each event would repeat them."""
+
+    async def scenario() -> None:
+        tell(database, "psi", 1, 2, 3)
+        made_up = "".join(f"~t{n}.1" for n in range(50))
+        wanted = Wanted(Rights(frozenset({"psi"})), beginning=Beginning(f"e1~{FILTER}~psi.1{made_up}"))
+        async with hub_of(database) as hub:
+            page = await (await open_reader(hub, wanted)).page(10)
+        assert (len(page.items), page.cursor) == (2, f"e1~{FILTER}~psi.3")
+
+    run(scenario())
+
+
 @pytest.mark.parametrize("stream", ["cscs", "nosuch"])
 @pytest.mark.parametrize("number", [1, 3, 4, 999])
 def test_a_forged_cursor_tells_nothing_of_what_one_may_not_see(database: Database, stream: str, number: int) -> None:

@@ -20,11 +20,12 @@ from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import StreamingResponse
 from starlette.types import ASGIApp, Message, Scope
 
-from asgi import open_request, request, scope_of
+from asgi import Answer, open_request, request, scope_of
 from canton import settings, telemetry
 from canton.api import limits, problems
 from canton.api.bodies import BodyLimit, Bounds
-from canton.domain.errors import TooLarge
+from canton.api.limits import Concurrency, Place
+from canton.domain.errors import TooBusy, TooLarge
 
 T = TypeVar("T")
 API = replace(settings.load({}).api, body_limit=1000, import_limit=5000, header_limit=8, concurrency=2)
@@ -349,6 +350,48 @@ def test_more_requests_than_places_are_told_to_come_back(app: ASGIApp) -> None:
             assert (await request(app, "GET", "/healthz")).status == 200
 
     run(scenario())
+
+
+def test_one_address_has_half_of_the_places_while_its_callers_are_not_known(app: ASGIApp) -> None:
+    async def scenario() -> list[int]:
+        async with open_request(app, "GET", "/v1/slow"):
+            await asyncio.sleep(0.05)
+            other = {**scope_of("POST", "/v1/echo"), "client": ("192.0.2.8", 1)}
+            return [(await _answer(app, scope)).status for scope in (scope_of("POST", "/v1/echo"), other)]
+
+    assert run(scenario()) == [503, 200]
+
+
+async def _answer(app: ASGIApp, scope: Scope) -> Answer:
+    answer = Answer()
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"{}"}
+
+    async def send(message: Message) -> None:
+        answer.take(message)
+
+    await app(scope, receive, send)
+    return answer
+
+
+def test_one_caller_has_a_quarter_of_the_places_and_the_provider_has_no_share() -> None:
+    places = Concurrency(FastAPI(), 8)
+    taken = [Place(places, f"address {n}") for n in range(6)]
+    for place in taken[:2]:
+        place.belongs_to("psi/*", at_provider=False)
+    with pytest.raises(TooBusy, match="2 requests of psi"):
+        taken[2].belongs_to("psi/*", at_provider=False)
+    taken[2].belongs_to("cscs/*", at_provider=False)
+    for place in taken[3:]:
+        place.belongs_to("test:root", at_provider=True)
+    assert (places.under_way, places.shares) == (6, {"psi/*": 2, "cscs/*": 1, "test:root": 3})
+    with taken[0].left():
+        assert (places.under_way, places.shares["psi/*"]) == (5, 1)
+    for place in taken:
+        place.leave()
+        place.leave()
+    assert (places.under_way, places.shares) == (0, {})
 
 
 def test_a_request_that_was_given_up_gives_its_place_back(hasty: ASGIApp) -> None:

@@ -359,6 +359,12 @@ def test_it_can_speak_tls_itself(config: Path, tokens: Mint) -> None:
         connection.request("GET", "/healthz")
         assert connection.getresponse().status == 200
         connection.close()
+        with socket.create_connection((where.hostname or "", where.port or 0), timeout=20) as silent:
+            began = time.monotonic()
+            assert silent.recv(1) == b"", (
+                "a client that begins no handshake is dropped; asyncio would wait for a minute"
+            )
+            assert time.monotonic() - began < 20
         assert server.end() == 0
 
 

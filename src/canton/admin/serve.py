@@ -14,6 +14,7 @@ import ssl
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from types import FrameType
@@ -35,6 +36,7 @@ from canton.settings import Api, Settings
 log = logging.getLogger("canton.serve")
 THREADS = 16
 BACKLOG = 512
+HANDSHAKE_SECONDS = 5.0
 # For the database, the log, the libraries, and connections that are accepted before others were dropped for them.
 SPARE_FILES = 100 + BACKLOG
 
@@ -128,6 +130,11 @@ class Server(uvicorn.Server):
             log.info("stopped")
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        if self.config.is_ssl:
+            loop = asyncio.get_running_loop()
+            # uvicorn has no setting for it, and asyncio would wait for a minute. Nobody counts connections before.
+            with_limit = partial(loop.create_server, ssl_handshake_timeout=HANDSHAKE_SECONDS)
+            loop.create_server = with_limit  # type: ignore[method-assign]
         await super().startup(sockets)
         # What is loaded now stays: looking through all of it again and again would cost more than a long list does.
         gc.collect()

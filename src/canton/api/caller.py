@@ -14,6 +14,7 @@ from sqlalchemy.engine import Connection, RowMapping
 from canton.api import pinning
 from canton.api.attribution import PERMISSION as ATTRIBUTION
 from canton.api.attribution import Attribution, attribution
+from canton.api.limits import PLACE, Place
 from canton.api.services import Services, services
 from canton.contracts.identity import Identity
 from canton.domain.errors import DatabaseUnavailable, NotAuthenticated, NotFound
@@ -127,6 +128,9 @@ def _authenticate_within_rates(request: Request) -> Caller:
         raise
     has_roles = any(binding.holds(caller.now) for binding in caller.principal.bindings)
     rates.charge_principal(caller.counted_for, has_roles=has_roles)
+    place: Place | None = getattr(request.state, PLACE, None)
+    if place is not None:
+        place.belongs_to(caller.counted_for, at_provider=caller.is_bound_in(None))
     return caller
 
 

@@ -87,7 +87,8 @@ async def open_reader(hub: Hub, wanted: Wanted) -> Reader:
             raise InvalidCursor(
                 "the cursor is ahead of what has happened, as after a database was restored; read from start"
             )
-    return Reader(hub, wanted, sight, at)
+    # The cursor of every event names them all: not streams that somebody made up.
+    return Reader(hub, wanted, sight, Positions(belongs, {name: at.at(name) for name in at.items() if name in lasts}))
 
 
 def _fitting(events: list[Told]) -> list[Told]:

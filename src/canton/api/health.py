@@ -1,6 +1,7 @@
 """``/healthz``: is the process alive; ``/readyz``: can it serve; ``/metrics``: how does it fare.
 
-They need no token. What they cost is bounded: however often they are asked, the database is looked at once a second.
+They need no token. What they cost is bounded: however often they are asked, the database is looked at, and the metrics
+are written, once a second.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Health:
         self._hub = hub
         self._metrics = metrics
         self._readiness = Kept(self._examine)
-        self._census = Kept(self._count)
+        self._rendered = Kept(self._render)
         self._written = -BETWEEN_WRITES
         self._write_problem: str | None = None
 
@@ -72,7 +73,10 @@ class Health:
         return await self._readiness.get()
 
     async def metrics(self) -> bytes:
-        return self._metrics.text(self._hub.readers, self._hub.lag, await self._census.get())
+        return await self._rendered.get()
+
+    async def _render(self) -> bytes:
+        return self._metrics.text(self._hub.readers, self._hub.lag, await self._count())
 
     async def _examine(self) -> list[Check]:
         try:

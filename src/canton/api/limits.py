@@ -10,7 +10,9 @@ import asyncio
 import logging
 import re
 import secrets
+import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from urllib.parse import quote
@@ -22,6 +24,7 @@ from canton.api import problems, sse
 from canton.api.bodies import STATE, BodyLimit, Bounds
 from canton.api.compatibility import Compatibility
 from canton.api.event_stream import ABORT
+from canton.api.rates import network
 from canton.domain.errors import Defect, HeadersTooLarge, TimedOut, TooBusy
 from canton.settings import Api
 
@@ -31,6 +34,9 @@ WATCHED = frozenset({"/healthz", "/readyz", "/metrics"})
 IMPORT = "/v1/nodes/import"
 # Characters of a request's path that are logged; none of ours is longer.
 LONGEST_PATH = 300
+# What no name of a caller begins with.
+ADDRESS = "address "
+PLACE = "place"
 log = logging.getLogger("canton.access")
 
 Observe = Callable[[Scope, int, float], None]
@@ -103,12 +109,23 @@ class RequestId:
 
 
 class Concurrency:
-    """So many requests at a time; more are told to come back."""
+    """So many requests at a time; more are told to come back.
+
+    Of one address, at most half while their callers are not known; of one caller outside of the provider (all service
+    accounts of a tenant are one), at most a quarter.
+    """
 
     def __init__(self, app: ASGIApp, limit: int) -> None:
         self.app = app
         self.limit = limit
         self.under_way = 0
+        self.shares: Counter[str] = Counter()
+        """Places by what they are counted for: an address, or a caller."""
+        # Callers become known in threads.
+        self.lock = threading.Lock()
+
+    def share_of(self, name: str) -> int:
+        return max(1, self.limit // (2 if name.startswith(ADDRESS) else 4))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] in WATCHED:
@@ -118,7 +135,14 @@ class Concurrency:
             busy = TooBusy(f"{self.limit} requests are under way, as many as this server takes; try again shortly")
             await problems.respond(scope, receive, send, busy)
             return
-        place = _Place(self)
+        client = scope.get("client")
+        name = f"{ADDRESS}{network(client[0])}" if client else ADDRESS
+        if self.shares[name] >= self.share_of(name):
+            busy = TooBusy(f"{self.shares[name]} requests of this address are under way; try again shortly")
+            await problems.respond(scope, receive, send, busy)
+            return
+        place = Place(self, name)
+        scope.setdefault("state", {})[PLACE] = place
         if STATE in scope.get("state", {}):
             scope["state"][STATE].outside = place.left
         try:
@@ -128,15 +152,32 @@ class Concurrency:
             place.leave()
 
 
-class _Place:
-    def __init__(self, among: Concurrency) -> None:
+class Place:
+    """Of one request, and whose share it is of."""
+
+    def __init__(self, among: Concurrency, name: str) -> None:
         self._among = among
+        self._name = name
         self._taken = False
         self._take()
 
+    def belongs_to(self, caller: str, *, at_provider: bool) -> None:
+        """From now on it is of the caller's share, and not of the address's."""
+        with self._among.lock:
+            count = self._among.shares[caller]
+            if not at_provider and count >= self._among.share_of(caller):
+                raise TooBusy(f"{count} requests of {caller} are under way; wait for some of them")
+            if self._taken:
+                self._count(-1)
+            self._name = caller
+            if self._taken:
+                self._count(+1)
+
     def leave(self) -> None:
-        self._among.under_way -= self._taken
-        self._taken = False
+        with self._among.lock:
+            if self._taken:
+                self._taken = False
+                self._count(-1)
 
     @contextmanager
     def left(self) -> Iterator[None]:
@@ -148,8 +189,16 @@ class _Place:
             self._take()
 
     def _take(self) -> None:
-        self._among.under_way += not self._taken
-        self._taken = True
+        with self._among.lock:
+            if not self._taken:
+                self._taken = True
+                self._count(+1)
+
+    def _count(self, change: int) -> None:
+        self._among.under_way += change
+        self._among.shares[self._name] += change
+        if not self._among.shares[self._name]:
+            del self._among.shares[self._name]
 
 
 class HeaderLimit:
