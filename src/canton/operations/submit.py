@@ -120,7 +120,7 @@ def submit_within(connection: Connection, plan: Plan, submission: Submission) ->
 
 
 def _refuse_unknown_nodes(connection: Connection, plan: Plan) -> None:
-    known = {node.xname for node in nodes.find(connection, plan.nodes)}
+    known = {node.xname for node in nodes.hold(connection, plan.nodes)}
     check_known(NodeSet(frozenset(plan.nodes)), known)
 
 
