@@ -98,16 +98,31 @@ def find(connection: Connection, digest: str) -> str:
     return str(body)
 
 
-def page(connection: Connection, visible: Visible, wanted: dict[str, str | None], window: Window) -> Slice:
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """Which plans somebody may see."""
+
+    visible: Visible
+    providers: frozenset[str]
+    """Kinds that only the provider orders: a tenant reads of one once it is ordered, and not while it is considered."""
+
+    def condition(self) -> sa.ColumnElement[bool]:
+        own = visible_to(self.visible, plan.c.tenant)
+        if self.visible is None:
+            return own
+        return sa.and_(own, sa.or_(plan.c.kind.not_in(sorted(self.providers)), ~_UNUSED))
+
+
+def page(connection: Connection, sight: Sight, wanted: dict[str, str | None], window: Window) -> Slice:
     exact = (plan.c[name] == value for name, value in wanted.items() if value is not None)
     # What an earlier version kept has no facts beside its body; nobody can list what it is about.
-    query = _LISTED.where(visible_to(visible, plan.c.tenant), plan.c.kind.is_not(None), *exact)
+    query = _LISTED.where(sight.condition(), plan.c.kind.is_not(None), *exact)
     return fetch(connection, query, window, SORTS, plan.c.digest)
 
 
-def show(connection: Connection, digest: str, visible: Visible) -> RowMapping:
+def show(connection: Connection, digest: str, sight: Sight) -> RowMapping:
     """The plan with its body."""
-    query = _LISTED.add_columns(plan.c.body).where(plan.c.digest == digest, visible_to(visible, plan.c.tenant))
+    query = _LISTED.add_columns(plan.c.body).where(plan.c.digest == digest, sight.condition())
     row = connection.execute(query).mappings().one_or_none()
     if row is None:
         raise unknown(digest)
