@@ -90,6 +90,17 @@ def test_the_oldest_unused_plans_of_a_tenant_give_way(admin: Api, ann: Api, monk
     assert ann.post("/v1/nodes/power", {"nodes": xname(1), "to": "on", "plan": made[0]}).code == "unknown-plan"
 
 
+def test_a_tenants_dry_runs_do_not_push_out_what_the_provider_planned(
+    admin: Api, ann: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plans, "MOST_UNUSED", 2)
+    reviewed = admin.post("/v1/nodes/release?dry_run=true", {"nodes": xname(0)}).json["digest"]
+    for nodes in (xname(0), xname(1), f"{xname(0)},{xname(1)}"):
+        planned(ann, nodes)
+    order = {"nodes": xname(0), "plan": reviewed}
+    assert admin.post("/v1/nodes/release", order, "contract ended").status == 202
+
+
 def test_a_plan_that_was_not_used_in_time_is_forgotten(admin: Api, ann: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     used = ann.post("/v1/nodes/power", {"nodes": xname(0), "to": "on"}).json["plan"]
     unused = planned(ann, xname(1))

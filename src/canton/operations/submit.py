@@ -50,7 +50,7 @@ def dry_run(database: Database, plan: Plan) -> Plan:
     """Keep the plan for review, so that an execution can be bound to its digest; the oldest unused ones give way."""
     with database.write() as connection:
         _keep(connection, check(plan))
-        plans.forget_excess(connection, plan.tenant)
+        plans.forget_excess(connection, plan.kind, plan.tenant)
     return plan
 
 

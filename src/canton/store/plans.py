@@ -67,9 +67,12 @@ def _hold(connection: Connection, digest: str) -> bool:
     return connection.execute(held).one_or_none() is not None
 
 
-def forget_excess(connection: Connection, tenant: str | None) -> None:
-    """Remove the oldest of a tenant's unused plans, or the provider's, so that no more are left than may be."""
-    own = plan.c.tenant.is_(None) if tenant is None else plan.c.tenant == tenant
+def forget_excess(connection: Connection, kind: str, tenant: str | None) -> None:
+    """Remove the oldest of a tenant's unused plans, or the provider's, so that no more are left than may be.
+
+    Of one kind: otherwise a tenant's dry runs would push out what the provider planned for its nodes.
+    """
+    own = sa.and_(plan.c.kind == kind, plan.c.tenant.is_(None) if tenant is None else plan.c.tenant == tenant)
     newest_first = (plan.c.created_at.desc(), plan.c.digest)
     excess = (
         sa.select(plan.c.digest).where(own, _UNUSED).order_by(*newest_first).limit(10 * MOST_UNUSED).offset(MOST_UNUSED)
