@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -14,8 +15,10 @@ from api.test_nodes import fill, xname
 from api.test_operations import in_trouble
 from api.test_tenants import make
 from canton.api.services import Services
+from canton.domain.instants import to_text
 from canton.policy.roles import BUILTIN, custom
 from canton.store import bindings
+from canton.store.database import SECOND
 from canton.store.schema import node
 from tokens import Mint
 
@@ -123,6 +126,34 @@ def test_an_approval_ends_with_the_role_of_whoever_gave_it(operator: Api, subjec
         assert admin.call("POST", "/v1/tenants/psi/suspend", reason="unpaid").status == 200
     assert state(operator, approval) == "pending"
     assert power_off(operator, xname(0), approval).code == "approval-not-usable"
+
+
+def test_an_approval_ends_when_the_role_of_whoever_gave_it_runs_out(operator: Api) -> None:
+    """Two roles, one for a short time: the one that lasts longer counts."""
+    admin = operator.as_("root", "canton-provider-admin")
+    with operator.services.database.write() as connection:
+        soon = operator.services.clock() + SECOND
+        for role, until in (("tenant-operator", soon), ("tenant-admin", soon + SECOND), ("tenant-viewer", None)):
+            bindings.grant(connection, bindings.Grant("test:mia", role, "psi", until), "test:root", "")
+    approval = str(power_off(operator, xname(0)).json["details"]["approval"])
+    approved_until = decide(operator.as_("mia"), approval).json["expires_at"]
+    assert approved_until == to_text(soon + SECOND)
+    time.sleep(2.1)
+    assert state(admin, approval) == "expired"
+    assert power_off(operator, xname(0), approval).code == "approval-not-usable"
+
+
+def test_an_approval_ends_with_the_role_of_whoever_was_renamed_before_giving_it(operator: Api) -> None:
+    admin = operator.as_("root", "canton-provider-admin")
+    with operator.services.database.write() as connection:
+        row = bindings.grant(
+            connection, bindings.Grant("test:mia", "tenant-operator", "psi", None), "test:root", ""
+        ).row
+    operator.as_("mia").get("/v1/whoami")
+    approval = str(power_off(operator, xname(0)).json["details"]["approval"])
+    assert decide(operator.as_("mia.maier", sub="id-of-mia"), approval).status == 200
+    assert admin.call("DELETE", f"/v1/bindings/{row['id']}", reason="left").status == 204
+    assert state(operator, approval) == "pending"
 
 
 def test_only_what_the_role_gave_a_say_in_waits_again(operator: Api) -> None:

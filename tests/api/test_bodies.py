@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 import threading
 import time
@@ -335,6 +336,19 @@ def test_a_body_is_parsed_once_and_never_on_the_event_loop(admin: Api, monkeypat
     assert admin.post(IMPORT, {"site": "alps", "nodes": []}).status in (200, 201)
     assert admin.post("/v1/sites", b"{").status == 400
     assert on_the_loop == [False] * 3
+
+
+@pytest.mark.parametrize("caller", ["nobody", "eve", "root"])
+@pytest.mark.parametrize("raw", [rows(2**17), padded(2**20), padded(2**20)[:-1], padded(60_000), b"{}"])
+def test_nothing_of_a_body_outlives_its_request(api: Api, caller: str, raw: bytes) -> None:
+    sender = {"nobody": api, "eve": api.as_("eve"), "root": api.as_("root", "canton-provider-admin")}[caller]
+    gc.collect()
+    gc.disable()
+    try:
+        sender.post(IMPORT, raw)
+        _wait(lambda: not [each for each in gc.get_objects() if isinstance(each, bodies.Incoming)])
+    finally:
+        gc.enable()
 
 
 def _has_on_their_way(room: bodies.Room, count: int) -> bool:

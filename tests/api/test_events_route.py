@@ -285,3 +285,14 @@ def test_what_an_operation_was_for_is_withheld_too(admin: Api, ann: Api) -> None
     assert "merger" in admin.get("/v1/events").text
     (queued,) = (item for item in ann.get("/v1/events").json["items"] if item["kind"] == "operation.queued")
     assert queued["body"] == {"plan": "p"}
+
+
+def test_a_forged_cursor_does_not_tell_which_tenants_there_are(admin: Api) -> None:
+    for tenant in ("psi", "hidden"):
+        assert admin.post("/v1/tenants", {"name": tenant}).status == 201
+    for description in ("a", "b"):
+        admin.call("PATCH", "/v1/tenants/psi", {"description": description})
+    ann = admin.as_("ann", "canton-tenant-viewer:psi")
+    own = ann.get("/v1/events?limit=1").json["next"]
+    forged = [own.replace("~psi.1", f"~{tenant}.1") for tenant in ("hidden", "absent")]
+    assert [ann.get(f"/v1/events?limit=1&after={cursor}").json["next"] for cursor in forged] == [own, own]

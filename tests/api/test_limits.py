@@ -383,9 +383,11 @@ def test_one_caller_has_a_quarter_of_the_places_and_the_provider_has_no_share() 
     with pytest.raises(TooBusy, match="2 requests of psi"):
         taken[2].belongs_to("psi/*", at_provider=False)
     taken[2].belongs_to("cscs/*", at_provider=False)
+    with pytest.raises(TooBusy, match="3 requests of callers without a role at the provider"):
+        taken[3].belongs_to("eth/*", at_provider=False)
     for place in taken[3:]:
         place.belongs_to("test:root", at_provider=True)
-    assert (places.under_way, places.shares) == (6, {"psi/*": 2, "cscs/*": 1, "test:root": 3})
+    assert (places.under_way, places.shares) == (6, {"psi/*": 2, "cscs/*": 1, limits.TENANTS: 3, "test:root": 3})
     with taken[0].left():
         assert (places.under_way, places.shares["psi/*"]) == (5, 1)
     for place in taken:

@@ -63,6 +63,18 @@ def test_members_see_their_tenants_and_the_provider_all(admin: Api, ann: Api) ->
         assert ann.get(f"/v1/plans/{digest}").text.replace(digest, absent) == unknown.text
 
 
+def test_a_tenant_reads_of_what_the_provider_does_to_its_nodes_once_it_is_ordered(admin: Api, ann: Api) -> None:
+    orders = (("release", {"nodes": xname(0)}), ("assign", {"nodes": xname(4), "tenant": "psi"}))
+    release, assign = (admin.post(f"/v1/nodes/{verb}?dry_run=true", order).json["digest"] for verb, order in orders)
+    power = planned(admin, xname(1))
+    assert set(listed(admin)) == {release, assign, power}
+    assert listed(ann) == [power]
+    assert [ann.get(f"/v1/plans/{digest}").status for digest in (release, assign, power)] == [404, 404, 200]
+    assert admin.post("/v1/nodes/release", {"nodes": xname(0), "plan": release}, "contract ended").status == 202
+    assert set(listed(ann)) == {release, power}
+    assert ann.get(f"/v1/plans/{release}").status == 200
+
+
 @pytest.mark.parametrize("path", ["/v1/plans/sha256:1", "/v1/plans/%00", "/v1/plans?kind=%00", "/v1/plans?tenant=-"])
 def test_a_wrong_question_is_refused(admin: Api, path: str) -> None:
     assert admin.get(path).code == "invalid-request"
@@ -76,6 +88,17 @@ def test_the_oldest_unused_plans_of_a_tenant_give_way(admin: Api, ann: Api, monk
     off = ann.post("/v1/nodes/power?dry_run=true", {"nodes": xname(1), "to": "off"}).json["digest"]
     assert set(listed(admin)) == {free, used, made[1], off}
     assert ann.post("/v1/nodes/power", {"nodes": xname(1), "to": "on", "plan": made[0]}).code == "unknown-plan"
+
+
+def test_a_tenants_dry_runs_do_not_push_out_what_the_provider_planned(
+    admin: Api, ann: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plans, "MOST_UNUSED", 2)
+    reviewed = admin.post("/v1/nodes/release?dry_run=true", {"nodes": xname(0)}).json["digest"]
+    for nodes in (xname(0), xname(1), f"{xname(0)},{xname(1)}"):
+        planned(ann, nodes)
+    order = {"nodes": xname(0), "plan": reviewed}
+    assert admin.post("/v1/nodes/release", order, "contract ended").status == 202
 
 
 def test_a_plan_that_was_not_used_in_time_is_forgotten(admin: Api, ann: Api, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,6 +74,26 @@ def test_one_principal_leaves_places_in_the_queue_to_others() -> None:
     asyncio.run(scenario())
 
 
+def test_tenants_leave_places_in_the_queue_to_the_provider() -> None:
+    async def scenario() -> None:
+        writers, over = Writers(), asyncio.Event()
+
+        async def change(principal: str, *, at_provider: bool = False) -> None:
+            async with writers.place(principal, at_provider=at_provider):
+                await over.wait()
+
+        tasks = [asyncio.create_task(change(f"test:{n}")) for n in range(PLACES + QUEUE * 3 // 4)]
+        await asyncio.sleep(0)
+        with pytest.raises(TooBusy, match="24 changes wait already"):
+            await _bounded(change("test:eve"))
+        tasks.append(asyncio.create_task(change("test:root", at_provider=True)))
+        await asyncio.sleep(0)
+        over.set()
+        await _bounded(asyncio.gather(*tasks))
+
+    asyncio.run(scenario())
+
+
 async def _bounded(work: Awaitable[object]) -> None:
     async with asyncio.timeout(10):
         await work

@@ -167,6 +167,15 @@ def test_an_address_of_another_kind_is_refused(address: str) -> None:
     assert "sesame" not in "".join(traceback.format_exception(caught.value))
 
 
+def test_the_end_of_a_password_is_not_taken_for_a_host_and_shown() -> None:
+    database = open_database("postgresql://canton:open@sesame@127.0.0.1:1/canton")
+    with pytest.raises(DatabaseUnavailable) as caught, database.read():
+        pass
+    assert "sesame" not in caught.value.with_cause
+    assert "write @ as %40" in caught.value.with_cause
+    database.close()
+
+
 def test_a_file_that_is_no_database_is_for_a_human(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("nothing of the kind\n" * 100)

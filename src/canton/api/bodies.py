@@ -219,6 +219,9 @@ class BodyLimit:
         finally:
             self.under_way -= 1
             body.release()
+            # The server's objects of a request are a ring through this one, which would keep the bytes until a full
+            # collection of garbage: hundreds of large bodies later.
+            del scope["state"][STATE]
 
     async def _refusal(self, scope: Scope, body: Incoming) -> CantonError | None:
         limit, stated = self.bounds.of(scope["path"]), _stated(scope)

@@ -358,7 +358,7 @@ class Changing:
             _target(request),
             getattr(request.state, "document", None),
         )
-        async with caller.services.writers.place(caller.counted_for):
+        async with caller.services.writers.place(caller.counted_for, at_provider=caller.is_bound_in(None)):
             yield made
 
     async def require_anywhere(self, request: Request, caller: Caller) -> None:
@@ -366,7 +366,7 @@ class Changing:
         if caller.visible(self.permission) != frozenset():
             return
         unread = Change(caller, self.permission, "", None, None, None, request.method, _target(request), None)
-        async with caller.services.writers.place(caller.counted_for):
+        async with caller.services.writers.place(caller.counted_for, at_provider=caller.is_bound_in(None)):
             await run_in_threadpool(unread.require_anywhere)
 
 

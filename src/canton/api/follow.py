@@ -81,14 +81,15 @@ async def open_reader(hub: Hub, wanted: Wanted) -> Reader:
         at = Positions(belongs, {})
     else:
         at = positions.parse(wanted.beginning.after, belongs)
-    for name, number in at.items().items():
-        # Only of what it may see: the answer would tell of the rest how much happens there.
-        if _sees(wanted, sight.events, name) and number > lasts.get(name, 0):
+    # Only of what it may see: the answer would tell of the rest that it is there, and how much happens in it.
+    seen = {name: number for name, number in at.items().items() if _sees(wanted, sight.events, name)}
+    for name, number in seen.items():
+        if number > lasts.get(name, 0):
             raise InvalidCursor(
                 "the cursor is ahead of what has happened, as after a database was restored; read from start"
             )
     # The cursor of every event names them all: not streams that somebody made up.
-    return Reader(hub, wanted, sight, Positions(belongs, {name: at.at(name) for name in at.items() if name in lasts}))
+    return Reader(hub, wanted, sight, Positions(belongs, seen))
 
 
 def _fitting(events: list[Told]) -> list[Told]:

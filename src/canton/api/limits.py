@@ -36,6 +36,7 @@ IMPORT = "/v1/nodes/import"
 LONGEST_PATH = 300
 # What no name of a caller begins with.
 ADDRESS = "address "
+TENANTS = "callers without a role at the provider"
 PLACE = "place"
 log = logging.getLogger("canton.access")
 
@@ -112,7 +113,8 @@ class Concurrency:
     """So many requests at a time; more are told to come back.
 
     Of one address, at most half while their callers are not known; of one caller outside of the provider (all service
-    accounts of a tenant are one), at most a quarter.
+    accounts of a tenant are one), at most a quarter; of all these callers together, at most three eighths, so that one
+    address and they leave places to the provider.
     """
 
     def __init__(self, app: ASGIApp, limit: int) -> None:
@@ -120,11 +122,13 @@ class Concurrency:
         self.limit = limit
         self.under_way = 0
         self.shares: Counter[str] = Counter()
-        """Places by what they are counted for: an address, or a caller."""
+        """Places by what they are counted for: an address, or a caller and perhaps ``TENANTS``."""
         # Callers become known in threads.
         self.lock = threading.Lock()
 
     def share_of(self, name: str) -> int:
+        if name == TENANTS:
+            return max(1, self.limit * 3 // 8)
         return max(1, self.limit // (2 if name.startswith(ADDRESS) else 4))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -157,19 +161,21 @@ class Place:
 
     def __init__(self, among: Concurrency, name: str) -> None:
         self._among = among
-        self._name = name
+        self._names = [name]
         self._taken = False
         self._take()
 
     def belongs_to(self, caller: str, *, at_provider: bool) -> None:
         """From now on it is of the caller's share, and not of the address's."""
         with self._among.lock:
-            count = self._among.shares[caller]
-            if not at_provider and count >= self._among.share_of(caller):
-                raise TooBusy(f"{count} requests of {caller} are under way; wait for some of them")
+            names = [caller] if at_provider else [caller, TENANTS]
+            for name in names:
+                count = self._among.shares[name]
+                if not at_provider and count >= self._among.share_of(name):
+                    raise TooBusy(f"{count} requests of {name} are under way; try again shortly")
             if self._taken:
                 self._count(-1)
-            self._name = caller
+            self._names = names
             if self._taken:
                 self._count(+1)
 
@@ -196,9 +202,10 @@ class Place:
 
     def _count(self, change: int) -> None:
         self._among.under_way += change
-        self._among.shares[self._name] += change
-        if not self._among.shares[self._name]:
-            del self._among.shares[self._name]
+        for name in self._names:
+            self._among.shares[name] += change
+            if not self._among.shares[name]:
+                del self._among.shares[name]
 
 
 class HeaderLimit:

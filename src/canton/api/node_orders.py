@@ -27,6 +27,7 @@ from canton.operations.catalog.power_nodes import Seen
 from canton.operations.endings import Because
 from canton.operations.plan import Plan
 from canton.operations.submit import Submission, submit_within
+from canton.policy.permissions import PROVIDERS
 from canton.store import nodes, operation_lists, plans, quotas, tenants
 
 # As many as an operation claims in one statement, on every build of SQLite.
@@ -104,7 +105,7 @@ def order(
         _check(connection, made, rule, require)
         if wanted.plan is not None and wanted.plan != made.digest:
             # What moved since is told only of a plan that the caller may see.
-            plans.show(connection, wanted.plan, change.caller.visible("plan.read"))
+            plans.show(connection, wanted.plan, plans.Sight(change.caller.visible("plan.read"), PROVIDERS))
         submission = Submission(
             because.actor,
             because.reason,
@@ -221,5 +222,5 @@ def _discreetly(connection: Connection, caller: Caller) -> Iterator[None]:
 def _show(caller: Caller, plan: Plan) -> Response:
     submit.dry_run(caller.database, plan)
     with caller.database.read() as connection:
-        row = plans.show(connection, plan.digest, None)
+        row = plans.show(connection, plan.digest, plans.Sight(None, PROVIDERS))
     return json_response(render_plan(row))

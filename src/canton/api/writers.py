@@ -22,6 +22,7 @@ class Writers:
     """At most ``PLACES`` changes use a thread at a time; ``QUEUE`` more wait for ``PATIENCE`` seconds without one.
 
     One principal, and all service accounts of one tenant together, have at most ``EACH`` under way or waiting.
+    A quarter of the queue is kept for those with a role at the provider.
     """
 
     def __init__(self) -> None:
@@ -31,13 +32,13 @@ class Writers:
         """Changes that are carried out or wait, by whom they are counted for."""
 
     @asynccontextmanager
-    async def place(self, principal: str) -> AsyncIterator[None]:
+    async def place(self, principal: str, *, at_provider: bool = False) -> AsyncIterator[None]:
         """Raises ``TooBusy`` when none becomes free in time."""
         if self.under_way[principal] >= EACH:
             raise TooBusy(f"{principal} makes {EACH} changes at once, as many as one may; wait for some of them")
         self.under_way[principal] += 1
         try:
-            await self._acquire()
+            await self._acquire(QUEUE if at_provider else QUEUE * 3 // 4)
             try:
                 yield
             finally:
@@ -47,9 +48,9 @@ class Writers:
             if not self.under_way[principal]:
                 del self.under_way[principal]
 
-    async def _acquire(self) -> None:
-        if self._waiting >= QUEUE:
-            raise TooBusy(f"{QUEUE} changes wait already, as many as this server lets wait; try again shortly")
+    async def _acquire(self, queue: int) -> None:
+        if self._waiting >= queue:
+            raise TooBusy(f"{self._waiting} changes wait already, as many as this server lets wait; try again shortly")
         self._waiting += 1
         try:
             async with asyncio.timeout(PATIENCE):

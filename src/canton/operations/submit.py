@@ -50,7 +50,7 @@ def dry_run(database: Database, plan: Plan) -> Plan:
     """Keep the plan for review, so that an execution can be bound to its digest; the oldest unused ones give way."""
     with database.write() as connection:
         _keep(connection, check(plan))
-        plans.forget_excess(connection, plan.tenant)
+        plans.forget_excess(connection, plan.kind, plan.tenant)
     return plan
 
 
@@ -120,7 +120,7 @@ def submit_within(connection: Connection, plan: Plan, submission: Submission) ->
 
 
 def _refuse_unknown_nodes(connection: Connection, plan: Plan) -> None:
-    known = {node.xname for node in nodes.find(connection, plan.nodes)}
+    known = {node.xname for node in nodes.hold(connection, plan.nodes)}
     check_known(NodeSet(frozenset(plan.nodes)), known)
 
 

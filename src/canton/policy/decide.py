@@ -75,6 +75,12 @@ def reaches(binding: Binding, permission: str, tenant: str | None) -> bool:
     return everyone or binding.tenant is None or binding.tenant == tenant
 
 
+def holds_until(principal: Principal, permission: str, tenant: str | None, now: int) -> int:
+    """When the last role ends that gives this permission for what belongs to this tenant; ``now`` if none does."""
+    giving = (each for each in principal.bindings if each.holds(now) and reaches(each, permission, tenant))
+    return max((_FOREVER if each.until is None else each.until for each in giving), default=now)
+
+
 @dataclass(frozen=True, slots=True)
 class Rights:
     """Permissions that a change gives away: in a tenant or at the provider, until an instant or without end."""

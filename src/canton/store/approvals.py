@@ -133,28 +133,44 @@ def find(connection: Connection, approval_id: str, *, lock: bool = False) -> Row
     return row
 
 
-def settle(
-    connection: Connection, approval_id: str, state: ApprovalState, by: str, reason: str
-) -> tuple[RowMapping, bool]:
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the second person says."""
+
+    state: ApprovalState
+    by: str
+    identity: str
+    reason: str
+    until: int
+    """When the roles end by which that person has a say."""
+
+
+def settle(connection: Connection, approval_id: str, verdict: Verdict) -> tuple[RowMapping, bool]:
     """Approve or refuse what waits; the approval as it is now, and whether that is new."""
     found = find(connection, approval_id, lock=True)
+    state, by = verdict.state, verdict.by
     if (found["state"], found["decided_by"]) == (state, by):
         return found, False
     if found["state"] != ApprovalState.PENDING:
         raise WrongState(f"approval {approval_id} is {found['state']}; only one that is pending can be {state}")
-    values = {"state": state, "decided_by": by, "decided_reason": reason}
+    values = {"state": state, "decided_by": by, "decided_identity": verdict.identity, "decided_reason": verdict.reason}
+    if state is ApprovalState.APPROVED:
+        values["expires_at"] = min(found["expires_at"], verdict.until)
     connection.execute(sa.update(approval).where(approval.c.id == approval_id).values(values))
     return find(connection, approval_id), True
 
 
-def withdraw_of_approver(connection: Connection, subject: str, tenant: str | None) -> int:
+def withdraw_of_approver(connection: Connection, subject: str, identity: str | None, tenant: str | None) -> int:
     """Let what a person approved, and is not used yet, wait again, after their role was taken; returns how many.
 
-    ``subject`` is as a binding has it; of a group nobody here knows the members: what any person of its issuer approved
-    waits again. Without a tenant the role was at the provider, and gave a say in every tenant.
+    ``subject`` and ``identity`` are as a binding has them: a person who was renamed approved by another name. Of a
+    group nobody here knows the members: what any person of its issuer approved waits again. Without a tenant the role
+    was at the provider, and gave a say in every tenant.
     """
     issuer, _, name = subject.partition(":")
     theirs = approval.c.decided_by == subject
+    if identity is not None:
+        theirs = sa.or_(theirs, approval.c.decided_identity == identity)
     if name.startswith("group/"):
         theirs = approval.c.decided_by.startswith(f"{issuer}:", autoescape=True)
     return _withdraw(connection, theirs, sa.true() if tenant is None else approval.c.tenant == tenant)
@@ -166,7 +182,7 @@ def withdraw_of_tenant(connection: Connection, tenant: str, providers: frozenset
 
 
 def _withdraw(connection: Connection, *which: sa.ColumnElement[bool]) -> int:
-    pending = {"state": ApprovalState.PENDING, "decided_by": None, "decided_reason": None}
+    pending = {"state": ApprovalState.PENDING, "decided_by": None, "decided_identity": None, "decided_reason": None}
     approved = approval.c.state == ApprovalState.APPROVED
     return connection.execute(sa.update(approval).where(approved, *which).values(pending)).rowcount
 

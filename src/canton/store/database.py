@@ -20,7 +20,7 @@ from sqlalchemy.engine import URL, Connection, Engine, make_url
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
-from canton.domain.database_address import hide_addresses, without_secrets
+from canton.domain.database_address import HIDDEN, hide_addresses, without_secrets
 from canton.domain.errors import DatabaseUnavailable, InvalidSetting, NeedsHuman
 
 Clock = Callable[[], int]
@@ -243,5 +243,9 @@ def _is_busy(error: sa.exc.DBAPIError) -> bool:
 
 
 def _cause(engine: Engine, error: sa.exc.DBAPIError) -> str:
+    address = without_secrets(engine.url.render_as_string(hide_password=True))
+    if address.endswith(f"://{HIDDEN}"):
+        # What the driver takes for the host may be the end of a password that holds an unescaped @.
+        return f"{address}: it cannot be read for certain; in a password, write @ as %40, / as %2F and ? as %3F"
     said = " ".join(str(error.orig).split())
-    return f"{without_secrets(engine.url.render_as_string(hide_password=True))}: {hide_addresses(said)}"
+    return f"{address}: {hide_addresses(said)}"

@@ -135,6 +135,12 @@ def find(connection: Connection, xnames: Sequence[str], *, lock: bool = False) -
     return [_node(*row) for row in rows]
 
 
+def hold(connection: Connection, xnames: Sequence[str]) -> list[Node]:
+    """The same, and none of them can be deleted before this transaction ends; others may decide about them."""
+    query = _NODE.where(node.c.xname.in_(xnames)).with_for_update(read=True, key_share=True)
+    return [_node(*row) for row in connection.execute(query)]
+
+
 def every(connection: Connection) -> list[Node]:
     return [_node(*row) for row in connection.execute(_NODE)]
 
@@ -146,6 +152,11 @@ def put(connection: Connection, xname: str, state: NodeState, tenant: str | None
         .where(node.c.xname == xname)
         .values(state=state, tenant=tenant, version=node.c.version + 1, changed_at=now())
     )
+
+
+def lock_for_deletion(connection: Connection, xnames: Sequence[str]) -> None:
+    """Nobody claims one of these nodes before this transaction ends: a claim holds the node that it names."""
+    connection.execute(_NODE.where(node.c.xname.in_(xnames)).with_for_update())
 
 
 def require_deletable(connection: Connection, xnames: Sequence[str]) -> None:

@@ -67,9 +67,12 @@ def _hold(connection: Connection, digest: str) -> bool:
     return connection.execute(held).one_or_none() is not None
 
 
-def forget_excess(connection: Connection, tenant: str | None) -> None:
-    """Remove the oldest of a tenant's unused plans, or the provider's, so that no more are left than may be."""
-    own = plan.c.tenant.is_(None) if tenant is None else plan.c.tenant == tenant
+def forget_excess(connection: Connection, kind: str, tenant: str | None) -> None:
+    """Remove the oldest of a tenant's unused plans, or the provider's, so that no more are left than may be.
+
+    Of one kind: otherwise a tenant's dry runs would push out what the provider planned for its nodes.
+    """
+    own = sa.and_(plan.c.kind == kind, plan.c.tenant.is_(None) if tenant is None else plan.c.tenant == tenant)
     newest_first = (plan.c.created_at.desc(), plan.c.digest)
     excess = (
         sa.select(plan.c.digest).where(own, _UNUSED).order_by(*newest_first).limit(10 * MOST_UNUSED).offset(MOST_UNUSED)
@@ -98,16 +101,31 @@ def find(connection: Connection, digest: str) -> str:
     return str(body)
 
 
-def page(connection: Connection, visible: Visible, wanted: dict[str, str | None], window: Window) -> Slice:
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """Which plans somebody may see."""
+
+    visible: Visible
+    providers: frozenset[str]
+    """Kinds that only the provider orders: a tenant reads of one once it is ordered, and not while it is considered."""
+
+    def condition(self) -> sa.ColumnElement[bool]:
+        own = visible_to(self.visible, plan.c.tenant)
+        if self.visible is None:
+            return own
+        return sa.and_(own, sa.or_(plan.c.kind.not_in(sorted(self.providers)), ~_UNUSED))
+
+
+def page(connection: Connection, sight: Sight, wanted: dict[str, str | None], window: Window) -> Slice:
     exact = (plan.c[name] == value for name, value in wanted.items() if value is not None)
     # What an earlier version kept has no facts beside its body; nobody can list what it is about.
-    query = _LISTED.where(visible_to(visible, plan.c.tenant), plan.c.kind.is_not(None), *exact)
+    query = _LISTED.where(sight.condition(), plan.c.kind.is_not(None), *exact)
     return fetch(connection, query, window, SORTS, plan.c.digest)
 
 
-def show(connection: Connection, digest: str, visible: Visible) -> RowMapping:
+def show(connection: Connection, digest: str, sight: Sight) -> RowMapping:
     """The plan with its body."""
-    query = _LISTED.add_columns(plan.c.body).where(plan.c.digest == digest, visible_to(visible, plan.c.tenant))
+    query = _LISTED.add_columns(plan.c.body).where(plan.c.digest == digest, sight.condition())
     row = connection.execute(query).mappings().one_or_none()
     if row is None:
         raise unknown(digest)

@@ -261,6 +261,7 @@ approval = Table(
     Column("gives", Document),
     Column("state", String, nullable=False),
     Column("decided_by", String),
+    Column("decided_identity", String),
     Column("decided_reason", Text),
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),

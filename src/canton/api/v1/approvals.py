@@ -25,7 +25,7 @@ from canton.domain.instants import to_text
 from canton.domain.tenant import TenantState
 from canton.operations.endings import Because
 from canton.policy.bindings import Kind, Principal
-from canton.policy.decide import Question, Rights
+from canton.policy.decide import Question, Rights, holds_until
 from canton.policy.permissions import PROVIDERS
 from canton.store import approvals, tenants
 from canton.store.approvals import ApprovalState
@@ -97,7 +97,8 @@ def show_approval(caller: CallerDep, approval_id: ApprovalId) -> Response:
     return json_response(render(row))
 
 
-Deciding = Annotated[Change, change("approval.decide")]
+DECIDING = "approval.decide"
+Deciding = Annotated[Change, change(DECIDING)]
 
 
 @router.post("/approvals/{approval_id}/approve", responses=answers(Approval, change=True))
@@ -114,8 +115,11 @@ def refuse(approval_id: ApprovalId, change: Deciding) -> Response:
 
 def _settle(approval_id: str, state: ApprovalState, change: Change) -> Response:
     def act(connection: Connection, because: Because) -> Done:
-        _require_second_person(connection, change.caller, approvals.find(connection, approval_id))
-        row, changed = approvals.settle(connection, approval_id, state, because.actor, because.reason)
+        waiting = approvals.find(connection, approval_id)
+        _require_second_person(connection, change.caller, waiting)
+        until = _has_say_until(change.caller, waiting)
+        verdict = approvals.Verdict(state, because.actor, change.caller.principal.identity, because.reason, until)
+        row, changed = approvals.settle(connection, approval_id, verdict)
         told = {"decided": state, "asked_for": row["permission"], "requested_by": row["requested_by"]}
         return Done(Answer(render(row), changed=changed), f"approval:{approval_id}", details=told)
 
@@ -134,6 +138,12 @@ def _on(caller: Caller, approval_id: str) -> On:
 def _readers(row: RowMapping) -> str | None:
     """What is the provider's to decide is not for the tenant to read before it is decided."""
     return None if row["permission"] in PROVIDERS else row["tenant"]
+
+
+def _has_say_until(caller: Caller, row: RowMapping) -> int:
+    """What somebody approved is good for as long as they may make the change and decide on it, and no longer."""
+    needed = (row["permission"], DECIDING)
+    return min(holds_until(caller.principal, permission, row["tenant"], caller.now) for permission in needed)
 
 
 def _require_own(who: Principal, row: RowMapping) -> None:

@@ -239,7 +239,7 @@ def _told(row: RowMapping) -> dict[str, Json]:
 
 def _withdrawn(connection: Connection, row: RowMapping) -> dict[str, Json]:
     """Whoever loses a role loses the say that they had by it in what was not done yet."""
-    count = approvals.withdraw_of_approver(connection, row["subject"], row["tenant"])
+    count = approvals.withdraw_of_approver(connection, row["subject"], row["identity"], row["tenant"])
     return {"approvals_withdrawn": count} if count else {}
 
 

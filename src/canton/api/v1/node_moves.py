@@ -131,7 +131,7 @@ def delete_nodes(
         return answer.response()
 
     def act(connection: Connection, _because: Because) -> Done:
-        nodes.find(connection, xnames, lock=True)
+        nodes.lock_for_deletion(connection, xnames)
         check(connection)
         nodes.delete(connection, xnames)
         return Done(answer, f"nodes:{fold(xnames)}"[:200], "node.deleted", dict(answer.body or {}))

@@ -12,6 +12,7 @@ from canton.api.caller import CallerDep
 from canton.api.documents import NAME_PATTERN, Items, answers
 from canton.api.paging import Paging, paging
 from canton.api.work import DIGEST_PATTERN, TEXT_PATTERN, ListedPlan, Plan, render_listed_plan, render_plan
+from canton.policy.permissions import PROVIDERS
 from canton.store import plans
 
 router = APIRouter(tags=["plans"])
@@ -26,7 +27,8 @@ def list_plans(
 ) -> Response:
     """The plans that the caller may see, the newest first."""
     with caller.database.read() as connection:
-        found = plans.page(connection, caller.visible("plan.read"), {"tenant": tenant, "kind": kind}, page.window)
+        sight = plans.Sight(caller.visible("plan.read"), PROVIDERS)
+        found = plans.page(connection, sight, {"tenant": tenant, "kind": kind}, page.window)
     return page.answer(found, render_listed_plan)
 
 
@@ -36,5 +38,5 @@ def show_plan(
 ) -> Response:
     """One plan with its steps, and the versions of what it was computed from."""
     with caller.database.read() as connection:
-        row = plans.show(connection, digest, caller.visible("plan.read"))
+        row = plans.show(connection, digest, plans.Sight(caller.visible("plan.read"), PROVIDERS))
     return json_response(render_plan(row))

@@ -25,6 +25,7 @@ def name_identities() -> None:
     op.create_index("ix_binding_identity", "binding", ["identity"])
     op.add_column("approval", sa.Column("requested_identity", sa.String()))
     op.add_column("approval", sa.Column("gives", DOCUMENT))
+    op.add_column("approval", sa.Column("decided_identity", sa.String()))
 
 
 def extend_steps() -> None:
