@@ -95,6 +95,11 @@ def test_what_is_too_deep_or_too_long_is_refused(script: str) -> None:
     assert result.err
 
 
+def test_what_a_shell_keeps_from_line_to_line_is_bounded() -> None:
+    result = run(_LONG + "for i in $(seq 1 200); do export v$i=$i$x; done")
+    assert (result.code, result.err) == (137, "sh: killed: variables are longer than 1048576 characters\n")
+
+
 def test_an_endless_input_of_a_pipe_is_cut_and_the_rest_goes_on() -> None:
     assert run("yes | head -3; echo over").out == "y\ny\ny\nover\n"
     assert run("cat /dev/zero | head -c 5 | wc -c").out == "5\n"

@@ -21,7 +21,8 @@ OUTPUT = 1 << 20
 LAST_WORDS = 200
 """Room for the message that the line was ended."""
 LONGEST_VALUE = 64 << 10
-MOST_VARIABLES = 256
+MOST_VARIABLES, LONGEST_VARIABLES = 256, 1 << 20
+"""Of a shell, which may stay open for long."""
 LONGEST_ARGUMENTS = 1 << 20
 """Characters of all words of one command."""
 LONGEST_INPUT = 512 << 10

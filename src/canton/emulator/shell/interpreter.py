@@ -16,6 +16,7 @@ from canton.emulator.shell.budget import (
     DEEPEST,
     KILLED,
     LONGEST_VALUE,
+    LONGEST_VARIABLES,
     MOST_VARIABLES,
     Budget,
     Exhausted,
@@ -268,6 +269,8 @@ class _Line:
         self._variables.values |= assigned
         if len(self._variables.values) > MOST_VARIABLES:
             raise Exhausted(f"more than {MOST_VARIABLES} variables")
+        if sum(map(len, self._variables.values.values())) > LONGEST_VARIABLES:
+            raise Exhausted(f"variables are longer than {LONGEST_VARIABLES} characters")
 
     async def _program(self, argv: list[str], streams: Streams, *, foreground: bool) -> int:
         if argv[0] == "exec":
