@@ -10,6 +10,7 @@ from canton.emulator.shell.interpreter import SHELLS, Exit, LoopLeft
 from canton.emulator.shell.options import NAMES, change_options
 from canton.emulator.shell.process import MISUSED, Process, Program, UsageProblem
 
+_MOST_TEST_WORDS = 100
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "0": "\0", "a": "\a", "b": "\b", "e": "\x1b"}
 
 
@@ -147,7 +148,7 @@ def _code(process: Process) -> int:
     if len(process.argv) < 2:
         return process.variables.code
     text = process.argv[1]
-    return int(text) % 256 if text.lstrip("-").isdecimal() and len(text) < 10 else MISUSED
+    return int(text) % 256 if text.removeprefix("-").isdecimal() and len(text) < 10 else MISUSED
 
 
 async def leave_loop(process: Process) -> int:
@@ -200,6 +201,8 @@ async def test(process: Process) -> int:
         if words[-1:] != ["]"]:
             return await process.complain("missing `]'", MISUSED)
         words.pop()
+    if len(words) > _MOST_TEST_WORDS:
+        raise UsageProblem("too many arguments")
     return int(not _holds(process, words))
 
 
@@ -234,7 +237,7 @@ def _holds_of_two(one: str, word: str, other: str) -> bool:
     if word not in _NUMBER_TESTS:
         raise UsageProblem(f"{word}: binary operator expected")
     for text in (one, other):
-        if not text.lstrip("-").isdecimal() or len(text) > 20:
+        if not text.removeprefix("-").isdecimal() or len(text) > 20:
             raise UsageProblem(f"{text}: integer expression expected")
     return _NUMBER_TESTS[word](int(one), int(other))
 

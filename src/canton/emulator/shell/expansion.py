@@ -6,11 +6,11 @@ import ast
 import operator
 import posixpath
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from canton.emulator.shell.budget import LONGEST_VALUE, MOST_WORDS, Budget, Exhausted
+from canton.emulator.shell.budget import LONGEST_ARGUMENTS, MOST_WORDS, Budget, Exhausted, joined
 from canton.emulator.shell.files import Files
 from canton.emulator.shell.syntax import part_end
 
@@ -18,7 +18,7 @@ _VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|([0-9?#@*$!-]))")
 _BRACED = re.compile(r"(#?)([A-Za-z_][A-Za-z0-9_]*|[0-9?#@*$]+)(?:(:?[-=+]|%%?|##?)(.*))?", re.DOTALL)
 _ESCAPED_IN_QUOTES = '$`"\\\n'
 _WILD = re.compile(r"[*?\[]")
-_MOST_STARS = 3
+_MOST_STARS, _LONGEST_PATTERN = 3, 200
 ERREXIT, NOUNSET, XTRACE, PIPEFAIL = "errexit", "nounset", "xtrace", "pipefail"
 LETTERS = {"e": ERREXIT, "u": NOUNSET, "x": XTRACE}
 """Of the options that have one."""
@@ -91,16 +91,21 @@ class Expansion:
     async def words(self, raw: tuple[str, ...]) -> list[str]:
         """With fields split and patterns replaced by names of files."""
         found: list[str] = []
+        size = 0
         for word in raw:
             for pieces in await self._fields(word):
-                found += self._names(pieces)
-            if len(found) > MOST_WORDS:
-                raise Exhausted(f"a command has more than {MOST_WORDS} words")
+                names = self._names(pieces)
+                size += sum(map(len, names))
+                found += names
+                if len(found) > MOST_WORDS:
+                    raise Exhausted(f"a command has more than {MOST_WORDS} words")
+                if size > LONGEST_ARGUMENTS:
+                    raise Exhausted(f"the words of a command are longer than {LONGEST_ARGUMENTS} characters")
         return found
 
     async def text(self, raw: str) -> str:
         """As one value: of an assignment, or of a file's name."""
-        return self._bounded("".join(text for text, _, _ in await self._parts(raw)))
+        return self._value(text for text, _, _ in await self._parts(raw))
 
     async def _fields(self, raw: str) -> list[list[Piece]]:
         if raw in ('"$@"', '"${@}"'):
@@ -118,7 +123,7 @@ class Expansion:
         return [pieces for pieces in fields if pieces]
 
     def _names(self, pieces: list[Piece]) -> list[str]:
-        plain = self._bounded("".join(text for text, _ in pieces))
+        plain = self._value(text for text, _ in pieces)
         wild = [text for text, quoted in pieces if not quoted and _WILD.search(text)]
         if not wild:
             return [plain]
@@ -126,21 +131,22 @@ class Expansion:
         return list(self._matching(pattern)) or [plain]
 
     def _matching(self, pattern: str) -> Iterator[str]:
-        """In one folder: a pattern in the names of folders is not looked for."""
-        folder, _, last = pattern.rpartition("/")
-        start = f"{folder}/" if "/" in pattern else ""
-        place = self._variables.path(start or ".")
-        if _WILD.search(folder) or last.count("*") > _MOST_STARS or not self._files.is_folder(place):
-            return
-        for name in self._files.entries(place):
-            self._budget.spend(10)
-            if fnmatchcase(name, last) and (not name.startswith(".") or last.startswith(".")):
-                yield start + name
+        if len(pattern) > _LONGEST_PATTERN or pattern.count("*") > _MOST_STARS:
+            raise BadSubstitution(f"{pattern[:40]}: a longer pattern than this shell looks for")
+        folder, mark, last = pattern.rpartition("/")
+        for start in self._matching(folder) if _WILD.search(folder) else [folder]:
+            place = self._variables.path(start + mark or ".")
+            if not self._files.is_folder(place):
+                continue
+            if not last:
+                yield start + mark
+            for name in self._files.entries(place):
+                self._budget.spend(10)
+                if fnmatchcase(name, last) and (not name.startswith(".") or last.startswith(".")):
+                    yield start + mark + name
 
-    def _bounded(self, text: str) -> str:
-        if len(text) > LONGEST_VALUE:
-            raise Exhausted(f"a word is longer than {LONGEST_VALUE} characters")
-        return self._budget.handle(text)
+    def _value(self, parts: Iterable[str]) -> str:
+        return self._budget.handle(joined(parts))
 
     async def _parts(self, raw: str) -> list[tuple[str, bool, bool]]:
         """Text, whether it was quoted, whether it came out of an expansion."""
@@ -149,6 +155,7 @@ class Expansion:
             found.append((self._variables.get("HOME") or "/", True, True))
             raw = raw[1:]
         place = 0
+        self._budget.spend(len(raw))
         while place < len(raw):
             sign = raw[place]
             end = part_end(raw, place) if sign in "'\"\\`" else place + 1
@@ -158,8 +165,11 @@ class Expansion:
                 found.append((raw[place + 1 : end].replace("\n", ""), True, False))
             elif sign == '"':
                 found.append((await self._in_quotes(raw[place + 1 : end - 1]), True, False))
+            elif raw.startswith("$'", place):
+                raise BadSubstitution("$'…' is more than this shell can do")
             elif sign in "$`":
                 text, end = await self._dollar(raw, place)
+                self._budget.handle(text)
                 found.append((text, False, True))
             else:
                 found.append((sign, False, False))
@@ -175,11 +185,12 @@ class Expansion:
                 place += 2
             elif raw[place] in "$`":
                 text, place = await self._dollar(raw, place)
+                self._budget.handle(text)
                 parts.append(text)
             else:
                 parts.append(raw[place])
                 place += 1
-        return self._bounded("".join(parts))
+        return self._value(parts)
 
     async def _dollar(self, raw: str, place: int) -> tuple[str, int]:
         """What stands for it, and where it ends."""
@@ -239,7 +250,7 @@ def _as_pattern(text: str) -> str:
 
 def _trimmed(value: str, mark: str, pattern: str) -> str:
     """Without the shortest, or with a doubled mark the longest, beginning or end that fits."""
-    if pattern.count("*") > _MOST_STARS or len(value) > _LONGEST_TRIMMED:
+    if pattern.count("*") > _MOST_STARS or len(pattern) > _LONGEST_PATTERN or len(value) > _LONGEST_TRIMMED:
         raise BadSubstitution("a pattern or a value is too long for this shell")
     cuts = range(len(value) + 1)
     if (mark[0] == "#") == (len(mark) == 2):

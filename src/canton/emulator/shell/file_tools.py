@@ -8,7 +8,8 @@ from fnmatch import fnmatchcase
 from getopt import gnu_getopt
 
 from canton.emulator.shell.files import NO_FILE, FileProblem
-from canton.emulator.shell.process import Process, Program, UsageProblem
+from canton.emulator.shell.patterns import LONGEST_PATTERN
+from canton.emulator.shell.process import PATH, Process, Program, UsageProblem
 
 
 async def concatenate(process: Process) -> int:
@@ -33,15 +34,19 @@ async def listing(process: Process) -> int:
     options, paths = gnu_getopt(process.argv[1:], "la1dhtrF")
     flags = {name[1] for name, _ in options}
     code = 0
+    files: list[str] = []
     shown: list[tuple[str, list[str]]] = []
-    for path in paths or ["."]:
+    for path in sorted(paths or ["."]):
+        process.budget.spend(PATH)
         whole = process.variables.path(path)
         if process.files.is_folder(whole) and "d" not in flags:
             shown.append((path, _names(process, whole, flags)))
         elif process.files.exists(whole):
-            shown.insert(0, ("", [_described(process, whole, path, flags)]))
+            files.append(_described(process, whole, path, flags))
         else:
             code = await process.complain(f"cannot access '{path}': {NO_FILE}", 2)
+    if files:
+        shown.insert(0, ("", files))
     for number, (path, lines) in enumerate(shown):
         if path and len(paths) > 1:
             await process.out.write(("\n" if number else "") + f"{path}:\n")
@@ -68,6 +73,7 @@ def _described(process: Process, path: str, name: str, flags: set[str]) -> str:
 async def touch(process: Process) -> int:
     code = 0
     for path in _operands(process):
+        process.budget.spend(PATH)
         whole = process.variables.path(path)
         try:
             if not process.files.is_folder(whole):
@@ -83,9 +89,10 @@ async def make_folder(process: Process) -> int:
     for path in paths:
         whole = process.variables.path(path)
         parts = whole.split("/")
-        steps = ["/".join(parts[: number + 1]) for number in range(1, len(parts))] if options else [whole]
+        steps = ("/".join(parts[: number + 1]) for number in range(1, len(parts))) if options else (whole,)
         try:
             for step in steps:
+                process.budget.spend(PATH)
                 if not (options and process.files.is_folder(step)):
                     process.files.make_folder(step)
         except FileProblem as problem:
@@ -98,6 +105,7 @@ async def remove(process: Process) -> int:
     force = ("-f", "") in options
     code = 0
     for path in paths:
+        process.budget.spend(PATH)
         try:
             process.files.remove(process.variables.path(path))
         except FileProblem as problem:
@@ -120,7 +128,7 @@ async def find(process: Process) -> int:
             code = await process.complain(f"'{path}': {NO_FILE}")
             continue
         for place, shown, depth in _walk(process, whole, path.rstrip("/") or "/"):
-            process.budget.spend(20)
+            process.budget.spend(PATH)
             if depth <= int(tests.get("-maxdepth", "99")) and _is_meant(process, place, tests):
                 await process.out.write(f"{shown}\n")
     return code
@@ -135,6 +143,8 @@ def _find_tests(words: list[str]) -> dict[str, str]:
         tests[word] = "" if word == "-empty" else words.pop(0)
     if not tests.get("-maxdepth", "0").isdecimal() or tests.get("-type", "f") not in ("f", "d"):
         raise UsageProblem("this shell's find has -maxdepth NUMBER and -type d or f")
+    if len(tests.get("-name", "")) > LONGEST_PATTERN:
+        raise UsageProblem(f"a pattern of more than {LONGEST_PATTERN} characters is more than this shell can do")
     return tests
 
 
@@ -158,6 +168,7 @@ async def tee(process: Process) -> int:
     options, paths = gnu_getopt(process.argv[1:], "a")
     text = await process.stdin.whole(process.budget)
     for path in paths:
+        process.budget.handle(text)
         process.files.write(process.variables.path(path), text, append=bool(options))
     await process.out.write(text)
     return 0

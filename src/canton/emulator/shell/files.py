@@ -9,6 +9,8 @@ Text = str | Callable[[], str]
 """What is in a file, or what gives it when it is read."""
 MOST_FILES, LONGEST_FILE = 200, 64 << 10
 """That scripts write in one container."""
+_LONGEST_NAME, _LONGEST_PATH = 255, 4096
+"""As Linux has them."""
 _CHUNK = 4096
 MARK = ".folder"
 """A file of this name stands for an empty folder."""
@@ -100,6 +102,8 @@ class Files:
         self._keep(f"{path}/{MARK}", "")
 
     def _keep(self, path: str, text: str) -> None:
+        if len(path) > _LONGEST_PATH or any(len(name) > _LONGEST_NAME for name in path.split("/")):
+            raise FileProblem("File name too long")
         if self._written is None:
             raise FileProblem(READ_ONLY)
         if len(text) > LONGEST_FILE or (path not in self._written and len(self._written) >= MOST_FILES):

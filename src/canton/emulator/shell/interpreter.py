@@ -5,6 +5,7 @@ A command takes no time: ``sleep`` comes back at once. What a line may cost is b
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Awaitable, Collection, Mapping
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from canton.emulator.shell.budget import (
     DEEPEST,
     KILLED,
     LONGEST_VALUE,
+    LONGEST_VARIABLES,
     MOST_VARIABLES,
     Budget,
     Exhausted,
@@ -35,6 +37,7 @@ from canton.emulator.shell.streams import BROKEN_PIPE, FileOutput, Input, Output
 from canton.emulator.shell.syntax import Block, Command, Redirection, Simple, Step, SyntaxProblem, parse
 
 NOT_FOUND = 127
+_BRACES = re.compile(r"""[^\s'"\\$`{}]*\{([^\s'"\\{}]*)\}""")
 SHELLS = ("sh", "bash", "ash", "dash")
 
 
@@ -228,6 +231,14 @@ class _Line:
             raise Exhausted(f"a substitution gives more than {LONGEST_VALUE} characters")
         return text
 
+    def _without_braces(self, words: tuple[str, ...]) -> tuple[str, ...]:
+        """The words; raises ``BadSubstitution`` for one that bash, and no other shell, makes several of."""
+        for word in words if self._shell.is_bash else ():
+            braces = _BRACES.match(word)
+            if braces and ("," in braces[1] or ".." in braces[1]):
+                raise BadSubstitution(f"{word[:40]}: braces are more than this shell can do")
+        return words
+
     async def _simple(self, command: Simple, streams: Streams, trace: Output) -> int:
         self._substituted = 0
         expansion = self._expansion(streams.err)
@@ -235,7 +246,7 @@ class _Line:
         for assignment in command.assignments:
             name, _, raw = assignment.partition("=")
             assigned[name] = await expansion.text(raw)
-        argv = await expansion.words(command.words)
+        argv = await expansion.words(self._without_braces(command.words))
         if XTRACE in self._variables.options and (assigned or argv):
             words = (*(f"{name}={shlex.quote(value)}" for name, value in assigned.items()), *map(shlex.quote, argv))
             await trace.write(f"+ {' '.join(words)}\n")
@@ -258,6 +269,8 @@ class _Line:
         self._variables.values |= assigned
         if len(self._variables.values) > MOST_VARIABLES:
             raise Exhausted(f"more than {MOST_VARIABLES} variables")
+        if sum(map(len, self._variables.values.values())) > LONGEST_VARIABLES:
+            raise Exhausted(f"variables are longer than {LONGEST_VARIABLES} characters")
 
     async def _program(self, argv: list[str], streams: Streams, *, foreground: bool) -> int:
         if argv[0] == "exec":
@@ -342,7 +355,9 @@ class _Line:
 
     async def for_all(self, block: Block, streams: Streams, *, tested: bool) -> int:
         words = (
-            self._variables.arguments if block.words is None else await self._expansion(streams.err).words(block.words)
+            self._variables.arguments
+            if block.words is None
+            else await self._expansion(streams.err).words(self._without_braces(block.words))
         )
         code = 0
         for word in list(words):

@@ -59,6 +59,7 @@ class Pattern:
         self._first = _Reader(text, self, extended=extended).read(self._last)
         self._anywhere = self.add(_Place(lambda _: True, len(self._places), [self._first]))
         """Stays where it is, whatever comes, and is also at the beginning of the pattern."""
+        budget.spend(10 * len(self._places))
         self._ways: dict[tuple[frozenset[int], str], frozenset[int]] = {}
 
     def add(self, place: _Place) -> int:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from canton.emulator.shell.budget import Budget
+from canton.emulator.shell.budget import LONGEST_INPUT, Budget, Exhausted
 from canton.emulator.shell.expansion import Variables
 from canton.emulator.shell.files import FileProblem, Files
 from canton.emulator.shell.streams import Input, Output
 
 MISUSED = 2
+PATH = 20
+"""Ticks for each file that a command looks at."""
 
 
 class UsageProblem(Exception):
@@ -42,11 +44,18 @@ class Process:
     async def texts(self, paths: list[str]) -> list[tuple[str, str]]:
         """Name and text of each file, or of the input; what cannot be read is complained of."""
         found: list[tuple[str, str]] = []
+        room = LONGEST_INPUT
         for path in paths or ["-"]:
+            self.budget.spend(PATH)
             try:
-                found.append((path, await self.source(path).whole(self.budget)))
+                text = await self.source(path).whole(self.budget)
             except FileProblem as problem:
                 await self.complain(f"{path}: {problem}")
+                continue
+            found.append((path, text))
+            room -= len(text)
+            if room < 0:
+                raise Exhausted(f"{self.name} reads more than {LONGEST_INPUT} characters")
         return found
 
     def source(self, path: str) -> Input:

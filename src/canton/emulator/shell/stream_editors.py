@@ -15,12 +15,13 @@ Chosen = Callable[[int, int, str], bool]
 """Whether a line is meant, by its number, the number of the last, and its text."""
 _ADDRESS = re.compile(r"([0-9]{1,9}|\$|/(?:\\.|[^/\\])*/)?(?:,([0-9]{1,9}|\$))?\s*")
 _SUBSTITUTE = re.compile(
-    r"s(?P<mark>[^\w\s\\])(?P<old>(?:\\.|(?!(?P=mark)).)*)(?P=mark)(?P<new>(?:\\.|(?!(?P=mark)).)*)(?P=mark)(?P<flags>[gip]*)"
+    r"s(?P<mark>[^\w\s\\])(?P<old>(?:\\.|(?!(?P=mark))[^\\])*)(?P=mark)(?P<new>(?:\\.|(?!(?P=mark))[^\\])*)(?P=mark)(?P<flags>[gip]*)"
 )
 _LIMITS = "this shell's sed has p, d, q and s/…/…/, with a line, a range or /pattern/ before them"
 _AWK = re.compile(
-    r"\s*(?:/(?P<pattern>(?:\\.|[^/\\])*)/|NR\s*(?P<test>==|>=|<=|>|<)\s*(?P<line>[0-9]{1,9}))?\s*(?:\{\s*print\s*(?P<shown>[^{}]*?)\s*;?\s*\})?\s*"
+    r"(?:/(?P<pattern>(?:\\.|[^/\\])*)/|NR\s*(?P<test>==|>=|<=|>|<)\s*(?P<line>[0-9]{1,9}))?\s*(?:\{\s*print(?P<shown>[^{}]*)\})?"
 )
+_MOST_ITEMS = 100
 _AWK_LIMITS = "this shell's awk has '{print $1, $NF}', with /pattern/ or NR==1 before it"
 _ITEM = re.compile(r'\s*(?:\$(?P<field>[0-9]{1,4}|NF)|"(?P<text>(?:\\.|[^"\\])*)"|(?P<name>NR|NF))\s*')
 
@@ -102,9 +103,12 @@ def _substitution(match: re.Match[str], budget: Budget, *, extended: bool) -> Ca
 
     def replace(line: str) -> tuple[str, str]:
         parts: list[str] = []
-        place, last = 0, -1
+        place, last, room = 0, -1, LONGEST_VALUE
         while place <= len(line) and (match := pattern.search(line, place)) is not None:
             begin, end = match
+            room -= begin - place + len(new) + new.count("&") * (end - begin)
+            if room < 0:
+                raise Exhausted(f"a line is longer than {LONGEST_VALUE} characters")
             parts.append(line[place:begin])
             if end > begin or begin != last:
                 parts.append(_inserted(new, line[begin:end]))
@@ -129,12 +133,14 @@ async def awk(process: Process) -> int:
     options, words = gnu_getopt(process.argv[1:], "F:v:")
     if not words or any(name == "-v" for name, _ in options):
         raise UsageProblem(_AWK_LIMITS)
-    program = _AWK.fullmatch(words[0])
+    program = _AWK.fullmatch(words[0].strip())
     if program is None or not words[0].strip():
         raise UsageProblem(_AWK_LIMITS)
     between = unescaped(dict(options)["-F"]) if options else None
+    if between == "":
+        raise UsageProblem("-F takes what is between fields")
     pattern = None if program["pattern"] is None else Pattern(program["pattern"], process.budget, extended=True)
-    items = _items(program["shown"] or "")
+    items = _items((program["shown"] or "").strip().removesuffix(";").strip())
     texts = await process.texts(words[1:])
     lines = [line for _, text in texts for line in text.splitlines()]
     for number, line in enumerate(lines, 1):
@@ -167,7 +173,7 @@ def _items(shown: str) -> list[list[re.Match[str]]]:
             place += 1
             continue
         item = _ITEM.match(shown, place)
-        if item is None:
+        if item is None or sum(map(len, groups)) >= _MOST_ITEMS:
             raise UsageProblem(_AWK_LIMITS)
         groups[-1].append(item)
         place = item.end()

@@ -103,4 +103,5 @@ class CallerOutput:
     async def write(self, text: str) -> None:
         self._budget.write(text)
         if text:
-            await self._send(text)
+            with self._budget.waiting():
+                await self._send(text)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from getopt import gnu_getopt
 
-from canton.emulator.shell.patterns import Pattern
+from canton.emulator.shell.patterns import LONGEST_PATTERN, Pattern
 from canton.emulator.shell.process import Process, Program, UsageProblem
 
 _SHORT = re.compile("-([0-9]+)")
@@ -140,6 +140,7 @@ async def cut(process: Process) -> int:
     for _, text in texts:
         for line in text.splitlines():
             parts = line.split(between) if between else list(line)
+            process.budget.spend(len(parts) * (1 + listed.count(",")))
             if between and len(parts) == 1:
                 shown = line
             else:
@@ -164,6 +165,8 @@ async def sort(process: Process) -> int:
     flags = {name[1] for name, _ in options}
     field = next((int(value.partition(",")[0]) for name, value in options if name == "-k" and value[:1].isdecimal()), 0)
     between = dict(options).get("-t")
+    if between == "":
+        raise UsageProblem("empty tab")
     lines = [line for _, text in await process.texts(paths) for line in text.splitlines()]
 
     def key(line: str) -> tuple[float, str]:
@@ -204,6 +207,8 @@ async def translate(process: Process) -> int:
     deleting = ("-d", "") in options
     if len(words) != (1 if deleting else 2):
         raise UsageProblem("missing operand")
+    if max(map(len, words)) > LONGEST_PATTERN:
+        raise UsageProblem(f"a set of more than {LONGEST_PATTERN} characters is more than this shell can do")
     first = _signs(words[0])
     text = await process.stdin.whole(process.budget)
     if deleting:

@@ -48,6 +48,16 @@ class CronJobs:
             self._looked.pop(_key(before), None)
             for job in self._of(before):
                 self._objects.remove(JOBS, job["metadata"]["namespace"], job["metadata"]["name"])
+        elif kind == CRON_JOBS and before["spec"].get("suspend") and not after["spec"].get("suspend"):
+            self._resume(after)
+
+    def _resume(self, cron_job: Json) -> None:
+        """What was missed counts: the last of it runs at once, unless it is too late for it."""
+        now, deadline = self._objects.world.clock.now(), cron_job["spec"].get("startingDeadlineSeconds")
+        since = self._looked[_key(cron_job)]
+        self._looked[_key(cron_job)] = now
+        self._run_missed(cron_job, since if deadline is None else max(since, now - deadline), now, resumed=True)
+        self._settled = -1
 
     def catch_up(self) -> None:
         """What the schedules wanted until now."""
@@ -56,18 +66,20 @@ class CronJobs:
             return
         busy = False
         for cron_job in self._objects.store.list(CRON_JOBS.place):
-            since = self._looked[_key(cron_job)]
-            self._looked[_key(cron_job)] = now
-            self._run_missed(cron_job, since, now)
+            if not cron_job["spec"].get("suspend"):
+                since = self._looked[_key(cron_job)]
+                self._looked[_key(cron_job)] = now
+                self._run_missed(cron_job, since, now)
             busy |= self._tell_status(cron_job["metadata"]["namespace"], cron_job["metadata"]["name"])
         self._settled = -1 if busy else int(now // 60)
 
-    def _run_missed(self, cron_job: Json, since: float, now: float) -> None:
+    def _run_missed(self, cron_job: Json, since: float, now: float, *, resumed: bool = False) -> None:
+        """Each at its moment; one that was ``resumed`` now."""
         spec = cron_job["spec"]
         schedule = _schedule(spec["schedule"])
-        if spec.get("suspend") or schedule is None or cron_job["metadata"].get("deletionTimestamp"):
+        if schedule is None or cron_job["metadata"].get("deletionTimestamp"):
             return
-        most = min(max(spec.get("successfulJobsHistoryLimit", 3), 1), MOST_RUNS)
+        most = 1 if resumed else min(max(spec.get("successfulJobsHistoryLimit", 3), 1), MOST_RUNS)
         for moment in schedule.latest(since, now, most):
             active = [job for job in self._of(cron_job) if (job.get("status") or {}).get("active")]
             if active and spec.get("concurrencyPolicy") == "Forbid":
@@ -75,10 +87,10 @@ class CronJobs:
             if spec.get("concurrencyPolicy") == "Replace":
                 for job in active:
                     self._objects.remove(JOBS, job["metadata"]["namespace"], job["metadata"]["name"])
-            self._start(cron_job, moment)
+            self._start(cron_job, moment, now if resumed else moment)
         self._shorten(cron_job)
 
-    def _start(self, cron_job: Json, moment: float) -> None:
+    def _start(self, cron_job: Json, moment: float, began: float) -> None:
         meta, template = cron_job["metadata"], cron_job["spec"]["jobTemplate"]
         about = template.get("metadata") or {}
         owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": meta["name"], "uid": meta["uid"]}
@@ -90,7 +102,7 @@ class CronJobs:
             "ownerReferences": [{**owner, "controller": True, "blockOwnerDeletion": True}],
         }
         if self._objects.get(JOBS, meta["namespace"], made["name"]) is None:
-            self._jobs.start({"metadata": made, "spec": template["spec"]}, moment)
+            self._jobs.start({"metadata": made, "spec": template["spec"]}, began)
             live = self._objects.get(CRON_JOBS, meta["namespace"], meta["name"])
             status = {**(live.get("status") or {}), "lastScheduleTime": rfc3339(moment, 0)}
             self._objects.put(CRON_JOBS, {**live, "status": status})

@@ -60,7 +60,11 @@ def streams_of(asked: Exec, typing: Typing, budget: Budget) -> Streams:
     async def err(text: str) -> None:
         await asked.write_error(on_terminal(text, asked))
 
-    return Streams(Input(more=typing.piece), CallerOutput(out, budget), CallerOutput(err, budget))
+    async def typed() -> str:
+        with budget.waiting():
+            return await typing.piece()
+
+    return Streams(Input(more=typed), CallerOutput(out, budget), CallerOutput(err, budget))
 
 
 async def serve(shell: Shell, asked: Exec, typing: Typing) -> int:
