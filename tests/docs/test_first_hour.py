@@ -76,6 +76,14 @@ def test_what_goes_on_from_the_first_hour(tmp_path: Path) -> None:
     assert "alps" not in (tmp_path / ".local/state/canton/dev/server.toml").read_text()
 
 
+def test_pretend_nodes_can_be_removed_before_a_real_site_takes_their_names(tmp_path: Path) -> None:
+    """Plays "csm-site.md" where it says so, with the site of the first hour."""
+    parts = FIRST_HOUR.read_text().replace(section(FIRST_HOUR, "Install"), "").split("## End it")
+    removal = section(DOCS / "howto" / "csm-site.md", "First remove pretend nodes").replace("site=alps", "site=laptop")
+    nothing_left = "```\n$ canton site delete laptop --reason 'pretend' --yes\n```\n"
+    run(examples(f"{parts[0]}{removal}{nothing_left}\n## End it{parts[1]}"), tmp_path, PROGRAMS)
+
+
 def test_a_port_that_is_taken_ends_the_wait_for_the_server_and_says_why(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(AssertionError, match="cannot listen on"):
         run(examples(section(FIRST_HOUR, "Start a server")), tmp_path, PROGRAMS, taken.getsockname()[1])
