@@ -202,6 +202,17 @@ def test_one_wrong_row_is_said_as_one(alps: Api) -> None:
     assert detail.startswith("nothing was imported: 2 rows are wrong, the first is row 1: nid: ")
 
 
+def test_what_is_wrong_is_said_in_words(alps: Api) -> None:
+    wrong = (row(0, nid="x"), row(1, state="joining"), row(2, tenant="PSI!"), row(3, nid=-1))
+    assert [each["what"] for each in load(alps, *wrong).json["details"]["rows"]] == [
+        "nid: must be a valid integer",
+        "state: must be 'discovered', 'free', 'assigned'",
+        "tenant: must be a lower-case name of 2 to 32 letters, digits and dashes that begins with a letter and does "
+        "not end with a dash",
+        "nid: must be greater than or equal to 0",
+    ]
+
+
 def test_of_many_wrong_rows_the_first_hundred_are_told(alps: Api) -> None:
     details = load(alps, *({"xname": f"nid{n}"} for n in range(250))).json["details"]
     assert (len(details["rows"]), details["rows"][0]["row"], details["count"]) == (100, 1, 250)

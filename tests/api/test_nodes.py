@@ -318,7 +318,8 @@ def test_a_node_without_a_site_and_nodes_of_two_sites_are_refused(admin: Api) ->
     fill(admin, {None: range(1)})
     fill(admin, {None: range(1, 2)}, "bern")
     fill(admin, {None: range(2, 3)}, None)
-    for numbers, words in (([2], "belongs to no site"), ([0, 1], "stand at 2 sites (alps, bern)")):
+    two = "2 sites (alps, bern); name those of one site at a time, such as @TENANT/alps, or select them by site=alps"
+    for numbers, words in (([2], "belongs to no site"), ([0, 1], two)):
         refused = admin.post("/v1/nodes/power", {"nodes": ",".join(map(xname, numbers)), "to": "on"})
         assert (refused.status, refused.code) == (409, "wrong-state")
         assert words in refused.json["detail"]

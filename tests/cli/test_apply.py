@@ -90,11 +90,14 @@ class TestDiff:
         [
             ("tenant: []", 'the file: unknown key "tenant"; did you mean "tenants"?'),
             ("tenants: [{nam: psi}]", "tenants[0] has no name"),
-            ("tenants: [{name: psi, quota: {nodes: many}}]", "tenants[0].quota.nodes: many is not what belongs here"),
-            ("tenants: [{name: psi, quota: {nodes: true}}]", "tenants[0].quota.nodes: yes is not"),
+            (
+                "tenants: [{name: psi, quota: {nodes: many}}]",
+                "tenants[0].quota.nodes must be a whole number, or null for no limit, not many",
+            ),
+            ("tenants: [{name: psi, quota: {nodes: true}}]", "limit, not yes"),
             ("tenants: [{name: psi, members: [{role: x}]}]", "tenants[0].members[0] has no subject"),
             ("tenants: [{name: psi}, {name: psi}]", "tenants: psi is there twice"),
-            ("tenants: psi", "the file.tenants: psi is not what belongs here"),
+            ("tenants: psi", "the file.tenants must be a list, not psi"),
             ("- a", "the file must be a mapping"),
             ("a: [", "neither YAML nor JSON"),
             ("!!python/object/apply:os.system [id]", "neither YAML nor JSON"),

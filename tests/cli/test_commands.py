@@ -407,6 +407,13 @@ def test_quiet_prints_the_id_alone(canton: Run, script: Script) -> None:
     assert canton("site", "create", "alps", "-q") == (0, "alps\n", "")
 
 
+@pytest.mark.parametrize("number", ["-3", "many", "1.5"])
+def test_a_quota_that_is_no_count_is_refused_in_words(canton: Run, script: Script, number: str) -> None:
+    ran = canton("quota", "set", "psi", "--nodes", number)
+    assert f"'{number}' is not a whole number from 0 to 999999999; write none for no limit" in ran.err
+    assert (ran.status, script.asked) == (2, [])
+
+
 def test_a_quota_is_set_against_the_version_that_was_read(canton: Run, script: Script) -> None:
     look_ups(script)
     script.on("PUT /v1/tenants/psi/quota", problem(412, "version-mismatch", "it moved"))
@@ -609,7 +616,7 @@ class TestHelp:
     def test_an_unknown_command_is_a_mistake(self, canton: Run) -> None:
         ran = canton("help", "node", "pwoer")
         assert ran.status == 2
-        assert "There is no command 'canton node pwoer'" in ran.err
+        assert ran.err == "canton: No such command 'pwoer'. Did you mean 'power'?\nTry: canton node --help\n"
 
 
 def test_a_role_that_is_not_there_names_the_nearest(canton: Run, script: Script) -> None:

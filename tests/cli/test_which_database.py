@@ -90,6 +90,7 @@ def test_an_audit_without_records_is_not_called_intact(canton: Run, config: str)
     missing = canton("audit", "verify")
     assert missing[0] != 0
     assert "there is no database" in missing[2]
+    assert missing[2].endswith("; if a server has run here with a configuration, name it instead: --config FILE\n")
 
 
 def test_a_password_is_in_no_hint(canton: Run) -> None:

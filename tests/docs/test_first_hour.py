@@ -68,15 +68,20 @@ def test_a_newcomer_needs_two_files_and_the_page(tmp_path: Path) -> None:
     assert (tmp_path / "canton" / "share" / "man" / "man1" / "canton-node.1").is_file()
 
 
-@pytest.mark.parametrize(
-    ("page", "heading", "times"),
-    [("restore.md", "SQLite", 1), ("csm-site.md", "Try it on the emulator", 2)],
-    ids=["restore.md", "csm-site.md"],
-)
-def test_what_goes_on_from_the_first_hour(page: str, heading: str, times: int, tmp_path: Path) -> None:
-    more = section(DOCS / "howto" / page, heading)
-    run([*first_hour(installed=True), *examples(more) * times], tmp_path, PROGRAMS)
+def test_what_goes_on_from_the_first_hour(tmp_path: Path) -> None:
+    """Plays "csm-site.md", twice, then "restore.md": a page leaves the server so that the others still work."""
+    site = examples(section(DOCS / "howto" / "csm-site.md", "Try it on the emulator"))
+    drill = examples(section(DOCS / "howto" / "restore.md", "SQLite"))
+    run([*first_hour(installed=True), *site * 2, *drill], tmp_path, PROGRAMS)
     assert "alps" not in (tmp_path / ".local/state/canton/dev/server.toml").read_text()
+
+
+def test_pretend_nodes_can_be_removed_before_a_real_site_takes_their_names(tmp_path: Path) -> None:
+    """Plays "csm-site.md" where it says so, with the site of the first hour."""
+    parts = FIRST_HOUR.read_text().replace(section(FIRST_HOUR, "Install"), "").split("## End it")
+    removal = section(DOCS / "howto" / "csm-site.md", "First remove pretend nodes").replace("site=alps", "site=laptop")
+    nothing_left = "```\n$ canton site delete laptop --reason 'pretend' --yes\n```\n"
+    run(examples(f"{parts[0]}{removal}{nothing_left}\n## End it{parts[1]}"), tmp_path, PROGRAMS)
 
 
 def test_a_port_that_is_taken_ends_the_wait_for_the_server_and_says_why(tmp_path: Path) -> None:

@@ -113,8 +113,14 @@ def test_a_plan_says_what_canton_does_not_do(verb: str, words: str) -> None:
 @pytest.mark.parametrize(("verb", "state"), IMPOSSIBLE)
 def test_an_order_that_the_life_cycle_does_not_have_refuses_the_plan(verb: str, state: NodeState) -> None:
     good = next(state for state in NodeState if ORDERS[verb].end(state))
-    with pytest.raises(WrongState, match=rf"node {verb} takes only nodes that are .*, and x1000c0s1b0n0 is {state}"):
+    refused = rf"node {verb} takes only nodes that are .*, and x1000c0s1b0n0 is (in )?{state}"
+    with pytest.raises(WrongState, match=refused):
         plan_move(seen(node(0, good), node(1, state)), ORDERS[verb])
+
+
+def test_a_refusal_says_in_maintenance_as_people_do() -> None:
+    with pytest.raises(WrongState, match=r"node retire takes only nodes that are in maintenance, and .* is free"):
+        plan_move(seen(node(0, NodeState.FREE)), ORDERS["retire"])
 
 
 @pytest.mark.parametrize(

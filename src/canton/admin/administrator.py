@@ -31,9 +31,10 @@ def admin() -> None:
 
 @admin.command(epilog="\b\nExamples:\n  canton admin hash-password\n  pass show canton | canton admin hash-password")
 def hash_password() -> None:
-    """Print the hash of a password, for the users file of the embedded issuer.
+    """Print the hash of a password.
 
-    It is asked for twice on a terminal, and otherwise read from the first line of standard input.
+    It is for the users file of the embedded issuer. The password is asked for twice on a terminal, and otherwise read
+    from the first line of standard input.
     """
     if sys.stdin.isatty():
         password = str(click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
@@ -50,7 +51,7 @@ def hash_password() -> None:
 @config_option
 @database_option
 def add(subject: str, reason: str, config: Path | None, address: str | None) -> None:
-    """Give somebody the role provider-admin without asking the API.
+    """Make somebody a provider-admin, without the API.
 
     For the first administrator, and for the day when the last one is gone. It needs the server's configuration and its
     database, and no token; who may read both is who may do this. The audit names the account of the operating system.

@@ -49,7 +49,10 @@ def upgrade(phase: migrate.Phase, config: Path | None, address: str | None) -> N
 @database_option
 @click.pass_context
 def check(context: click.Context, config: Path | None, address: str | None) -> None:
-    """Look for damage: revision, tables, guards, the file or server, the audit chain. Exit code 1 if there is any."""
+    """Look for damage; exit code 1 if there is any.
+
+    It checks the revision, the tables, the guards, the file or server, and the audit chain.
+    """
     failed = False
     with opened(Flags(config, address)) as database:
         for finding in checkup.examine(database):
@@ -65,8 +68,9 @@ def check(context: click.Context, config: Path | None, address: str | None) -> N
 @config_option
 @database_option
 def backup(file: Path, config: Path | None, address: str | None) -> None:
-    """Copy the database into FILE while Canton runs: one consistent moment, checked, complete or absent.
+    """Copy the database into FILE while Canton runs.
 
+    The copy is of one consistent moment, checked, and complete or absent.
     SQLite: FILE is a database; put it in place to restore. PostgreSQL: FILE is for pg_restore.
     """
     with opened(Flags(config, address)) as database:

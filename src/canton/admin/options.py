@@ -60,6 +60,8 @@ def upgrade_hint(flags: settings.Flags) -> Iterator[None]:
         yield
     except SchemaMismatch as error:
         error.message = error.message.replace(UPGRADE, f"{UPGRADE} {_same_database(flags)}")
+        if _chosen(flags).origin == "default":
+            error.message += "; if a server has run here with a configuration, name it instead: --config FILE"
         raise
 
 

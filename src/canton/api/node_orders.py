@@ -198,7 +198,9 @@ def _site(rows: Sequence[RowMapping]) -> str:
     sites = sorted({row["site"] for row in rows})
     if len(sites) > 1:
         raise WrongState(
-            f"the nodes stand at {len(sites)} sites ({', '.join(sites)}); name those of one site at a time", sites=sites
+            f"the nodes stand at {len(sites)} sites ({', '.join(sites)}); name those of one site at a time, such as "
+            f"@TENANT/{sites[0]}, or select them by site={sites[0]}",
+            sites=sites,
         )
     return str(sites[0])
 

@@ -45,7 +45,7 @@ def paging(sorts: Sequence[str], fields: Sequence[str], default: str | None = No
 
     def dependency(
         request: Request,
-        limit: Annotated[int, Query(ge=1, le=1000, description="At most so many.")] = 100,
+        limit: Annotated[int, Query(ge=1, le=1000, description="At most this many entries on a page.")] = 100,
         after: Annotated[str | None, Query(max_length=2000, description="`next` of the page before.")] = None,
         # Not annotated: an annotation is read outside of this function and would not know what is allowed.
         sort: str = Query(first, pattern=f"^-?({allowed})$", description=f"One of {allowed}; `-` descends."),

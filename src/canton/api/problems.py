@@ -140,11 +140,11 @@ def _invalid(error: RequestValidationError) -> CantonError:
 
 def _wrong(mistakes: Any) -> Iterator[dict[str, Json]]:
     for mistake in mistakes:
-        yield {"where": ".".join(str(part)[:LONGEST_NAME] for part in mistake["loc"]), "what": _what(mistake)}
+        yield {"where": ".".join(str(part)[:LONGEST_NAME] for part in mistake["loc"]), "what": what_is_wrong(mistake)}
 
 
-def _what(mistake: Any) -> str:
-    """What is wrong, in words: pydantic would show a pattern as it is."""
+def what_is_wrong(mistake: Any) -> str:
+    """One mistake of a request, in words: pydantic would show a pattern as it is."""
     if mistake["type"] == "extra_forbidden":
         return "there is no such field"
     if mistake["type"] == "string_pattern_mismatch":

@@ -6,7 +6,7 @@ import click
 
 from canton.cli.lazy import Entry, LazyGroup
 from canton.cli.listing import listed
-from canton.cli.options import all_tenants, connected, limited, shown, since_option, sorted_by
+from canton.cli.options import SUBJECTS, all_tenants, connected, limited, shown, since_option, sorted_by
 from canton.cli.output import Show
 from canton.cli.session import Session
 from canton.cli.shapes import RECORD
@@ -25,7 +25,7 @@ def audit() -> None:
 @audit.command("list", epilog="\b\nExample:\n  canton audit list --actor cscs:alice --since 1d")
 @click.option("--actor", metavar="WHO", help="Only by this person or account.")
 @click.option("--action", metavar="ACTION", help="Only this action.")
-@click.option("--subject", metavar="ID", help="Only about this.")
+@click.option("--subject", metavar="ID", help=f"Only about this, {SUBJECTS}.")
 @since_option
 @sorted_by("seq")
 @limited

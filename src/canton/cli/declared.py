@@ -23,7 +23,15 @@ TOP = {"sites": list, "tenants": list}
 SITE = {"name": str, "description": str}
 TENANT = {"name": str, "description": str, "quota": dict, "members": list}
 QUOTA = dict.fromkeys(LIMITS, _LIMIT)
-MEMBER = {"subject": str, "role": str, "until": (str, datetime)}
+_INSTANT = (str, datetime)
+MEMBER = {"subject": str, "role": str, "until": _INSTANT}
+_WORDS: Mapping[object, str] = {
+    list: "a list",
+    dict: "a mapping",
+    str: "a text",
+    _LIMIT: "a whole number, or null for no limit",
+    _INSTANT: "an instant",
+}
 
 
 class Step(NamedTuple):
@@ -96,7 +104,7 @@ def _wrong_keys(table: object, kinds: Mapping[str, Any], needed: Sequence[str], 
         if key not in kinds:
             yield f'{where}: unknown key "{key}"{nearest(str(key), kinds)}'
         elif not isinstance(value, kinds[key]) or isinstance(value, bool):
-            yield f"{where}.{key}: {cell(value)} is not what belongs here"
+            yield f"{where}.{key} must be {_WORDS[kinds[key]]}, not {cell(value)}"
 
 
 def differences(client: Client, declared: Table) -> Iterator[Step]:

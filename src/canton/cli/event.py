@@ -7,14 +7,14 @@ import sys
 import click
 
 from canton.cli.listing import listed
-from canton.cli.options import all_tenants, connected, limited, shown, since_option
+from canton.cli.options import SUBJECTS, all_tenants, connected, limited, shown, since_option
 from canton.cli.output import Show, write
 from canton.cli.session import Session
 from canton.cli.shapes import EVENT
 from canton.cli.terminal import say
 from canton.cli.watch import line
 
-subject_option = click.option("--subject", metavar="ID", help="Only about this: an operation, a node, a tenant.")
+subject_option = click.option("--subject", metavar="ID", help=f"Only about this, {SUBJECTS}.")
 
 
 @click.group(epilog="\b\nExamples:\n  canton event follow\n  canton event list --subject op_01J…")
@@ -30,7 +30,7 @@ def event() -> None:
 @shown(EVENT, many=True)
 @connected
 def list_events(session: Session, show: Show, subject: str | None, since: str | None, limit: int | None) -> None:
-    """List events, the oldest first; with --limit the newest so many."""
+    """List events, the oldest first; with --limit N only the newest N."""
     events = listed(session, session.client.events.list(subject=subject, since=since, newest=limit), session.tenant)
     # Each tenant's are in their order; those of several tenants come roughly by time.
     show.listing(EVENT, sorted(events, key=lambda it: it["at"])[-limit:] if limit else events)

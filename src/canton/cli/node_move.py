@@ -115,7 +115,7 @@ def release(order: Ordering) -> None:
 def maintenance(order: Ordering, leave_power: bool) -> None:
     """Power nodes off and take them out of service; only nodes without a tenant.
 
-    Back into service they come with: canton node enroll.
+    To put them back into service: canton node enroll.
     """
     client, power = order.session.client.nodes, "unchanged" if leave_power else "off"
     order.submit(

@@ -103,7 +103,7 @@ def show_operation(session: Session, show: Show, operation: str, steps: bool) ->
 @shown(OPERATION)
 @connected
 def follow_operation(session: Session, show: Show, operation: str, timeout: float | None) -> None:
-    """Follow an operation until it rests.
+    """Follow an operation until it ends or needs attention.
 
     Ctrl-C lets go of it and it goes on. The exit code says how it ended: 0 done, 7 some nodes failed, 1 otherwise.
     With -o json, every change is a line.
@@ -132,7 +132,7 @@ def _follow_in_json(session: Session, operation: str, timeout: float | None) -> 
 @shown(OPERATION)
 @connected
 def wait_for_operation(session: Session, show: Show, operation: str, timeout: float | None) -> None:
-    """Wait, without progress, until an operation rests."""
+    """Wait in silence until an operation ends or needs attention."""
     with detaching(operation):
         ended = session.client.operations.wait(operation, timeout)
     conclude(session, show, ended)
@@ -158,7 +158,5 @@ def _intervention(verb: str, wanted: tuple[str, ...], text: str, *, ask: bool) -
 
 _intervention("retry", ("done",), "Give the failed steps of an operation another chance.", ask=False)
 _intervention("undo", ("undone",), "Take back what an operation did.", ask=True)
-_intervention(
-    "abandon", ("abandoned",), "Leave everything as it is; nodes that are in doubt are quarantined.", ask=True
-)
+_intervention("abandon", ("abandoned",), "Leave everything as it is; nodes in doubt are quarantined.", ask=True)
 _intervention("cancel", ("cancelled", "undone"), "Begin no further step and undo those that are done.", ask=True)

@@ -199,9 +199,12 @@ def _show(shape: Shape, given: dict[str, Any]) -> Show:
     return Show(given["format"] or early or "table", wanted, not given.get("no_headers"), given["quiet"])
 
 
+SUBJECTS = "written as the column SUBJECT has it: op_…, tenant:psi, site:alps; for a node, see `operation list --node`"
+
+
 def limited(function: F) -> F:
     """``limit``: how many of a list."""
-    option = click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most so many.")
+    option = click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Show at most N rows.")
     return option(function)
 
 

@@ -31,7 +31,7 @@ class Limit(click.ParamType["int | str"]):
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
         text = str(value)
         if text != "none" and not (text.isascii() and text.isdigit() and len(text) < 10):
-            self.fail(f"{text!r} is no number; write none for no limit", param, ctx)
+            self.fail(f"{text!r} is not a whole number from 0 to 999999999; write none for no limit", param, ctx)
         return text if text == "none" else int(text)
 
 

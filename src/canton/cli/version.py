@@ -53,6 +53,7 @@ def show_help(context: click.Context, command: tuple[str, ...]) -> None:
         group = step.command
         inner = group.get_command(step, name) if isinstance(group, click.Group) else None
         if inner is None:
-            raise click.UsageError(f"There is no command '{' '.join(['canton', *command])}'.", step)
+            nouns = group.list_commands(step) if isinstance(group, click.Group) else ()
+            raise click.exceptions.NoSuchCommand(name, possibilities=nouns, ctx=step)
         step = click.Context(inner, info_name=inner.name, parent=step)
     click.echo(step.get_help())

@@ -19,7 +19,7 @@ follow_option = click.option("--follow", "-f", is_flag=True, help="Go on showing
     epilog="\b\nExamples:\n  canton emulate console x1000c0s0b0n0\n  canton emulate console x1000c0s0b0n0 --lines 5 -f"
 )
 @click.argument("node")
-@click.option("--lines", type=click.IntRange(0), default=40, show_default=True, help="At most so many of the last.")
+@click.option("--lines", type=click.IntRange(0), default=40, show_default=True, help="How many of the last lines.")
 @follow_option
 @truth_option
 def console(node: str, lines: int, follow: bool, truth: str | None) -> None:

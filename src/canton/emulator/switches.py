@@ -245,7 +245,7 @@ def _reach(pair: dict[str, Any]) -> str:
 
 @click.command(epilog="\b\nExample:\n  canton emulate log --after 100")
 @click.option("--after", type=click.IntRange(0), default=0, help="Only entries after this number.")
-@click.option("--limit", type=click.IntRange(1, 10_000), default=1000, help="At most so many.  [default: 1000]")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=1000, help="How many entries.  [default: 1000]")
 @truth_option
 @json_option
 def log(after: int, limit: int, truth: str | None, as_json: bool) -> None:

@@ -101,7 +101,7 @@ class Exchange:
         with self._state.transaction() as connection:
             refreshed = families.rotate(connection, need(form, "refresh_token"), client.id, self._clock())
         if refreshed is None:
-            raise no_grant("the refresh token is unknown, too old, or was used before; log in again")
+            raise no_grant("the refresh token is unknown, too old, or was used before")
         return _Granted(self._person(refreshed.login), refreshed.login.scope, refreshed.token, refreshed.expires_at)
 
     def _for_itself(self, client: Client, _: dict[str, str]) -> _Granted:

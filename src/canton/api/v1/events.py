@@ -92,7 +92,7 @@ async def read_events(
     request: Request,
     caller: CallerDep,
     wanted: Annotated[Wanted, Depends(_wanted)],
-    limit: Annotated[int, Query(ge=1, le=1000, description="At most so many on a page.")] = 100,
+    limit: Annotated[int, Query(ge=1, le=1000, description="At most this many entries on a page.")] = 100,
 ) -> Response:
     """What happened in the tenants that the caller may read about, each tenant's events in their order.
 

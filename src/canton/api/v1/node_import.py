@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
@@ -14,7 +15,7 @@ from sqlalchemy.engine import Connection
 from canton.api.answers import Answer
 from canton.api.changes import Change, Done, On, change
 from canton.api.documents import Body, Name, answers
-from canton.api.problems import LONGEST_NAME
+from canton.api.problems import LONGEST_NAME, what_is_wrong
 from canton.api.routes import Route
 from canton.api.vouching import require_vouching
 from canton.domain import xname
@@ -31,6 +32,7 @@ router = APIRouter(tags=["nodes"], route_class=Route)
 MOST = 20_000
 SHOWN = 100
 Wrong = tuple[int, str]
+_PYDANTIC = re.compile("^(Input|String) should ")
 _NO_FIELD = {"power": "workers read it from the site, so a file cannot say it; leave it out"}
 
 
@@ -172,8 +174,8 @@ def _state(row: NewNode) -> NodeState | None:
 def _mistakes(error: ValidationError) -> Iterator[str]:
     for each in error.errors(include_url=False, include_input=False):
         where = ascii(str(each["loc"][0])[:LONGEST_NAME])[1:-1] if each["loc"] else "the row"
-        extra = _NO_FIELD.get(where, "there is no such field")
-        yield f"{where}: {extra if each['type'] == 'extra_forbidden' else each['msg']}"
+        what = _NO_FIELD.get(where) or what_is_wrong(each)
+        yield f"{where}: {_PYDANTIC.sub('must ', what).removesuffix(' or None')}"
 
 
 def _doubles(lines: Sequence[Line]) -> Iterator[Wrong]:

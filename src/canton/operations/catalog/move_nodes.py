@@ -99,8 +99,10 @@ def _refuse_others(seen: Seen, order: Order) -> None:
             others.setdefault(node.state, []).append(node.xname)
     if not others:
         return
-    possible = " or ".join(state for state in NodeState if order.end(state) is not None)
-    are = ", ".join(f"{fold(names)} {'is' if len(names) == 1 else 'are'} {state}" for state, names in others.items())
+    possible = " or ".join(_being(state) for state in NodeState if order.end(state) is not None)
+    are = ", ".join(
+        f"{fold(names)} {'is' if len(names) == 1 else 'are'} {_being(state)}" for state, names in others.items()
+    )
     first = [
         f"for {fold(names)} first run: " + ", then: ".join(f"canton node {verb}" for verb in verbs)
         for state, names in others.items()
@@ -112,6 +114,10 @@ def _refuse_others(seen: Seen, order: Order) -> None:
         nodes=nodes,
         states=sorted(others),
     )
+
+
+def _being(state: NodeState) -> str:
+    return f"in {state}" if state is NodeState.MAINTENANCE else state
 
 
 def _verbs_to(order: Order, state: NodeState) -> tuple[str, ...]:
