@@ -71,6 +71,7 @@ def test_people_who_log_in_hold_up_nobody_who_has_a_token(admin: Api, monkeypatc
             while sum(each.done() for each in answers) < CROWD - THREADS - WAITING:
                 assert time.monotonic() < started + 20, Counter(each.done() for each in answers)
                 time.sleep(0.01)
+            assert not checking.acquire(blocking=False), "those who wait have no thread"
             slowest = 0.0
             for path in ("/v1/version", "/v1/whoami", "/v1/tenants") * 5:
                 asked = time.monotonic()
