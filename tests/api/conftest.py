@@ -95,6 +95,27 @@ def made_services(database: Database, tokens: Mint, **changed: Any) -> Services:
     return replace(given, **changed)
 
 
+def issuer_entry(name: str, audience: tuple[str, ...] = ("canton",), client_id: str = "canton") -> settings.IssuerEntry:
+    """A table ``[issuers.NAME]`` of a configuration, without rules."""
+    return settings.IssuerEntry(
+        name,
+        f"https://{name}",
+        audience,
+        client_id,
+        preset=None,
+        rules=(),
+        username_claim="preferred_username",
+        groups_claim="groups",
+        person_claims=(),
+        unmarked_tokens=False,
+        ca=None,
+        skew=0,
+        longest_lifetime=60,
+        keys_for=1,
+        outage=1,
+    )
+
+
 @contextmanager
 def serving(services: Services, tokens: Mint) -> Iterator[Api]:
     app = limits.guard(create_app(services), services.settings.api, lambda *_: None)

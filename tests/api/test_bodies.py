@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import select
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -99,6 +99,13 @@ def test_a_caller_without_the_permission_is_refused_before_the_body_is_sent_and_
     )
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may need longer for 16 MiB than the server reads on."""
+    monkeypatch.setattr(bodies, "LINGER_SECONDS", 30.0)
+
+
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("caller", ["nobody", "eve", "root"])
 def test_the_server_answers_others_while_a_large_body_comes(api: Api, caller: str) -> None:
     sender = {"nobody": api, "eve": api.as_("eve"), "root": api.as_("root", "canton-provider-admin")}[caller]
@@ -124,6 +131,7 @@ def test_the_server_answers_others_while_a_large_body_comes(api: Api, caller: st
     assert slowest[0] < 2
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_client_that_sends_on_still_sees_why_it_was_refused(api: Api) -> None:
     assert [api.post(IMPORT, padded(LARGE)).status for _ in range(5)] == [401] * 5
 
@@ -191,12 +199,22 @@ def test_one_principal_sends_two_large_bodies_at_a_time_and_others_can_too(api: 
     assert root.post(IMPORT, padded(LARGE)).status == 404
 
 
-def test_of_many_large_bodies_at_once_some_are_taken_whole(api: Api) -> None:
+def test_of_many_large_bodies_at_once_two_are_taken_whole(api: Api) -> None:
     root = api.as_("root", "canton-provider-admin")
-    with ThreadPoolExecutor(6) as pool:
-        statuses = list(pool.map(lambda _: root.post(IMPORT, padded(LARGE)).status, range(6)))
-    assert set(statuses) == {404, 503}
-    assert statuses.count(404) >= 2
+    with ExitStack() as stack:
+        senders = [stack.enter_context(opened(root)) for _ in range(6)]
+        for sender in senders:
+            sender.sendall(b" ")
+        _wait(lambda: len(_answered(senders)) == 4)
+        refused = _answered(senders)
+        assert [answer_of(sender)[0] for sender in refused] == [503] * 4
+        for sender in set(senders) - set(refused):
+            sender.sendall(padded(LARGE - 1))
+            assert int(sender.recv(4096).split()[1]) == 404
+
+
+def _answered(senders: list[socket.socket]) -> list[socket.socket]:
+    return select.select(senders, [], [], 0)[0]
 
 
 def test_bodies_that_are_never_sent_take_no_place_from_anybody(api: Api, room: bodies.Room) -> None:

@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import urlencode
 
 import pytest
 
 from api.conftest import Api, Reply, serving
+from canton.api import rates
 from canton.api.rates import Rates
 from canton.api.services import Services
 from canton.issuer import logins
@@ -69,6 +71,7 @@ def test_people_who_log_in_hold_up_nobody_who_has_a_token(admin: Api, monkeypatc
             while sum(each.done() for each in answers) < CROWD - THREADS - WAITING:
                 assert time.monotonic() < started + 20, Counter(each.done() for each in answers)
                 time.sleep(0.01)
+            assert not checking.acquire(blocking=False), "those who wait have no thread"
             slowest = 0.0
             for path in ("/v1/version", "/v1/whoami", "/v1/tenants") * 5:
                 asked = time.monotonic()
@@ -77,7 +80,8 @@ def test_people_who_log_in_hold_up_nobody_who_has_a_token(admin: Api, monkeypatc
         finally:
             gate.set()
         replies = [each.result(60) for each in answers]
-    assert slowest < 1.0
+    # Behind the passwords they would wait for the gate; a quiet machine needs 0.05 s.
+    assert slowest < 10
     assert Counter(each.status for each in replies) == {401: THREADS + WAITING, 503: CROWD - THREADS - WAITING}
     refused = [each for each in replies if each.status == 503]
     assert {each.headers["retry-after"] for each in refused} == {"2"}
@@ -85,7 +89,10 @@ def test_people_who_log_in_hold_up_nobody_who_has_a_token(admin: Api, monkeypatc
     assert log_in(admin, 0).status == 401, "it goes on"
 
 
-def test_requests_to_the_issuer_are_charged_to_their_address(with_issuer: Services, tokens: Mint) -> None:
+def test_requests_to_the_issuer_are_charged_to_their_address(
+    with_issuer: Services, tokens: Mint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rates, "time", SimpleNamespace(monotonic=lambda: 0.0))
     with serving(replace(with_issuer, rates=Rates(1e6, 1e6, 0.5)), tokens) as running:
         replies = [running.get("/issuer/jwks", Host=HOST) for _ in range(8)]
         assert [each.status for each in replies] == [200] * 5 + [429] * 3

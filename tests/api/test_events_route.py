@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 
 from api.conftest import Api, made_services, serving
-from canton.api.hub import Hub, Pace
+from canton.api.hub import Hub, Pace, Places
 from canton.client.sse import Message, Parser
 from canton.domain.tenant import TenantState
 from canton.operations.endings import Because, announce
@@ -201,6 +201,17 @@ def test_a_stream_tells_what_happens_and_resumes(admin: Api, ann: Api) -> None:
     assert second.id not in ("", first.id)
     with stream(ann, "?after=start") as response:
         assert len(messages(response, 3)) == 3
+
+
+def test_streams_count_for_the_tenant_that_they_may_follow(database: Database, tokens: Mint) -> None:
+    hub = Hub(database, Places(total=4, principal=10, tenant=1, reserve=1), Pace(keep_alive=0.2))
+    with serving(replace(made_services(database, tokens), hub=hub), tokens) as running:
+        admin = running.as_("root", "canton-provider-admin")
+        tell(admin, "psi")
+        ann, bob = (running.as_(name, "canton-tenant-viewer:psi") for name in ("ann", "bob"))
+        with stream(ann) as first, stream(bob) as second, stream(bob, "?tenant=cscs") as third, stream(admin) as fourth:
+            assert [each.status for each in (first, second, third, fourth)] == [200, 503, 503, 200]
+        hub.draining = True
 
 
 def test_a_stream_ends_when_its_token_is_revoked(admin: Api, ann: Api) -> None:

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from api.conftest import Api, Reply, serving
+from api.conftest import Api, Reply, issuer_entry, serving
 from api.test_tenants import make, without
-from canton import settings
 from canton.api.documents import Items
 from canton.api.v1.members import Binding, Member
 from canton.domain.instants import to_text
@@ -220,25 +219,10 @@ def test_a_subject_nobody_could_be_is_refused(admin: Api) -> None:
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 def test_a_subject_is_of_an_issuer_that_is_trusted(admin: Api) -> None:
     given = admin.services.settings
-    entry = settings.IssuerEntry(
-        "hpc",
-        "https://x",
-        ("canton",),
-        "canton",
-        None,
-        (),
-        "preferred_username",
-        "groups",
-        (),
-        False,
-        None,
-        0,
-        60,
-        1,
-        1,
-    )
     embedded = replace(given.embedded_issuer, enabled=True)
-    with served_with(admin, settings=replace(given, issuers={"hpc": entry}, embedded_issuer=embedded)) as other:
+    with served_with(
+        admin, settings=replace(given, issuers={"hpc": issuer_entry("hpc")}, embedded_issuer=embedded)
+    ) as other:
         assert grant(other, "hpc:ann", "auditor", None).status == 201
         assert grant(other, f"{embedded.name}:ann", "auditor", None).status == 201
         refused = grant(other, "hcp:ann", "auditor", None)

@@ -12,6 +12,7 @@ import pytest
 
 from api.conftest import Api, serving
 from canton.api.services import Services
+from canton.drivers.oidc.fetch import TIMEOUT
 from canton.drivers.oidc.issuer import IssuerSettings
 from canton.drivers.oidc.verify import OidcVerifier
 from identity.forge import Publisher, make_key, public, publisher, sign
@@ -56,6 +57,7 @@ def test_strangers_with_unknown_keys_do_not_hold_up_anybody_else(admin: Api, slo
     neighbour = replace(admin, token=token(slow, "known"))
     latency(neighbour)
     slow.gate.clear()
+    began = time.monotonic()
     time.sleep(0.2)  # the issuer may be asked again
     stopping = threading.Event()
 
@@ -71,13 +73,15 @@ def test_strangers_with_unknown_keys_do_not_hold_up_anybody_else(admin: Api, slo
         time.sleep(0.5)
         try:
             slowest = max(latency(caller) for _ in range(10) for caller in (account, admin, neighbour))
+            looks = slow.asked.count("/.well-known/openid-configuration")
+            most = 2 + (time.monotonic() - began) / TIMEOUT
         finally:
             stopping.set()
             slow.gate.set()
         statuses = set().union(*(answer.result(60) for answer in answers))
     assert slowest < 3.0
     assert statuses <= {401, 503}
-    assert slow.asked.count("/.well-known/openid-configuration") <= 4
+    assert looks <= most, "one look at a time, each until it is given up"
 
 
 def test_a_key_that_is_being_looked_for_is_not_refused_for_good(admin: Api, slow: Publisher) -> None:

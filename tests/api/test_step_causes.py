@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,6 +18,7 @@ from canton.drivers.csm.power import PcsPower
 from canton.drivers.demo.power import FolderPower
 from canton.operations.steps.set_power import SetPower
 from machine import QUICK, rested, working
+from scripted_gateway import Answering
 
 HOST, CLIENT, FOLDER = "csm-api.internal", "canton-client", "provider-secrets"
 ONCE = replace(QUICK, tries=1)
@@ -37,17 +37,6 @@ class Broken:
         raise self.error
 
 
-class Answering(Gateway):
-    """A gateway whose every answer is this one."""
-
-    def __init__(self, folder: Path, answer: Answer) -> None:
-        super().__init__(Access(f"https://{HOST}", CLIENT, folder / "secret"))
-        self.answer = answer
-
-    def _send(self, *request: Any) -> Answer:
-        return Answer(200, {"access_token": "t", "expires_in": 60}) if "token" in request[1] else self.answer
-
-
 class Silent(Gateway):
     """A gateway that cannot be reached."""
 
@@ -57,7 +46,7 @@ class Silent(Gateway):
 
 def pcs(folder: Path, answer: Answer) -> Power:
     (folder / "secret").write_text("s")
-    return PcsPower(Answering(folder, answer))
+    return PcsPower(Answering(Access(f"https://{HOST}", CLIENT, folder / "secret"), answer))
 
 
 def blocked(folder: Path) -> Power:

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from fastapi import FastAPI
 
-from api.conftest import Api, serving
-from canton import __version__, settings
+from api.conftest import Api, issuer_entry, serving
+from canton import __version__
 from canton.api.compatibility import too_far
 from canton.api.v1.version import Version
 
@@ -33,26 +33,7 @@ def test_every_answer_has_the_version(api: Api) -> None:
 
 def test_the_first_issuer_is_where_to_log_in(api: Api) -> None:
     given = api.services.settings
-    entries = {
-        name: settings.IssuerEntry(
-            name,
-            f"https://{name}",
-            ("us", "them"),
-            "cli",
-            None,
-            (),
-            "preferred_username",
-            "groups",
-            (),
-            False,
-            None,
-            0,
-            60,
-            1,
-            1,
-        )
-        for name in ("hpc", "other")
-    }
+    entries = {name: issuer_entry(name, ("us", "them"), "cli") for name in ("hpc", "other")}
     with serving(replace(api.services, settings=replace(given, issuers=entries)), api.mint) as other:
         login = other.get("/v1/version").json["login"]
     assert login == {"issuer": "https://hpc", "client_id": "cli", "audience": "us"}

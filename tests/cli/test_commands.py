@@ -88,7 +88,7 @@ READS = [
         items(samples.step(1, "x1000c0s0b0n0")),
         "set_power/1",
     ),
-    Read("plan list", "GET /v1/plans", {}, items(samples.plan()), "sha256:aa"),
+    Read("plan list", "GET /v1/plans", {}, items(samples.listed_plan()), "sha256:aa"),
     Read(
         "plan show sha256:aa", "GET /v1/plans/sha256:aa", {}, Reply(body=samples.plan()), "set_power/1  x1000c0s0b0n0"
     ),
@@ -271,14 +271,14 @@ CHANGES = [
         "service-account token create sa_1 --ttl 1h",
         "POST /v1/service-accounts/sa_1/tokens",
         {"ttl": 3600},
-        Reply(201, samples.token()),
+        Reply(201, samples.issued_token()),
         "not shown again",
     ),
     Change(
         "service-account token rotate sa_1 --overlap 5m",
         "POST /v1/service-accounts/sa_1/rotate",
         {"overlap": 300},
-        Reply(201, samples.token()),
+        Reply(201, samples.issued_token()),
         "not shown again",
     ),
     Change(
@@ -380,9 +380,9 @@ class TestAServiceAccountByItsName:
 
 
 def test_a_token_is_printed_once_and_alone(canton: Run, script: Script) -> None:
-    script.on("POST /v1/service-accounts/sa_1/tokens", Reply(201, samples.token()))
+    script.on("POST /v1/service-accounts/sa_1/tokens", Reply(201, samples.issued_token()))
     assert canton("service-account", "token", "create", "sa_1").out == "canton_secret\n"
-    assert json.loads(canton("service-account", "token", "create", "sa_1", "-o", "json").out) == samples.token()
+    assert json.loads(canton("service-account", "token", "create", "sa_1", "-o", "json").out) == samples.issued_token()
 
 
 class TestAlreadySo:

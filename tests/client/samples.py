@@ -110,6 +110,11 @@ def account(**changes: Any) -> dict[str, Any]:
 
 
 def token(**changes: Any) -> dict[str, Any]:
+    told = {"id": "tk_1", "permissions": ["node.read"], "created_by": "cscs:alice"}
+    return told | {"created_at": AT, "expires_at": AT} | changes
+
+
+def issued_token(**changes: Any) -> dict[str, Any]:
     return {"id": "tk_1", "token": "canton_secret", "expires_at": AT, "permissions": ["node.read"]} | changes
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from canton import __version__
+from client import described
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,10 @@ Answer = Reply | Callable[[Asked], Reply]
 
 
 class Script:
-    """What to answer to ``GET /v1/tenants``: the replies given, in turn, the last one again and again."""
+    """What to answer to ``GET /v1/tenants``: the replies given, in turn, the last one again and again.
+
+    A body that the API's description does not allow is a mistake of the test.
+    """
 
     def __init__(self) -> None:
         self.asked: list[Asked] = []
@@ -55,6 +59,10 @@ class Script:
         self._answers: dict[str, list[Answer]] = {}
 
     def on(self, line: str, *replies: Answer) -> None:
+        for reply in replies:
+            if isinstance(reply, Reply) and reply.body is not None and reply.status < 300:
+                wrong = described.problems(line, reply.status, reply.body)
+                assert wrong == [], f"{line} is not answered so: {wrong}"
         self._answers[line] = list(replies)
 
     def reply(self, asked: Asked) -> Reply:

@@ -159,6 +159,8 @@ def test_a_database_that_is_not_there_is_unavailable(address: str) -> None:
         "",
         "postgresql://c:sesame@a:1,b:2/c",
         "postgresql://c:a@b:sesame@d/c",
+        "postgresql://c:sesame@d/c?port=sesame",
+        "postgresql://c:sesame@/c?host=a:1&host=b:2&port=1",
     ],
 )
 def test_an_address_of_another_kind_is_refused(address: str) -> None:

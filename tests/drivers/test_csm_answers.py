@@ -4,29 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from canton.contracts.power import PowerState
 from canton.domain.errors import PermanentFailure, StepFailure, TemporaryFailure
-from canton.drivers.csm.gateway import Access, Answer, Gateway
+from canton.drivers.csm.gateway import Access, Answer
 from canton.drivers.csm.power import PcsPower
+from scripted_gateway import Answering
 
 NODE = "x1000c0s0b0n0"
-
-
-class Answering(Gateway):
-    """A gateway that gives every request this answer, and a token to whoever wants one."""
-
-    def __init__(self, folder: Path, answer: Answer) -> None:
-        secret = folder / "secret"
-        secret.write_text("s")
-        super().__init__(Access("https://csm.example.org", "admin-client", secret))
-        self.answer = answer
-
-    def _send(self, *request: Any) -> Answer:
-        return Answer(200, {"access_token": "t", "expires_in": 60}) if "token" in request[1] else self.answer
 
 
 @pytest.mark.parametrize(
@@ -41,7 +28,9 @@ class Answering(Gateway):
     ],
 )
 def test_an_answer_is_temporary_or_not_by_its_status(tmp_path: Path, status: int, expected: type[StepFailure]) -> None:
-    power = PcsPower(Answering(tmp_path, Answer(status, None)))
+    (tmp_path / "secret").write_text("s")
+    access = Access("https://csm.example.org", "admin-client", tmp_path / "secret")
+    power = PcsPower(Answering(access, Answer(status, None)))
     with pytest.raises(expected) as looking:
         asyncio.run(power.states([NODE]))
     with pytest.raises(expected):

@@ -256,12 +256,22 @@ class ServiceAccount(TypedDict):
 
 
 class AccountToken(TypedDict):
-    """A token of a service account; the secret itself comes once, when it is made."""
+    """A token of a service account, without its text."""
 
     id: str
-    token: NotRequired[str | None]
-    expires_at: str | None
     permissions: list[str]
+    created_by: str | None
+    created_at: str
+    expires_at: str
+
+
+class IssuedToken(TypedDict):
+    """A token as it is made; its text is None where the request was repeated."""
+
+    id: str
+    token: str | None
+    permissions: list[str]
+    expires_at: str
 
 
 class Login(TypedDict):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack, cast
 from canton.client.calls import Calls, Change, path
 
 if TYPE_CHECKING:
-    from canton.client.objects import AccountToken, Approval, Record, ServiceAccount
+    from canton.client.objects import AccountToken, Approval, IssuedToken, Record, ServiceAccount
 
 
 class Approvals:
@@ -84,11 +84,11 @@ class ServiceAccounts:
 
     def create_token(
         self, account: str, ttl: int | None = None, permissions: Sequence[str] | None = None, **change: Unpack[Change]
-    ) -> AccountToken:
+    ) -> IssuedToken:
         """A token for ``ttl`` seconds; its secret is in this answer and nowhere else."""
         body = {"ttl": ttl, "permissions": None if permissions is None else list(permissions)}
         at = path("service-accounts", account, "tokens")
-        return cast("AccountToken", self._calls.change("POST", at, _given(body), change))
+        return cast("IssuedToken", self._calls.change("POST", at, _given(body), change))
 
     def revoke_token(self, account: str, token: str, **change: Unpack[Change]) -> None:
         """End a token at once."""
@@ -96,10 +96,10 @@ class ServiceAccounts:
 
     def rotate(
         self, account: str, ttl: int | None = None, overlap: int | None = None, **change: Unpack[Change]
-    ) -> AccountToken:
+    ) -> IssuedToken:
         """A new token; every other one ends after ``overlap`` seconds. An account may do this to itself."""
         at = path("service-accounts", account, "rotate")
-        return cast("AccountToken", self._calls.change("POST", at, _given({"ttl": ttl, "overlap": overlap}), change))
+        return cast("IssuedToken", self._calls.change("POST", at, _given({"ttl": ttl, "overlap": overlap}), change))
 
 
 def _given(body: Mapping[str, object]) -> dict[str, object]:

@@ -182,18 +182,16 @@ def _postgresql(url: URL, idle_in_transaction: float, waits: Waits) -> Engine:
         "connect_timeout": 5,
         "options": " ".join(f"-c {name}={int((seconds or 0) * 1000)}" for name, seconds in limits.items()),
     }
-    engine = sa.create_engine(
-        url.set(drivername="postgresql+psycopg"),
-        connect_args=arguments,
-        pool_size=8,
-        max_overflow=8,
-        pool_pre_ping=False,
-    )
     try:
-        engine.dialect.create_connect_args(engine.url)
+        return sa.create_engine(
+            url.set(drivername="postgresql+psycopg"),
+            connect_args=arguments,
+            pool_size=8,
+            max_overflow=8,
+            pool_pre_ping=False,
+        )
     except sa.exc.ArgumentError:
         raise _not_an_address() from None
-    return engine
 
 
 def insert_new(connection: Connection, table: sa.Table, rows: list[dict[str, Any]], **values: Any) -> int:
