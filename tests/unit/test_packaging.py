@@ -1,7 +1,8 @@
-"""What a user gets: a wheel with its manual pages and units, and a set-up that says what it does."""
+"""What a user gets: a wheel with its pages, manual pages and units, and a set-up that says what it does."""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -45,6 +46,21 @@ def test_the_wheel_brings_manual_pages_and_units(wheel: list[str], folder: str, 
     files = {path.name for path in (ROOT / folder).iterdir()}
     assert files
     assert {Path(name).name for name in wheel if f".data/data/{place}/" in name} == files
+
+
+def test_every_link_of_the_pages_in_the_wheel_leads_to_a_page_in_it(wheel: list[str]) -> None:
+    marker = ".data/data/share/doc/canton/"
+    pages = {name.partition(marker)[2] for name in wheel if marker in name}
+    assert {"README.md", "docs/README.md", "docs/tutorial/first-hour.md"} <= pages
+    folders = {str(folder) for page in pages for folder in Path(page).parents}
+    broken = [
+        f"{page}: {link}"
+        for page in sorted(pages)
+        if page.endswith(".md")
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (ROOT / page).read_text())
+        if os.path.normpath(Path(page).parent / link) not in pages | folders
+    ]
+    assert broken == []
 
 
 def set_up(folder: Path, *, uv: int = 0, config: str = "") -> tuple[str, list[str]]:
