@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+import socket
 import ssl
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,33 @@ def test_an_issuer_that_never_comes_to_an_end() -> None:
         finally:
             stop.set()
         assert time.monotonic() - begun < 15
+
+
+@pytest.mark.usefixtures("hasty")
+def test_an_issuer_whose_head_never_comes_to_an_end() -> None:
+    stop = threading.Event()
+
+    def drip(listening: socket.socket) -> None:
+        connection, _ = listening.accept()
+        with connection, suppress(OSError):
+            connection.sendall(b"HTTP/1.1 200 OK\r\n")
+            # Without a bound, the reader goes on until this ends.
+            for _ in range(100):
+                connection.sendall(b"x")
+                if stop.wait(0.1):
+                    break
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        dripping = threading.Thread(target=drip, args=(listening,))
+        dripping.start()
+        begun = time.monotonic()
+        try:
+            with pytest.raises(IssuerUnavailable, match="could not be read"):
+                fetcher(None)(f"http://127.0.0.1:{listening.getsockname()[1]}/jwks")
+        finally:
+            stop.set()
+            dripping.join()
+        assert time.monotonic() - begun < 5
 
 
 def test_nobody_there() -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import socket
 import ssl
+import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
-from http.client import HTTPException, HTTPResponse
+from contextlib import suppress
+from functools import partial
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -45,7 +49,8 @@ def fetcher(ca_file: Path | None) -> Fetch:
     """``ca_file``: the only authorities to trust, for a site with its own; otherwise those of the system."""
     opener = urllib.request.build_opener(
         urllib.request.ProxyHandler({}),
-        urllib.request.HTTPSHandler(context=_trust(ca_file)),
+        _Plain(),
+        _Secure(_trust(ca_file)),
         _NoRedirects(),
     )
 
@@ -68,6 +73,44 @@ def _trust(ca_file: Path | None) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=ca_file)
     except (OSError, ssl.SSLError) as error:
         raise InvalidSetting(f"the CA file {ca_file} cannot be used: {error}; it must hold PEM certificates") from error
+
+
+class _Plain(urllib.request.HTTPHandler):
+    def http_open(self, req: urllib.request.Request) -> HTTPResponse:
+        return self.do_open(_PlainConnection, req)
+
+
+class _Secure(urllib.request.HTTPSHandler):
+    def __init__(self, trust: ssl.SSLContext) -> None:
+        super().__init__(context=trust)
+        self._connection = partial(_SecureConnection, context=trust)
+
+    def https_open(self, req: urllib.request.Request) -> HTTPResponse:
+        return self.do_open(self._connection, req)
+
+
+class _PlainConnection(HTTPConnection):
+    def connect(self) -> None:
+        super().connect()
+        _cut_later(self.sock)
+
+
+class _SecureConnection(HTTPSConnection):
+    def connect(self) -> None:
+        super().connect()
+        _cut_later(self.sock)
+
+
+def _cut_later(connected: socket.socket) -> None:
+    """End the connection after three time-outs: nothing else bounds an answer whose head comes byte by byte."""
+
+    def cut() -> None:
+        with suppress(OSError):
+            connected.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(3 * TIMEOUT, cut)
+    timer.daemon = True
+    timer.start()
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
