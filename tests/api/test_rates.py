@@ -55,6 +55,17 @@ def test_a_caller_without_roles_has_less(api: Api) -> None:
     assert accepted(api.as_("mallory"), 12) == 10
 
 
+def test_a_page_counts_as_a_request_for_every_hundred_entries(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rates, "ENTRIES", 2)
+    root, ann = api.as_("root", "canton-provider-admin"), api.as_("ann", "canton-auditor")
+    for name in ("t1", "t2", "t3", "t4", "t5", "t6"):
+        assert root.post("/v1/tenants", {"name": name}).status == 201
+    assert len(ann.get("/v1/tenants?limit=6").json["items"]) == 6
+    assert accepted(ann, 40) == 27
+    assert len(root.get("/v1/tenants?limit=1").json["items"]) == 1
+    assert accepted(root, 40) == 23
+
+
 def test_an_address_without_a_good_token_has_less_and_those_with_one_do_not_notice(api: Api) -> None:
     forged = replace(api, token="eyJ.not.one")  # noqa: S106
     assert accepted(forged, 8, 401) + accepted(api, 8, 401) == 10
@@ -75,6 +86,13 @@ def test_a_bucket_fills_again(backend: str) -> None:
     assert buckets.take("alice", 0.5) == 0
     assert buckets.take("alice", 0.5) == 0.5
     assert [buckets.take("alice", 100.0) for _ in range(21)].count(0.0) == 20
+
+
+def test_what_is_owed_is_waited_for(backend: str) -> None:
+    buckets = Buckets(1)
+    buckets.owe("alice", 30, 0.0)
+    assert buckets.take("alice", 0.0) == 21
+    assert buckets.take("alice", 21.0) == 0
 
 
 def test_an_ipv6_network_is_one_address(backend: str) -> None:

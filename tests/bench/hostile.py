@@ -11,6 +11,7 @@ import json
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
@@ -22,7 +23,7 @@ import sqlalchemy as sa
 from bench.figures import Row, median
 from bench.places import Place
 from bench.serving import Estate, estate
-from canton.store.schema import audit
+from canton.store.schema import audit, node
 from tokens import Mint, mint, new_key
 
 MIB = 2**20
@@ -30,6 +31,12 @@ BODY = b'{"site":"alps","nodes":[' + b"{}," * ((16 * MIB - 64) // 3) + b"{}]}"
 SLOW_READERS = 160
 FLOOD = 5.0
 """Seconds of refused requests."""
+PAGES = 10.0
+"""Seconds of large pages: first those that may come at once, then those of the allowed rate."""
+GREEDY = 75
+"""Connections on which one principal asks for large pages."""
+ELSEWHERE = "127.0.0.2"
+"""Where that principal's connections come from: a bystander of the same address would share its limits."""
 QUERY = "x" * 30_000
 SLOW_ISSUER = 10.0
 """Seconds that the issuer takes for an answer while it is slow."""
@@ -44,6 +51,7 @@ def run(places: Sequence[Place]) -> Iterator[Row]:
             yield from _slow_readers(place)
             yield from _slow_issuer(place)
             yield from _event_places(place)
+        yield from _large_pages(place)
         yield from _refusals(place)
         if place.name == "postgresql":
             yield from _foreign_lock(place)
@@ -195,6 +203,39 @@ def _stream(stack: ExitStack, standing: Estate, token: str) -> int:
     connection = stack.enter_context(closing(HTTPConnection(str(where.hostname), where.port, timeout=60)))
     connection.request("GET", "/v1/events", headers={"Authorization": f"Bearer {token}", "Accept": "text/event-stream"})
     return connection.getresponse().status
+
+
+def _large_pages(place: Place) -> Iterator[Row]:
+    """An operator of a tenant asks for pages of 1,000 nodes on many connections, at the rate that is allowed."""
+    with estate(place, limited=True) as standing:
+        standing.populate(1000)
+        with standing.database.engine.begin() as connection:
+            connection.execute(sa.update(node).values(tenant="psi", state="assigned"))
+        token = standing.mint.token("eve", ["canton-tenant-operator:psi"])
+        end = time.monotonic() + 2 * PAGES
+        with ThreadPoolExecutor(GREEDY) as pool:
+            reading = [pool.submit(_read_pages, standing, token, end) for _ in range(GREEDY)]
+            for part in ("first", "next"):
+                with Watch(standing) as health, Watch(standing, "/v1/whoami", standing.admin) as other:
+                    time.sleep(PAGES)
+                what = f"{place.name}: pages of 1,000 nodes on {GREEDY} connections, {part} {PAGES:g} s"
+                yield from health.rows(what)
+                yield from other.rows(what)
+        statuses = sum((each.result() for each in reading), Counter[int]())
+        for status, count in sorted(statuses.items()):
+            yield Row(f"{place.name}: such pages answered with {status}", count, "", note=f"in {2 * PAGES:g} s")
+
+
+def _read_pages(standing: Estate, token: str, end: float) -> Counter[int]:
+    statuses: Counter[int] = Counter()
+    with standing.line(token, source=ELSEWHERE) as line:
+        while time.monotonic() < end:
+            try:
+                statuses[line.ask("GET", "/v1/nodes?limit=1000", **{"Accept-Encoding": "gzip"})[0]] += 1
+            except (OSError, HTTPException):
+                line.close()
+                statuses[0] += 1
+    return statuses
 
 
 def _refusals(place: Place) -> Iterator[Row]:

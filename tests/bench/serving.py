@@ -95,9 +95,9 @@ class Process:
 class Line:
     """One connection, kept from request to request."""
 
-    def __init__(self, url: str, token: str) -> None:
+    def __init__(self, url: str, token: str, source: str = "127.0.0.1") -> None:
         where = urlsplit(url)
-        self._connection = HTTPConnection(where.hostname or "", where.port, timeout=PATIENCE)
+        self._connection = HTTPConnection(where.hostname or "", where.port, PATIENCE, (source, 0))
         self._headers = {"Authorization": f"Bearer {token}", "Canton-Reason": "bench"}
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, bytes]:
@@ -136,8 +136,8 @@ class Estate:
         return self.mint.token("root", ["canton-provider-admin"])
 
     @contextmanager
-    def line(self, token: str | None = None) -> Iterator[Line]:
-        opened = Line(self.url, token or self.admin)
+    def line(self, token: str | None = None, source: str = "127.0.0.1") -> Iterator[Line]:
+        opened = Line(self.url, token or self.admin, source)
         try:
             yield opened
         finally:
@@ -178,10 +178,13 @@ class Estate:
 
 
 @contextmanager
-def estate(place: Place, api: str = "readers_each = 2000", tables: str = "") -> Iterator[Estate]:
+def estate(
+    place: Place, api: str = "readers_each = 2000", tables: str = "", *, limited: bool = False
+) -> Iterator[Estate]:
     """A server on a fresh database of this place; all of it is gone afterwards.
 
-    ``api`` are further lines of the configuration's table of that name, ``tables`` are further tables.
+    ``api`` are further lines of the configuration's table of that name, ``tables`` are further tables. Principals may
+    ask as often as they like, unless they are ``limited`` to the rate that ships.
     """
     with ExitStack() as stack:
         url, database = stack.enter_context(place.fresh())
@@ -192,7 +195,9 @@ def estate(place: Place, api: str = "readers_each = 2000", tables: str = "") -> 
         config = folder / "server.toml"
         config.write_text(_CONFIG.format(api=api, name=NAME, issuer=issuer.url, site=SITE, folder=power) + tables)
         kept = {name: value for name, value in os.environ.items() if not name.startswith("CANTON_")}
-        environment = {**kept, "CANTON_CONFIG": str(config), "CANTON_DATABASE": url, "CANTON_API_RATE": "1000000"}
+        environment = {**kept, "CANTON_CONFIG": str(config), "CANTON_DATABASE": url}
+        if not limited:
+            environment["CANTON_API_RATE"] = "1000000"
         server = Process(["serve", "--json"], environment, folder / "serve.log")
         stack.callback(server.stop)
         yield Estate(database, issuer, folder, environment, server, server.line()["url"])

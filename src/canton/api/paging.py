@@ -12,6 +12,7 @@ from fastapi import Query, Request
 from fastapi.responses import Response
 from sqlalchemy.engine import RowMapping
 
+from canton.api.caller import Caller, CallerDep
 from canton.domain.data import Json, digest, storable
 from canton.domain.errors import InvalidCursor, InvalidRequest
 from canton.store.listing import Key, Slice, Window
@@ -27,8 +28,10 @@ class Paging:
     fields: tuple[str, ...]
     list: str
     """A digest of which list this is: its path, sort and filters."""
+    caller: Caller
 
     def answer(self, found: Slice, render: Callable[[RowMapping], Mapping[str, Json]]) -> Response:
+        self.caller.services.rates.charge_entries(self.caller.counted_for, len(found.rows))
         items = (self._chosen(render(row)) for row in found.rows)
         cursor = None if found.next is None else _cursor(self.list, found.next)
         body = f'{{"items":[{",".join(map(_encode, items))}],"next":{_encode(cursor)}}}'
@@ -45,6 +48,7 @@ def paging(sorts: Sequence[str], fields: Sequence[str], default: str | None = No
 
     def dependency(
         request: Request,
+        caller: CallerDep,
         limit: Annotated[int, Query(ge=1, le=1000, description="At most this many entries on a page.")] = 100,
         after: Annotated[str | None, Query(max_length=2000, description="`next` of the page before.")] = None,
         # Not annotated: an annotation is read outside of this function and would not know what is allowed.
@@ -56,7 +60,7 @@ def paging(sorts: Sequence[str], fields: Sequence[str], default: str | None = No
         this = _list(request, sort)
         position = None if after is None else _position(after, this)
         window = Window(limit, sort.removeprefix("-"), sort.startswith("-"), position)
-        return Paging(window, _fields(fields_, fields), this)
+        return Paging(window, _fields(fields_, fields), this, caller)
 
     return dependency
 

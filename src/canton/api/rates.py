@@ -12,6 +12,8 @@ from canton.domain.errors import TooManyRequests
 
 # A caller who was silent for so many seconds may send what it would have in that time at once.
 BURST = 10.0
+# Entries of a list that cost about what one other request does.
+ENTRIES = 100
 # Of each sort; the one used longest ago goes, and starts full if it comes back.
 MOST_BUCKETS = 10_000
 
@@ -32,11 +34,19 @@ class Buckets:
             wait = full_at - now - BURST
             if wait > 0:
                 return wait
-            self._full_at[name] = full_at
-            self._full_at.move_to_end(name)
-            if len(self._full_at) > MOST_BUCKETS:
-                self._full_at.popitem(last=False)
+            self._keep(name, full_at)
             return 0.0
+
+    def owe(self, name: str, requests: float, now: float) -> None:
+        """Take so many, even more than there are: who comes next waits for them."""
+        with self._lock:
+            self._keep(name, max(self._full_at.get(name, now), now) + requests / self._rate)
+
+    def _keep(self, name: str, full_at: float) -> None:
+        self._full_at[name] = full_at
+        self._full_at.move_to_end(name)
+        if len(self._full_at) > MOST_BUCKETS:
+            self._full_at.popitem(last=False)
 
 
 class Rates:
@@ -50,6 +60,11 @@ class Rates:
     def charge_principal(self, principal: str, *, has_roles: bool) -> None:
         buckets = self._principals if has_roles else self._strangers
         _require(buckets.take(principal, time.monotonic()), principal)
+
+    def charge_entries(self, principal: str, count: int) -> None:
+        """A page of a list counts as a request for every ``ENTRIES`` entries; only who has a role has such pages."""
+        if count > ENTRIES:
+            self._principals.owe(principal, count / ENTRIES - 1, time.monotonic())
 
     def charge_address(self, address: str) -> None:
         _require(self._addresses.take(network(address), time.monotonic()), "this address without a good token")
