@@ -329,7 +329,7 @@ class Site:
             taken = leases.take(connection, "worker", self.times.lease, 4)
         made = [Lease(each.operation, each.fence, self.uptime() + self.times.lease) for each in taken]
         for lease, each in zip(made, taken, strict=True):
-            lease.synchronise(each.at)
+            lease.synchronise(each.at, self.uptime())
             assert lease.fence > self.fences[lease.operation]
         self.old_leases += made
         withheld = {lease.operation: self.not_to_begin(lease.operation) for lease in made}

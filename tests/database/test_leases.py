@@ -261,9 +261,10 @@ def test_a_take_over_under_way_is_waited_for_and_then_refuses(database: Database
 
 
 def leased(database: Database) -> Lease:
+    before = uptime()
     (taken,) = take(database, "w1")
     lease = Lease(taken.operation, taken.fence, uptime() + MINUTE)
-    lease.synchronise(taken.at)
+    lease.synchronise(taken.at, before)
     return lease
 
 

@@ -234,6 +234,28 @@ def test_an_act_that_shows_while_an_answer_is_on_its_way_is_not_repeated(databas
     assert machine.acts == [("t", "on")]
 
 
+@pytest.mark.parametrize("slow", [[leases.Held], [list, leases.Held]], ids=["intent", "take and intent"])
+def test_a_write_that_took_long_does_not_shorten_the_time_to_show(
+    database: Database, monkeypatch: pytest.MonkeyPatch, slow: list[type]
+) -> None:
+    """The database's time comes with the answer to a write: on a busy machine it is old when it arrives."""
+    write, left = Worker._write, list(slow)
+
+    async def slow_write(worker: Worker, change: Callable[[sa.Connection], Any]) -> Any:
+        answer = await write(worker, change)
+        if answer and type(answer) in left:
+            left.remove(type(answer))
+            await asyncio.sleep(0.3)
+        return answer
+
+    monkeypatch.setattr(Worker, "_write", slow_write)
+    machine = Machine(late={"t": 0.2})
+    identity = carry_out(database, machine, set_value(1, "t"), pace=replace(QUICK, settle=0.25, tries=99))
+    assert operation(database, identity).state is Op.DONE
+    assert machine.acts == [("t", "on")]
+    assert not left
+
+
 def test_temporary_failures_pass(database: Database) -> None:
     """A refusal says that nothing was done: there is nothing to wait for, however long an act may take to show."""
     machine = Machine(blind=[temporary("no route")], refuse={"t": [temporary(), temporary()]})
@@ -586,10 +608,12 @@ def test_a_worker_that_replaces_itself_keeps_the_new_lease(database: Database) -
             await until(lambda: "t" in machine.at_gate)
             (_, old), *_ = worker._driving.values()
             expire(database, identity)
-            await until(lambda: operation(database, identity).fence == 2 and machine.under_way["device"] == 2)
+            await until(lambda: machine.under_way["device"] == 2)
+            fence = operation(database, identity).fence
             old.cancel()
             await asyncio.wait([old])
-            assert [lease.fence for lease, _ in worker._driving.values()] == [2]
+            assert fence > 1
+            assert [lease.fence for lease, _ in worker._driving.values()] == [fence]
             machine.gates["t"].set()
             await rested(database, identity)
         assert operation(database, identity).state is Op.DONE

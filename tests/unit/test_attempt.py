@@ -38,7 +38,7 @@ def row(state: StepState = S.PENDING, **at: float | None) -> StepRow:
 
 
 def moment(jitter: float = 1.0) -> Moment:
-    return Moment(NOW, lambda: jitter, NOW)
+    return Moment(NOW, lambda: jitter, NOW, NOW)
 
 
 def seconds(instant: int | None) -> float | None:
@@ -189,7 +189,7 @@ def test_the_time_to_show_counts_from_the_end_of_a_long_call() -> None:
 def test_a_slow_look_shows_what_was_there_when_it_began() -> None:
     """Its answer came after the time to show, and was given before: acting on it would be acting twice."""
     acted = row(S.WAITING, acts=1, tries=1, begun_at=-25, acted_at=-21)
-    slow = Moment(NOW, lambda: 1.0, NOW - 2 * SECOND)
+    slow = Moment(NOW, lambda: 1.0, NOW - 2 * SECOND, NOW)
     assert judge(STEP, acted, PACE, OTHER, moment()).state is S.ACTING
     waiting = judge(STEP, acted, PACE, OTHER, slow)
     assert (waiting.state, waiting.acts, seconds(waiting.not_before)) == (S.WAITING, 1, 2)
@@ -198,6 +198,16 @@ def test_a_slow_look_shows_what_was_there_when_it_began() -> None:
     assert judge(HOLD, held, PACE, GOAL, moment()).state is S.DONE
     again = judge(HOLD, held, PACE, GOAL, slow)
     assert (again.state, seconds(again.held_at), seconds(again.not_before)) == (S.HOLDING, -31, 0)
+
+
+def test_what_has_to_last_begins_as_late_as_it_can_have_begun() -> None:
+    unsure = Moment(NOW, lambda: 1.0, NOW, NOW + 3 * SECOND)
+    acting = judge(STEP, row(), PACE, OTHER, unsure)
+    assert (acting.state, seconds(acting.acted_at)) == (S.ACTING, 3)
+    assert seconds(judge_act(STEP, acting, PACE, OTHER, None, unsure).acted_at) == 3
+    assert seconds(judge(HOLD, row(), PACE, GOAL, unsure).held_at) == 3
+    again = judge(STEP, row(S.WAITING, acts=1, tries=1, begun_at=-9, acted_at=2), PACE, OTHER, unsure)
+    assert seconds(again.acted_at) == 2
 
 
 def test_a_failure_is_kept_whole() -> None:
@@ -256,7 +266,7 @@ rows = st.builds(
     st.none() | ages,
     st.none() | ages,
 )
-moments = st.builds(lambda jitter: Moment(NOW, lambda: jitter, NOW), st.floats(0, 1))
+moments = st.builds(lambda jitter: Moment(NOW, lambda: jitter, NOW, NOW), st.floats(0, 1))
 
 
 def sees_goal(sighting: Sighting) -> bool:
@@ -323,7 +333,7 @@ def test_whatever_is_not_over_is_looked_at_again(
 
 
 @given(steps, rows, paces, moments)
-@example(STEP, row(tries=3000), Pace(tries=4000), Moment(NOW, lambda: 0.0, NOW))
+@example(STEP, row(tries=3000), Pace(tries=4000), Moment(NOW, lambda: 0.0, NOW, NOW))
 def test_temporary_failures_back_off(step: Step, found: StepRow, pace: Pace, moment: Moment) -> None:
     written = judge(step, found, pace, BUSY, moment)
     over = deadline(step, found) <= NOW or found.tries + 1 >= pace.tries
@@ -351,7 +361,7 @@ def test_a_hold_down_is_an_unbroken_sight(pace: Pace, looks: list[tuple[int, Sig
     seen_since: int | None = None
     for pause, sighting in looks:
         now += pause * SECOND
-        found = judge(step, found, pace, sighting, Moment(now, lambda: 0.5, now))
+        found = judge(step, found, pace, sighting, Moment(now, lambda: 0.5, now, now))
         seen_since = (seen_since or now) if sighting is GOAL else None
         held = seen_since is not None and now - seen_since >= 30 * SECOND
         assert (found.state is S.DONE) == held

@@ -34,6 +34,9 @@ class Moment:
     jitter: Jitter
     looked_at: int
     """When the look began. A slow answer shows what was there then, not what is there now."""
+    latest: int
+    """``now`` and ``looked_at`` are not later than the database's time, and this is not earlier: a time that an act
+    or a sight has to last begins here, so that it is over for those two only when it is over."""
 
 
 def reached(goal: JsonObject, seen: JsonObject) -> bool:
@@ -43,7 +46,7 @@ def reached(goal: JsonObject, seen: JsonObject) -> bool:
 
 def judge(step: Step, row: StepRow, pace: Pace, sighting: Sighting, moment: Moment) -> StepRow:
     """What to write after a look: done, holding, waiting, failed, or acting."""
-    row = _begun_by(moment.now, row)
+    row = _begun_by(moment, row)
     if isinstance(sighting, StepFailure):
         # What cannot be seen is not in sight: a hold-down starts afresh.
         row = replace(row, tries=row.tries + 1, held_at=None)
@@ -65,7 +68,7 @@ def judge(step: Step, row: StepRow, pace: Pace, sighting: Sighting, moment: Mome
         state=StepState.ACTING,
         acts=row.acts + 1,
         tries=row.tries + 1,
-        acted_at=moment.now,
+        acted_at=moment.latest,
         not_before=None,
         error=None,
         cause=None,
@@ -77,7 +80,7 @@ def judge_act(
 ) -> StepRow:
     """What to write after an act and its read-back. What is seen outranks what the device answered."""
     # The device may have acted as late as now, at the end of a long call: from here it has its time to show.
-    row = replace(row, changed_at=moment.now, acted_at=None if row.acted_at is None else moment.now)
+    row = replace(row, changed_at=moment.now, acted_at=None if row.acted_at is None else moment.latest)
     if isinstance(sighting, StepFailure):
         return _after_failure(step, row, pace, sighting, moment)
     row = replace(row, evidence=_bounded(sighting))
@@ -90,19 +93,19 @@ def judge_act(
     return _wait(step, row, pace.poll, moment)
 
 
-def _begun_by(now: int, row: StepRow) -> StepRow:
+def _begun_by(moment: Moment, row: StepRow) -> StepRow:
     """Nothing was begun, done or seen later than now, whatever a clock said that was set back since."""
     return replace(
         row,
-        begun_at=min(row.begun_at or now, now),
-        acted_at=None if row.acted_at is None else min(row.acted_at, now),
-        held_at=None if row.held_at is None else min(row.held_at, now),
-        changed_at=now,
+        begun_at=min(row.begun_at or moment.now, moment.now),
+        acted_at=None if row.acted_at is None else min(row.acted_at, moment.latest),
+        held_at=None if row.held_at is None else min(row.held_at, moment.latest),
+        changed_at=moment.now,
     )
 
 
 def _at_goal(step: Step, row: StepRow, pace: Pace, moment: Moment) -> StepRow:
-    row = replace(row, held_at=moment.now if row.held_at is None else row.held_at, error=None, cause=None)
+    row = replace(row, held_at=moment.latest if row.held_at is None else row.held_at, error=None, cause=None)
     until = (row.held_at or 0) + _microseconds(step.hold_down)
     if moment.looked_at >= until or not step.hold_down:
         return replace(row, state=StepState.DONE, not_before=None)

@@ -51,7 +51,7 @@ def load(connection: Connection, lease: Lease, hands: Hands) -> Drive:
     lease.cancel_by = leases.hold(connection, lease.operation, lease.fence).cancel_by
     operation = journal.find(connection, lease.operation)
     plan = from_json(plans.find(connection, operation.plan))
-    rows = [_possibly_sent(row, lease.now()) for row in journal.steps(connection, operation.id)]
+    rows = [_possibly_sent(row, lease.now_at_latest()) for row in journal.steps(connection, operation.id)]
     board = lay_out(plan, rows, operation.state)
     return Drive(lease, operation, plan, board, hands)
 
@@ -199,7 +199,7 @@ class Drive:
     def _moment(self, looked_at: int) -> Moment:
         now = self.lease.now()
         # The clock may have been set back meanwhile.
-        return Moment(now, self.hands.jitter, min(looked_at, now))
+        return Moment(now, self.hands.jitter, min(looked_at, now), self.lease.now_at_latest())
 
     def _note(self, rows: Sequence[StepRow]) -> None:
         for row in rows:

@@ -21,14 +21,16 @@ def uptime() -> float:
 class Lease:
     """One operation, leased. ``valid_until`` is ``uptime`` when the lease ends unless it is renewed.
 
-    ``offset`` places the database's clock on ours, so that a timer written by one worker means the same instant to
-    the next, whatever their own clocks say.
+    ``earliest`` and ``latest`` place the database's clock on ours, so that a timer written by one worker means the same
+    instant to the next, whatever their own clocks say. They are bounds: an answer of the database is as old as it took.
+    Before the first answer they contradict each other.
     """
 
     operation: str
     fence: int
     valid_until: float
-    offset: int = 0
+    earliest: int = 1
+    latest: int = 0
     cancel_by: str | None = None
 
     def require(self) -> None:
@@ -40,9 +42,23 @@ class Lease:
                 fence=self.fence,
             )
 
-    def synchronise(self, database_time: int) -> None:
-        self.offset = database_time - round(uptime() * SECOND)
+    def synchronise(self, database_time: int, asked_at: float) -> None:
+        """Take what the database said was the time, at an instant between ``asked_at`` by ``uptime`` and now.
+
+        Every answer narrows the bounds. One that contradicts them means that a clock was set: then it stands alone.
+        """
+        earliest, latest = database_time - _microseconds(uptime()), database_time - _microseconds(asked_at)
+        narrowed = max(self.earliest, earliest), min(self.latest, latest)
+        self.earliest, self.latest = narrowed if narrowed[0] <= narrowed[1] else (earliest, latest)
 
     def now(self) -> int:
-        """The database's time, as far as we know it."""
-        return round(uptime() * SECOND) + self.offset
+        """The database's time; it is not earlier than this."""
+        return _microseconds(uptime()) + self.earliest
+
+    def now_at_latest(self) -> int:
+        """The database's time; it is not later than this."""
+        return _microseconds(uptime()) + self.latest
+
+
+def _microseconds(seconds: float) -> int:
+    return round(seconds * SECOND)

@@ -70,10 +70,11 @@ class Pen:
             rows, events = list(self._rows.values()), self._events
             self._rows, self._events = {}, []
             self._broken = True
+            asked_at = uptime()
             held = await self._write(lambda connection: self._transaction(connection, rows, events, also))
             self._broken = False
         self._lease.cancel_by = held.cancel_by
-        self._lease.synchronise(held.at)
+        self._lease.synchronise(held.at, asked_at)
         return held
 
     def _transaction(

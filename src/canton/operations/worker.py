@@ -132,7 +132,7 @@ class Worker:
         )
         for one in taken:
             lease = Lease(one.operation, one.fence, before + self.settings.lease)
-            lease.synchronise(one.at)
+            lease.synchronise(one.at, before)
             task = asyncio.create_task(self._see_through(lease, one.step_kinds))
             self._driving[lease.operation] = (lease, task)
         # A due row that nobody can take is locked by a transaction that is about to end.
