@@ -133,6 +133,27 @@ class TestQuestions:
         assert shell.end() == 0
         assert "Error" not in shell.shown
 
+    @pytest.mark.parametrize(("nodes", "count", "words"), [("x[1-3]", 3, "3 nodes: x[1-3]"), ("x1", 1, "1 node: x1")])
+    def test_deleting_nodes_says_how_many(
+        self, terminal: Open, script: Script, nodes: str, count: int, words: str
+    ) -> None:
+        script.on("POST /v1/nodes/delete", Reply(body={"nodes": nodes, "count": count}))
+        shell = terminal("node", "delete", nodes, "--reason", "cabinet gone")
+        shell.until(f"Delete {words}? [y/N]: ")
+        shell.type("y")
+        assert shell.end() == 0
+        assert [asked.query for asked in script.asked] == [{"dry_run": "true"}, {}]
+
+    @pytest.mark.parametrize("verb", ["undo", "abandon"])
+    def test_giving_up_an_operation_says_how_far_it_came(self, terminal: Open, script: Script, verb: str) -> None:
+        script.on("GET /v1/operations/op_1", Reply(body=samples.operation("needs_attention", done=1)))
+        shell = terminal("operation", verb, "op_1", "--reason", "gone")
+        shell.until(f"{verb.capitalize()} op_1 (")
+        shell.until("; it is needs_attention, 1 of 2 steps are done)? [y/N]: ")
+        shell.type("n")
+        assert shell.end() == 1
+        assert script.lines() == ["GET /v1/operations/op_1"]
+
     def test_ctrl_c_at_a_question_changes_nothing(self, terminal: Open, script: Script) -> None:
         shell = terminal("tenant", "delete", "psi", "--reason", "left")
         shell.until("Type psi to go on")

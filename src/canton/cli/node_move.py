@@ -147,6 +147,6 @@ def delete(
         if dry_run:
             click.echo(f"{would['count']} would be deleted: {would['nodes']}")
             return
-        confirm(f"Delete {would['count']} nodes: {would['nodes']}?", change)
+        confirm(f"Delete {would['count']} node{'s' if would['count'] > 1 else ''}: {would['nodes']}?", change)
     deleted = carry_out(session, change, lambda headers: client.delete(nodes, **headers))
     click.echo(f"{deleted['count']} deleted: {deleted['nodes']}")
