@@ -21,6 +21,7 @@ from canton.api.app import create_app
 from canton.api.hub import Hub
 from canton.api.rates import Rates
 from canton.api.services import Services
+from canton.drivers.oidc import keyring
 from canton.drivers.oidc.verify import OidcVerifier
 from canton.policy.roles import BUILTIN
 from canton.store.database import Database, system_clock
@@ -91,6 +92,10 @@ def made_services(database: Database, tokens: Mint, **changed: Any) -> Services:
     # A test sends in a second what a person does in an hour.
     rates = Rates(1e6, 1e6, 1e6)
     verifier = OidcVerifier([tokens.settings])
+    with pytest.MonkeyPatch.context() as patch:
+        # A server goes on without the keys of an issuer that takes long; on a busy machine the test's own may.
+        patch.setattr(keyring, "PATIENCE", 60.0)
+        verifier.verify(tokens.token("somebody"))
     given = Services(database, verifier, BUILTIN, configured, Hub(database), system_clock, rates)
     return replace(given, **changed)
 
