@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from api.conftest import Api, made_services, serving
+from api.test_nodes import fill
 from canton.api import rates
 from canton.api.rates import Buckets, Rates
 from canton.store.database import Database
@@ -64,6 +65,19 @@ def test_a_page_counts_as_a_request_for_every_hundred_entries(api: Api, monkeypa
     assert accepted(ann, 40) == 27
     assert len(root.get("/v1/tenants?limit=1").json["items"]) == 1
     assert accepted(root, 40) == 23
+
+
+@pytest.mark.parametrize(
+    "path", ["/operations", "/plans", "/operations/{id}", "/plans/{plan}", "/events", "/events?subject={id}"]
+)
+def test_an_answer_counts_by_what_is_read_for_it(api: Api, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    """One operation on all nodes of a large tenant takes as long to show as hundreds of others."""
+    monkeypatch.setattr(rates, "SIZE", 50)
+    root, ann = api.as_("root", "canton-provider-admin"), api.as_("ann", "canton-provider-admin")
+    fill(root, {"psi": range(64)})
+    started = root.post("/v1/nodes/power", {"nodes": "x1000c0s[0-63]b0n0", "to": "on"}).json
+    assert ann.get(f"/v1{path.format(**started)}").status == 200
+    assert accepted(ann, 40) < 25
 
 
 def test_an_address_without_a_good_token_has_less_and_those_with_one_do_not_notice(api: Api) -> None:

@@ -62,11 +62,16 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """``cursor`` goes on behind the last item; ``more`` says whether there is anything there yet."""
+    """``cursor`` goes on behind the last item; ``more`` says whether there is anything there yet.
+
+    ``read`` is how many events were read for it, of ``size`` bytes.
+    """
 
     items: list[JsonObject]
     cursor: str
     more: bool
+    read: int
+    size: int
 
 
 async def open_reader(hub: Hub, wanted: Wanted) -> Reader:
@@ -129,7 +134,8 @@ class Reader:
         backlog = self._backlog(lasts)
         found = await self._hub.read_after(backlog, limit) if backlog else []
         items = [sse.as_json(self._shown(told), told.tenant) for told in self._take(_fitting(found[:limit]))]
-        return Page(items, self._at.cursor(), more=bool(self._backlog(lasts)))
+        size = sum(len(told.text) for told in found)
+        return Page(items, self._at.cursor(), bool(self._backlog(lasts)), len(found), size)
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Bytes for the wire; ends when the server drains, raises when the reader may not read any more."""

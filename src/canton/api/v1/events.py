@@ -114,4 +114,5 @@ async def read_events(
         followed = visible and (visible & {wanted.tenant} or visible)
         return EventStream(hub, reader, caller.principal.id, followed)
     page = await reader.page(limit)
+    caller.charge(entries=page.read, size=page.size)
     return json_response({"items": page.items, "next": page.cursor if page.more else None})
