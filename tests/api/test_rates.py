@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from types import SimpleNamespace
+from urllib.parse import quote
 
 import pytest
 
@@ -78,6 +79,17 @@ def test_an_answer_counts_by_what_is_read_for_it(api: Api, monkeypatch: pytest.M
     started = root.post("/v1/nodes/power", {"nodes": "x1000c0s[0-63]b0n0", "to": "on"}).json
     assert ann.get(f"/v1{path.format(**started)}").status == 200
     assert accepted(ann, 40) < 25
+
+
+@pytest.mark.parametrize(
+    ("nodeset", "status"), [("x1000c0s[1-999]b0n0", 404), ("a1!a1!a[1-999]", 400), ("a" * 14_000 + "[", 400)]
+)
+def test_a_nodeset_counts_by_the_names_it_writes(api: Api, nodeset: str, status: int) -> None:
+    root, ann = api.as_("root", "canton-provider-admin"), api.as_("ann", "canton-provider-admin")
+    assert root.post("/v1/nodes/power", {"nodes": nodeset, "to": "on"}).status == status
+    assert accepted(root, 40) <= 21
+    ann.get(f"/v1/nodes?nodeset={quote(nodeset)}")
+    assert accepted(ann, 40) <= 21
 
 
 def test_an_address_without_a_good_token_has_less_and_those_with_one_do_not_notice(api: Api) -> None:
