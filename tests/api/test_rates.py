@@ -81,6 +81,12 @@ def test_an_answer_counts_by_what_is_read_for_it(api: Api, monkeypatch: pytest.M
     assert accepted(ann, 40) < 25
 
 
+def test_a_body_counts_by_its_size(api: Api) -> None:
+    root = api.as_("root", "canton-provider-admin")
+    assert root.post("/v1/tenants", {str(number): 1 for number in range(30_000)}).status == 400
+    assert accepted(root, 40) < 15
+
+
 @pytest.mark.parametrize(
     ("nodeset", "status"), [("x1000c0s[1-999]b0n0", 404), ("a1!a1!a[1-999]", 400), ("a" * 14_000 + "[", 400)]
 )

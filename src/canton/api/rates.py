@@ -12,7 +12,7 @@ from canton.domain.errors import TooManyRequests
 
 # A caller who was silent for so many seconds may send what it would have in that time at once.
 BURST = 10.0
-# Entries of a list, and bytes read for one answer, that cost about what one other request does.
+# Entries of a list, and bytes of a body or read for one answer, that cost about what one other request does.
 ENTRIES = 100
 SIZE = 16 * 1024
 # Of each sort; the one used longest ago goes, and starts full if it comes back.
