@@ -70,11 +70,12 @@ def _beginning(
 
 def _wanted(
     request: Request,
+    caller: CallerDep,
     beginning: Annotated[Beginning, Depends(_beginning)],
     tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
     subject: Annotated[str | None, Query(pattern=TEXT_PATTERN, description="An operation, or `tenant:psi`.")] = None,
 ) -> Wanted:
-    return Wanted(_asked_again(request), tenant, subject, beginning)
+    return Wanted(_asked_again(request), tenant, subject, beginning, caller.counted_for)
 
 
 def _asked_again(request: Request) -> Callable[[], Awaitable[Sight]]:
