@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from sqlalchemy import event as listening
 
 from asgi import Call, open_request
+from canton.api import hub as hub_module
 from canton.api import positions
 from canton.api.event_stream import ABORT, EventStream
 from canton.api.follow import Beginning, Sight, Visible, Wanted, open_reader
@@ -326,6 +327,36 @@ def test_one_principal_does_not_take_every_place(database: Database) -> None:
                 pass
 
     run(scenario())
+
+
+@pytest.mark.parametrize(("names", "at_once"), [(["ann"] * 5, 1), (["ann", "bob", "cleo"], 3)])
+def test_one_principal_reads_what_has_happened_one_page_at_a_time(
+    database: Database, monkeypatch: pytest.MonkeyPatch, names: list[str], at_once: int
+) -> None:
+    tell(database, "psi", *range(20))
+
+    under_way: list[str] = []
+    most: list[int] = []
+    next_of = hub_module._next_of
+
+    def slow(*arguments: Any) -> Any:
+        under_way.append("")
+        most.append(len(under_way))
+        time.sleep(0.05)
+        under_way.pop()
+        return next_of(*arguments)
+
+    monkeypatch.setattr(hub_module, "_next_of", slow)
+
+    async def scenario() -> None:
+        async with hub_of(database) as hub:
+            sought = [Wanted(Rights(), beginning=Beginning("start"), who=name) for name in names]
+            readers = [await open_reader(hub, each) for each in sought]
+            pages = await asyncio.gather(*(reader.page(10) for reader in readers))
+            assert [len(page.items) for page in pages] == [10] * len(names)
+
+    run(scenario())
+    assert max(most) == at_once
 
 
 def test_silence_is_broken_by_a_comment(database: Database) -> None:

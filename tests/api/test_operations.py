@@ -8,8 +8,10 @@ import pytest
 
 from api.conftest import Api
 from api.test_nodes import fill, member, xname
+from canton.api import work
+from canton.domain.nodeset import fold
 from canton.domain.operation import OperationState, StepState
-from canton.store import audit, journal
+from canton.store import audit, claims, journal
 from canton.store.journal import StepRow
 
 
@@ -98,6 +100,26 @@ def test_lists_the_newest_first_by_what_is_asked_for(admin: Api, ann: Api) -> No
     assert [each["id"] for each in page["items"]] == [foreign, second]
     assert page["items"][0]["steps"]["pending"] == 1
     assert [each["id"] for each in admin.get(f"/v1/operations?limit=2&after={page['next']}").json["items"]] == [first]
+
+
+def test_a_set_of_nodes_is_folded_once_however_many_operations_are_on_it(
+    admin: Api, ann: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work._folded.cache_clear()
+    folds: list[str] = []
+
+    def counted(names: list[str]) -> str:
+        folds.append(fold(names))
+        return folds[-1]
+
+    monkeypatch.setattr(work, "fold", counted)
+    for _ in range(3):
+        identity = started(ann)
+        with admin.services.database.write() as connection:
+            journal.set_state(connection, identity, OperationState.DONE)
+            claims.release(connection, identity)
+    assert [each["nodes"] for each in ann.get("/v1/operations").json["items"]] == [xname(0)] * 3
+    assert folds == [xname(0)]
 
 
 def test_those_since_an_instant(ann: Api) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from types import SimpleNamespace
+from urllib.parse import quote
 
 import pytest
 
 from api.conftest import Api, made_services, serving
+from api.test_nodes import fill
 from canton.api import rates
 from canton.api.rates import Buckets, Rates
 from canton.store.database import Database
@@ -64,6 +66,36 @@ def test_a_page_counts_as_a_request_for_every_hundred_entries(api: Api, monkeypa
     assert accepted(ann, 40) == 27
     assert len(root.get("/v1/tenants?limit=1").json["items"]) == 1
     assert accepted(root, 40) == 23
+
+
+@pytest.mark.parametrize(
+    "path", ["/operations", "/plans", "/operations/{id}", "/plans/{plan}", "/events", "/events?subject={id}"]
+)
+def test_an_answer_counts_by_what_is_read_for_it(api: Api, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    """One operation on all nodes of a large tenant takes as long to show as hundreds of others."""
+    monkeypatch.setattr(rates, "SIZE", 50)
+    root, ann = api.as_("root", "canton-provider-admin"), api.as_("ann", "canton-provider-admin")
+    fill(root, {"psi": range(64)})
+    started = root.post("/v1/nodes/power", {"nodes": "x1000c0s[0-63]b0n0", "to": "on"}).json
+    assert ann.get(f"/v1{path.format(**started)}").status == 200
+    assert accepted(ann, 40) < 25
+
+
+def test_a_body_counts_by_its_size(api: Api) -> None:
+    root = api.as_("root", "canton-provider-admin")
+    assert root.post("/v1/tenants", {str(number): 1 for number in range(30_000)}).status == 400
+    assert accepted(root, 40) < 15
+
+
+@pytest.mark.parametrize(
+    ("nodeset", "status"), [("x1000c0s[1-999]b0n0", 404), ("a1!a1!a[1-999]", 400), ("a" * 14_000 + "[", 400)]
+)
+def test_a_nodeset_counts_by_the_names_it_writes(api: Api, nodeset: str, status: int) -> None:
+    root, ann = api.as_("root", "canton-provider-admin"), api.as_("ann", "canton-provider-admin")
+    assert root.post("/v1/nodes/power", {"nodes": nodeset, "to": "on"}).status == status
+    assert accepted(root, 40) <= 21
+    ann.get(f"/v1/nodes?nodeset={quote(nodeset)}")
+    assert accepted(ann, 40) <= 21
 
 
 def test_an_address_without_a_good_token_has_less_and_those_with_one_do_not_notice(api: Api) -> None:

@@ -97,7 +97,7 @@ def test_check_has_one_line_per_check(canton: Run, database: Database, database_
     expected = ["answers", "revision", "tables", "guards"]
     expected += ["server"] if database.is_postgresql else ["integrity", "foreign keys", "wal"]
     lines = out.splitlines()
-    assert [line[8:22].strip() for line in lines] == [*expected, "audit"]
+    assert [line[8:22].strip() for line in lines] == [*expected, "audit", "writes"]
     assert all(line.startswith("ok ") for line in lines)
 
 
@@ -107,6 +107,20 @@ def failures(canton: Run, url: str) -> dict[str, str]:
     found = dict(re.findall(r"^FAILED  (.{14})(.*)$", out, re.MULTILINE))
     assert status == (1 if found else 0)
     return {name.strip(): text for name, text in found.items()}
+
+
+def test_check_finds_that_nothing_can_be_written(canton: Run, database: Database, database_url: str) -> None:
+    """As on a full disk, which all reads survive."""
+    refusal = "BEGIN SELECT RAISE (ABORT, 'full'); END"
+    with database.write() as connection:
+        if database.is_postgresql:
+            refusal = "FOR EACH ROW EXECUTE FUNCTION full_disk()"
+            connection.exec_driver_sql(
+                "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS "
+                "$$ BEGIN RAISE EXCEPTION 'full' USING ERRCODE = 'disk_full'; END $$"
+            )
+        connection.exec_driver_sql(f"CREATE TRIGGER full_disk BEFORE INSERT ON write_probe {refusal}")
+    assert failures(canton, database_url).keys() == {"writes"}
 
 
 def test_check_finds_an_empty_database(canton: Run, empty_database: Database, empty_database_url: str) -> None:

@@ -186,17 +186,48 @@ def test_without_pg_dump_it_says_what_to_install(
 SPY = """#!/bin/sh
 echo "$@" > "$(dirname "$0")/arguments"
 echo "$PGPASSWORD" > "$(dirname "$0")/password"
+cat "$PGSERVICEFILE" > "$(dirname "$0")/services"
 echo "pg_dump: error: it went wrong" >&2
 exit 1
 """
 
 
-@POSTGRESQL
-def test_the_password_is_not_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str) -> None:
-    spy = tmp_path / "pg_dump"
-    spy.write_text(SPY)
-    spy.chmod(0o755)
+@pytest.fixture
+def spy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pg_dump that writes down what it is given."""
+    program = tmp_path / "pg_dump"
+    program.write_text(SPY)
+    program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.delenv("PGSERVICE", raising=False)
+
+
+@POSTGRESQL
+@pytest.mark.usefixtures("spy")
+def test_the_passphrase_of_a_key_is_not_on_the_command_line(tmp_path: Path, backend: str) -> None:
+    database = open_database("postgresql://canton@db.example.org/canton?sslkey=/k&sslpassword=open%20ses%40me")
+    with pytest.raises(Unavailable, match="it went wrong") as caught:
+        backup.write(database, tmp_path / "copy")
+    arguments = (tmp_path / "arguments").read_text()
+    assert "ses@me" not in caught.value.message + arguments
+    assert "service=canton" in arguments
+    assert "host=db.example.org" in arguments
+    assert (tmp_path / "services").read_text() == "[canton]\nsslpassword=open ses@me\n"
+    database.close()
+
+
+@POSTGRESQL
+@pytest.mark.usefixtures("spy")
+def test_a_service_keeps_the_passphrase_itself(tmp_path: Path, backend: str) -> None:
+    database = open_database("postgresql:///?service=canton&sslpassword=sesame")
+    with pytest.raises(WrongState, match="write sslpassword with the service"):
+        backup.write(database, tmp_path / "copy")
+    database.close()
+
+
+@POSTGRESQL
+@pytest.mark.usefixtures("spy")
+def test_the_password_is_not_on_the_command_line(tmp_path: Path, backend: str) -> None:
     database = open_database("postgresql://canton:open%20ses%40me@db.example.org:6543/canton?sslmode=verify-full")
     with pytest.raises(Unavailable, match="it went wrong") as caught:
         backup.write(database, tmp_path / "copy")

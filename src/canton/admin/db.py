@@ -51,7 +51,8 @@ def upgrade(phase: migrate.Phase, config: Path | None, address: str | None) -> N
 def check(context: click.Context, config: Path | None, address: str | None) -> None:
     """Look for damage; exit code 1 if there is any.
 
-    It checks the revision, the tables, the guards, the file or server, and the audit chain.
+    It checks the revision, the tables, the guards, the file or server, and the audit chain; if these are good, also
+    that the database takes writes.
     """
     failed = False
     with opened(Flags(config, address)) as database:

@@ -64,6 +64,10 @@ class Caller:
         found = scope(self.principal, permission, self.now)
         return None if found.everything else found.tenants
 
+    def charge(self, *, entries: int = 0, size: int = 0) -> None:
+        """Count what this request works on towards the rate of the caller: so many entries, or bytes."""
+        self.services.rates.charge_work(self.counted_for, entries, size)
+
     def attribution(self) -> Attribution:
         """How one answer to this caller renders who did something and why."""
         return attribution(self._visible(ATTRIBUTION))

@@ -52,21 +52,30 @@ class Beginning:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """``sight`` is asked at the start and again and again; what it raises ends the reading."""
+    """``sight`` is asked at the start and again and again; what it raises ends the reading.
+
+    ``who`` reads from the database one page at a time, over all readers of that name.
+    """
 
     sight: Callable[[], Awaitable[Sight]]
     tenant: str | None = None
     subject: str | None = None
     beginning: Beginning = field(default_factory=Beginning)
+    who: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """``cursor`` goes on behind the last item; ``more`` says whether there is anything there yet."""
+    """``cursor`` goes on behind the last item; ``more`` says whether there is anything there yet.
+
+    ``read`` is how many events were read for it, of ``size`` bytes.
+    """
 
     items: list[JsonObject]
     cursor: str
     more: bool
+    read: int
+    size: int
 
 
 async def open_reader(hub: Hub, wanted: Wanted) -> Reader:
@@ -127,9 +136,10 @@ class Reader:
         """What comes next, for a client that does not follow."""
         lasts = await self._hub.read(outbox.lasts)
         backlog = self._backlog(lasts)
-        found = await self._hub.read_after(backlog, limit) if backlog else []
+        found = await self._hub.read_after(backlog, limit, self._wanted.who) if backlog else []
         items = [sse.as_json(self._shown(told), told.tenant) for told in self._take(_fitting(found[:limit]))]
-        return Page(items, self._at.cursor(), more=bool(self._backlog(lasts)))
+        size = sum(len(told.text) for told in found)
+        return Page(items, self._at.cursor(), bool(self._backlog(lasts)), len(found), size)
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Bytes for the wire; ends when the server drains, raises when the reader may not read any more."""
@@ -185,7 +195,8 @@ class Reader:
             return b""
         self._place = None
         warning = self._warn(sum(published[name] - after for name, after in backlog.items()))
-        return warning + self._written(self._take(await self._hub.read_after(backlog, self._hub.pace.batch)))
+        found = await self._hub.read_after(backlog, self._hub.pace.batch, self._wanted.who)
+        return warning + self._written(self._take(found))
 
     def _take(self, found: Iterable[Told]) -> Iterator[Told]:
         """Move on behind each event, and answer with those that are wanted.

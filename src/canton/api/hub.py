@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
+from weakref import WeakValueDictionary
 
 from sqlalchemy.engine import Connection
 
@@ -102,6 +103,7 @@ class Hub:
         self._news = asyncio.Event()
         self._looking: asyncio.Task[None] | None = None
         self._threads = ThreadPoolExecutor(4, "canton-events")
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @contextmanager
     def place(self, who: str = "", visible: Visible = None) -> Iterator[None]:
@@ -178,9 +180,14 @@ class Hub:
 
         return await asyncio.get_running_loop().run_in_executor(self._threads, copy_context().run, snapshot)
 
-    async def read_after(self, backlog: Mapping[str, int], limit: int) -> list[Told]:
-        """The next events of several streams, roughly by time, and of each in order."""
-        return await self.read(lambda connection: _next_of(connection, backlog, limit))
+    async def read_after(self, backlog: Mapping[str, int], limit: int, who: str = "") -> list[Told]:
+        """The next events of several streams, roughly by time, and of each in order.
+
+        One after the other for all readers of ``who``: a hundred that begin at the start would take every thread.
+        """
+        turn = self._turns.setdefault(who, asyncio.Lock())
+        async with turn:
+            return await self.read(lambda connection: _next_of(connection, backlog, limit))
 
     async def _keep_looking(self) -> None:
         while True:

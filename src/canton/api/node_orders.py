@@ -21,7 +21,7 @@ from canton.api.work import Plan as PlanDocument
 from canton.domain.errors import CantonError, InvalidRequest, NodesClaimed, WrongState
 from canton.domain.lifecycle import NodeState, is_transient
 from canton.domain.node import Node
-from canton.domain.nodeset import fold, parse
+from canton.domain.nodeset import fold, parse_counted
 from canton.operations import submit
 from canton.operations.catalog.power_nodes import Seen
 from canton.operations.endings import Because
@@ -32,6 +32,8 @@ from canton.store import nodes, operation_lists, plans, quotas, tenants
 
 # As many as an operation claims in one statement, on every build of SQLite.
 LARGEST = 10_000
+# Characters of a short xname and its comma.
+LENGTH = 14
 NODESET_PATTERN = r"^[A-Za-z0-9\[\]_.:,/!&\^@ -]+$"
 Planner = Callable[[Seen, str | None], Plan]
 Requirement = Callable[[Connection, Plan], None]
@@ -55,8 +57,12 @@ class NodeOrder(NodeNames):
     plan: Annotated[Digest | None, Field(description="Only if this is still the plan.")] = None
 
 
-def parse_names(nodeset: str) -> frozenset[str]:
-    return parse(nodeset, limit=LARGEST).names
+def parse_names(caller: Caller, nodeset: str) -> frozenset[str]:
+    """The names in a nodeset; they count as the entries of a list do, also in one that is refused."""
+    caller.charge(entries=len(nodeset) // LENGTH)
+    names, written = parse_counted(nodeset, limit=LARGEST)
+    caller.charge(entries=written)
+    return names.names
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +144,7 @@ def _check(connection: Connection, plan: Plan, rule: str, require: Requirement) 
 def look(change: Change, nodeset: str) -> Target:
     """Policy comes first: the names of 10,000 nodes are not made for a caller who may do this to none."""
     change.require_anywhere()
-    caller, names = change.caller, parse_names(nodeset)
+    caller, names = change.caller, parse_names(change.caller, nodeset)
     if not names:
         raise InvalidRequest(f'the nodeset "{nodeset[:200]}" names no nodes; name at least one', nodes=nodeset[:200])
     with caller.database.read() as connection:

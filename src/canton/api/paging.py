@@ -31,7 +31,7 @@ class Paging:
     caller: Caller
 
     def answer(self, found: Slice, render: Callable[[RowMapping], Mapping[str, Json]]) -> Response:
-        self.caller.services.rates.charge_entries(self.caller.counted_for, len(found.rows))
+        self.caller.charge(entries=len(found.rows), size=found.size)
         items = (self._chosen(render(row)) for row in found.rows)
         cursor = None if found.next is None else _cursor(self.list, found.next)
         body = f'{{"items":[{",".join(map(_encode, items))}],"next":{_encode(cursor)}}}'

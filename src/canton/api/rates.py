@@ -12,8 +12,9 @@ from canton.domain.errors import TooManyRequests
 
 # A caller who was silent for so many seconds may send what it would have in that time at once.
 BURST = 10.0
-# Entries of a list that cost about what one other request does.
+# Entries of a list, and bytes of a body or read for one answer, that cost about what one other request does.
 ENTRIES = 100
+SIZE = 16 * 1024
 # Of each sort; the one used longest ago goes, and starts full if it comes back.
 MOST_BUCKETS = 10_000
 
@@ -61,10 +62,14 @@ class Rates:
         buckets = self._principals if has_roles else self._strangers
         _require(buckets.take(principal, time.monotonic()), principal)
 
-    def charge_entries(self, principal: str, count: int) -> None:
-        """A page of a list counts as a request for every ``ENTRIES`` entries; only who has a role has such pages."""
-        if count > ENTRIES:
-            self._principals.owe(principal, count / ENTRIES - 1, time.monotonic())
+    def charge_work(self, principal: str, entries: int, size: int) -> None:
+        """More than one request's work counts as several: by entries or by bytes, whichever is more.
+
+        Only who has a role gets so far.
+        """
+        requests = max(entries / ENTRIES, size / SIZE)
+        if requests > 1:
+            self._principals.owe(principal, requests - 1, time.monotonic())
 
     def charge_address(self, address: str) -> None:
         _require(self._addresses.take(network(address), time.monotonic()), "this address without a good token")

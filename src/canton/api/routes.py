@@ -48,6 +48,7 @@ class Route(APIRoute):
             raw = await body.read(bodies.Sender(caller.counted_for, caller.is_bound_in(None)))
             if not raw:
                 return await handle(request)
+            caller.charge(size=len(raw))
             _require_json(request)
             async with body.turn_to_parse():
                 document, request.state.document = await run_in_threadpool(_parse, raw, shape)

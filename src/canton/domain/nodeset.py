@@ -60,7 +60,13 @@ class NodeSet:
 
 def parse(text: str, resolve: Resolve | None = None, limit: int = LIMIT) -> NodeSet:
     """Read a nodeset; ``resolve`` gives the nodes of a group (``psi`` or ``psi/alps``) or raises UnknownGroup."""
-    return NodeSet(frozenset(nodeset_parse.names_in(text, resolve, limit)))
+    return parse_counted(text, resolve, limit)[0]
+
+
+def parse_counted(text: str, resolve: Resolve | None = None, limit: int = LIMIT) -> tuple[NodeSet, int]:
+    """The nodeset, and how many names the text writes, before set operations: what it cost to read."""
+    names, written = nodeset_parse.names_in(text, resolve, limit)
+    return NodeSet(frozenset(names)), written
 
 
 def fold(names: Iterable[str]) -> str:

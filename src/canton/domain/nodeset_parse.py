@@ -92,8 +92,8 @@ class Term(NamedTuple):
         return names
 
 
-def names_in(text: str, resolve: Resolve | None, limit: int) -> set[str]:
-    """The names that the text stands for.
+def names_in(text: str, resolve: Resolve | None, limit: int) -> tuple[set[str], int]:
+    """The names that the text stands for, and how many it writes.
 
     The limit counts each name as it is written, before set operations: it bounds the work, not only the result.
     """
@@ -107,7 +107,7 @@ def names_in(text: str, resolve: Resolve | None, limit: int) -> set[str]:
         else:
             found = term.names()
         _OPERATORS[term.operator](names, found)
-    return names
+    return names, total
 
 
 def _members(text: str, term: Term, resolve: Resolve | None) -> Iterable[str]:

@@ -12,11 +12,13 @@ from alembic.migration import MigrationContext
 from sqlalchemy.engine import Connection
 
 from canton.domain.errors import CantonError, InvariantBroken, NeedsHuman, SchemaMismatch
-from canton.store import audit, migrate, schema
+from canton.store import audit, migrate, schema, write_probe
 from canton.store.database import Database
 
 # The oldest release that PostgreSQL itself still supports, and Canton's tests run on.
 OLDEST_POSTGRESQL = 14
+# Seconds, as a change of the API.
+LOCK_WAIT = 3.0
 # What keeps records from being changed, by name.
 GUARDS = {
     "postgresql": {"audit_refuses", "event_refuses", "plan_refuses"},
@@ -49,7 +51,11 @@ def examine(database: Database) -> Iterator[Finding]:
     """Run every check, the cheap ones first. Without its tables a database is not worth looking at further."""
     checks = {"answers": _answers, "revision": _revision, "tables": _tables, "guards": _guards}
     checks |= _ON_POSTGRESQL if database.is_postgresql else _ON_SQLITE
-    for name, check in (checks | {"audit": _audit}).items():
+    good = True
+    for name, check in (checks | {"audit": _audit, "writes": _writes}).items():
+        if check is _writes and not good:
+            # Into what is damaged nothing is written.
+            return
         try:
             finding = Finding(name, ok=True, found=check(database))
         except CantonError as error:
@@ -57,6 +63,7 @@ def examine(database: Database) -> Iterator[Finding]:
         except sa.exc.DBAPIError as error:
             finding = Finding(name, ok=False, found=f"{error.orig}; see what the other checks found")
         yield finding
+        good &= finding.ok
         if not finding.ok and check in (_answers, _revision):
             return
 
@@ -163,6 +170,13 @@ def _audit(database: Database) -> str:
     with database.read() as connection:
         head = audit.verify(connection)
     return f"chain intact: {head.seq} records, head {head}"
+
+
+def _writes(database: Database) -> str:
+    """A full disk, or a database that can only be read, shows in nothing else."""
+    with database.write(LOCK_WAIT) as connection:
+        write_probe.touch(connection)
+    return "taken"
 
 
 _ON_POSTGRESQL: dict[str, Check] = {"server": _server_version}

@@ -22,7 +22,7 @@ from canton.domain.errors import InvalidCursor
 Visible: TypeAlias = frozenset[str] | None
 Key: TypeAlias = Sequence[int | str]
 # In bytes.
-LARGEST_PAGE = 4 * 2**20
+LARGEST_PAGE = 2**20
 _ROWS_AT_ONCE = 20
 
 
@@ -39,6 +39,8 @@ class Slice:
     rows: list[RowMapping]
     next: Key | None
     """Where the next page starts; None at the end."""
+    size: int = 0
+    """Bytes of the rows, about."""
 
 
 def both(one: Visible, other: Visible) -> Visible:
@@ -75,9 +77,9 @@ def fetch(
         for row in result.mappings():
             size += len(repr(tuple(row.values())).encode())
             if len(rows) == window.limit or (rows and size > LARGEST_PAGE):
-                return Slice(rows, [rows[-1][f"key{n}"] for n in range(len(keys))])
+                return Slice(rows, [rows[-1][f"key{n}"] for n in range(len(keys))], size)
             rows.append(row)
-    return Slice(rows, None)
+    return Slice(rows, None, size)
 
 
 def _beyond(after: Key, keys: Sequence[sa.ColumnElement[Any]], *, descending: bool) -> sa.ColumnElement[bool]:

@@ -94,7 +94,9 @@ def show_approval(caller: CallerDep, approval_id: ApprovalId) -> Response:
         row = approvals.find(connection, approval_id)
     if row["requested_identity"] != caller.principal.identity:
         caller.require_sight("approval.read", _readers(row), approvals.unknown(approval_id))
-    return json_response(render(row))
+    answer = json_response(render(row))
+    caller.charge(size=len(answer.body))
+    return answer
 
 
 DECIDING = "approval.decide"

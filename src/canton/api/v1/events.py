@@ -70,11 +70,12 @@ def _beginning(
 
 def _wanted(
     request: Request,
+    caller: CallerDep,
     beginning: Annotated[Beginning, Depends(_beginning)],
     tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
     subject: Annotated[str | None, Query(pattern=TEXT_PATTERN, description="An operation, or `tenant:psi`.")] = None,
 ) -> Wanted:
-    return Wanted(_asked_again(request), tenant, subject, beginning)
+    return Wanted(_asked_again(request), tenant, subject, beginning, caller.counted_for)
 
 
 def _asked_again(request: Request) -> Callable[[], Awaitable[Sight]]:
@@ -114,4 +115,5 @@ async def read_events(
         followed = visible and (visible & {wanted.tenant} or visible)
         return EventStream(hub, reader, caller.principal.id, followed)
     page = await reader.page(limit)
+    caller.charge(entries=page.read, size=page.size)
     return json_response({"items": page.items, "next": page.cursor if page.more else None})

@@ -107,7 +107,7 @@ def _wanted(
         names = None
     else:
         # Nothing is looked for on behalf of a caller who sees no node.
-        names = frozenset[str]() if caller.visible("node.read") == frozenset() else parse_names(nodeset)
+        names = frozenset[str]() if caller.visible("node.read") == frozenset() else parse_names(caller, nodeset)
     return nodes.Wanted(site, None if tenant == NONE else tenant, tenant == NONE, state, power, names)
 
 

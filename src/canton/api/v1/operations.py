@@ -98,6 +98,7 @@ def show_operation(caller: CallerDep, operation_id: OperationId) -> Response:
     with caller.database.read() as connection:
         row = lists.show(connection, operation_id, caller.visible("operation.read"))
         steps = lists.count_steps(connection, [operation_id])
+    caller.charge(size=len(row["nodes"]))
     return json_response(render_operation(row, steps[operation_id], caller.attribution()))
 
 

@@ -39,4 +39,5 @@ def show_plan(
     """One plan with its steps, and the versions of what it was computed from."""
     with caller.database.read() as connection:
         row = plans.show(connection, digest, plans.Sight(caller.visible("plan.read"), PROVIDERS))
+    caller.charge(size=len(row["body"]))
     return json_response(render_plan(row))
