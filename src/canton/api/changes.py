@@ -237,7 +237,8 @@ class Change:
     def _ask(self, connection: Connection, on: On) -> str:
         wanted = approvals.Wanted(
             self.permission,
-            on.tenant,
+            # A tenant's roles cannot make a change to the provider's work, and so have no say in it either.
+            None if on.by_provider else on.tenant,
             self.method,
             self.path,
             self.body,
