@@ -35,7 +35,7 @@ from canton.domain.tenant import TenantState
 from canton.operations.endings import Because
 from canton.policy import bindings
 from canton.policy.decide import Decision, Question, Rights
-from canton.policy.permissions import PERMISSIONS
+from canton.policy.permissions import PERMISSIONS, PROVIDERS
 from canton.store import approvals, audit, idempotency, outbox, tenants
 
 LONGEST_REASON = 500
@@ -224,6 +224,10 @@ class Change:
     def _needs_approval(self, on: On) -> bool:
         return not {self.permission, on.takes_back}.isdisjoint(self.caller.services.settings.policy.two_person)
 
+    def _waits_at_provider(self, on: On) -> bool:
+        """It needs a second person of the provider's: until it is done, the tenant is not told of it."""
+        return self._needs_approval(on) and (on.by_provider or self.permission in PROVIDERS)
+
     def _require_person(self, on: On) -> None:
         kind = self.caller.principal.kind
         if kind is not bindings.Kind.PERSON:
@@ -263,7 +267,8 @@ class Change:
 
     def _record_alone(self, on: On, decision: Decision, outcome: str) -> None:
         # A stranger's attempt is the provider's matter: one tenant's audit does not name another's people.
-        tenant = on.tenant if self.caller.is_bound_in(on.tenant) else None
+        hidden = not self.caller.is_bound_in(on.tenant) or (decision.allowed and self._waits_at_provider(on))
+        tenant = None if hidden else on.tenant
         elsewhere = {"named_tenant": on.tenant} if on.tenant and tenant is None else {}
         details = {**self._context(decision), "outcome": outcome, **_whose(tenant), **elsewhere}
         kind = Kind(self.caller.principal.id, self.permission, tenant, outcome)
