@@ -137,14 +137,16 @@ class Change:
     def _decide_again(self, connection: Connection, on: On) -> None:
         """Decide with the tenant and the caller's roles locked: who suspends or revokes first is seen, always."""
         state = None if on.tenant is None else tenants.hold(connection, on.tenant)
-        caller = replace(self.caller, principal=self.caller.principal_in(connection, lock=True))
+        # The body may have been on its way for long: a role that has ended meanwhile gives nothing any more.
+        now = self.caller.services.clock()
+        caller = replace(self.caller, principal=self.caller.principal_in(connection, lock=True), now=now)
         question = Question(
             self.permission, on.tenant, state == TenantState.SUSPENDED, account=on.account, by_provider=on.by_provider
         )
         decision = caller.decide(question)
         if not decision.allowed:
             raise _DecidedOtherwise(decision)
-        if set(caller.principal.bindings) != set(self.caller.principal.bindings):
+        if caller.held != self.caller.held:
             # What the change checks beside the permission, it checks with the roles that it came with.
             raise Conflict(f"the roles of {caller.principal.id} were changed at the same moment; try again")
 
