@@ -22,6 +22,7 @@ from canton.cli.options import (
 from canton.cli.output import Show, nearest, write
 from canton.cli.session import Session
 from canton.cli.shapes import ACCOUNT, TOKEN
+from canton.cli.standard_output import require_open
 from canton.cli.table import to_the_second
 from canton.cli.terminal import say
 from canton.domain.errors import InvalidRequest, UnknownServiceAccount
@@ -144,6 +145,7 @@ def create_token(
     session: Session, show: Show, change: Changing, account: str, ttl: float | None, permissions: tuple[str, ...]
 ) -> None:
     """Create a token and print it, once; it cannot be shown again."""
+    require_open()
     identifier = _id(session, account)
     made = carry_out(
         session,
@@ -190,6 +192,7 @@ def rotate_token(
     session: Session, show: Show, change: Changing, account: str, ttl: float | None, overlap: float | None
 ) -> None:
     """Create a new token and print it; every other one ends."""
+    require_open()
     identifier = _id(session, account)
     seconds = [None if value is None else int(value) for value in (ttl, overlap)]
     made = carry_out(
@@ -204,5 +207,6 @@ def _print_secret(show: Show, made: object) -> None:
     if show.format in ("json", "yaml"):
         show.body(made)
         return
-    write(f"{made['id'] if show.quiet else made.get('token', '')}\n")
+    # First: whoever cannot be shown the token, as on a full disk, must know which one to revoke.
     say(f"canton: token {made['id']}, until {to_the_second(made['expires_at'])}; it is not shown again")
+    write(f"{made['id'] if show.quiet else made.get('token', '')}\n")

@@ -36,6 +36,10 @@ class Output:
     def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream
 
+    def require_open(self) -> None:
+        if self._stream is None:
+            raise OutputFailed(OSError(errno.EBADF, ""))
+
     def write(self, text: str) -> int:
         # Click tries an empty text to learn what kind of stream it is, and swallows what that raises.
         if not text and isinstance(text, str):
@@ -53,16 +57,21 @@ class Output:
         return getattr(self._stream, name)
 
     def _try(self, act: Callable[[TextIO], object]) -> object:
-        if self._stream is None:
-            raise OutputFailed(OSError(errno.EBADF, ""))
+        self.require_open()
         try:
-            return act(self._stream)
+            return act(cast("TextIO", self._stream))
         except BrokenPipeError as error:
             let_go(self._stream)
             raise ReaderGone("") from error
         except OSError as error:
             let_go(self._stream)
             raise OutputFailed(error) from error
+
+
+def require_open() -> None:
+    """For what can be shown only once: refuse before it is made, if it could not be shown."""
+    if isinstance(sys.stdout, Output):
+        sys.stdout.require_open()
 
 
 def let_go(stream: TextIO | None) -> None:
