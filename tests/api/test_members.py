@@ -225,6 +225,8 @@ SUBJECTS: tuple[Any, ...] = (
     "test:ann\x00",
     "test:group/\ud800",
     "test:group/a\u202eb",
+    "test:group/a\u3164",
+    "test:group/a\U000e0100",
     "test:" + "a" * 129,
     "test:group/" + "a" * 201,
     "service:psi/ci",
