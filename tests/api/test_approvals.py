@@ -344,3 +344,20 @@ def test_a_tenant_does_not_read_what_the_provider_has_not_decided(admin: Api) ->
     member = admin.as_("ann", "canton-tenant-admin:psi")
     assert member.get("/v1/approvals").json["items"] == []
     assert member.get(f"/v1/approvals/{waiting}").status == 404
+
+
+def test_nor_does_the_tenants_audit_tell_it_before_it_is_done(admin: Api, second: Api) -> None:
+    make(admin, "psi")
+    waiting = ask(admin)
+    assert delete(admin, waiting).code == "approval-not-usable"
+    member = admin.as_("ann", "canton-tenant-admin:psi")
+    assert [each["action"] for each in member.get("/v1/audit").json["items"]] == ["tenant.create"]
+    attempts = admin.get("/v1/audit?action=tenant.delete").json["items"]
+    assert [(each["details"]["outcome"], each["tenant"]) for each in attempts] == [
+        ("approval-not-usable", None),
+        ("approval-required", None),
+    ]
+    assert attempts[0]["details"]["named_tenant"] == "psi"
+    decide(second, waiting)
+    assert delete(admin, waiting).status == 204
+    assert admin.get("/v1/audit?action=tenant.delete&tenant=psi").json["items"][0]["details"]["outcome"] == "done"

@@ -217,3 +217,19 @@ def test_nor_through_a_service_account(admin: Api) -> None:
     token = str(admin.post(path, {}, "pipeline").json["details"]["approval"])
     assert decide(clerk, token).json["details"]["rule"] == "exceeds-own"
     assert decide(second, token).status == 200
+
+
+def test_a_tenant_has_no_say_in_taking_back_what_the_provider_did(operator: Api) -> None:
+    """Whoever could not make the change does not approve it, nor read of it before it is decided."""
+    approval = approved(operator, xname(0))
+    operation = str(power_off(operator, xname(0), approval).json["id"])
+    in_trouble(operator, operation)
+    ann = operator.as_("ann", "canton-tenant-operator:psi")
+    path = f"/v1/operations/{operation}/undo"
+    assert ann.post(path, reason="ours").json["details"]["rule"] == "by-provider"
+    waiting = str(operator.post(path, reason="wrong rack").json["details"]["approval"])
+    for verdict in ("approve", "refuse"):
+        assert decide(ann, waiting, verdict).code == "unknown-approval"
+    assert waiting not in ann.get("/v1/approvals").text
+    assert state(operator, waiting) == "pending"
+    assert decide(operator.as_("other", "canton-provider-operator"), waiting).status == 200

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain, repeat
 from threading import Thread
 from typing import Any
 
@@ -127,6 +128,30 @@ def test_a_role_ends_when_it_was_said_to(admin: Api) -> None:
         assert later.as_("ann").get("/v1/tenants/psi").status == 404
 
 
+def test_a_role_that_ends_while_a_request_is_on_its_way_changes_nothing(admin: Api) -> None:
+    """A body may take 20 s to arrive, and a change waits for its turn."""
+    make(admin, "psi")
+    grant(admin, "test:ann", "tenant-admin", "psi", until=hence(3600))
+    account = {"name": "ci", "tenant": "psi", "permissions": ["tenant.read", "tenant.update"]}
+    path = admin.post("/v1/service-accounts", account).headers["location"]
+    token = admin.post(f"{path}/tokens", {"ttl": 3600}).json["token"]
+    ann, ci = admin.as_("ann"), replace(admin, token=token)
+    assert ann.get("/v1/whoami").status == 200
+    for caller, looks, code in ((ann, 1, "forbidden"), (ci, 2, "token-expired")):
+        instants = chain(repeat(0, looks), repeat(3601 * SECOND))
+        with served_with(admin, clock=lambda instants=instants: system_clock() + next(instants)) as later:
+            late = replace(later, token=caller.token).call("PATCH", "/v1/tenants/psi", {"description": "late"})
+        assert late.code == code
+    assert admin.get("/v1/tenants/psi").json["description"] == ""
+    # Nor is it done by another role than the one that was looked at first, and that the audit would name.
+    grant(admin, "test:ann", "provider-admin", None, until=hence(3600))
+    grant(admin, "test:ann", "tenant-admin", "psi")
+    instants = chain([0], repeat(3601 * SECOND))
+    with served_with(admin, clock=lambda: system_clock() + next(instants)) as later:
+        mixed = replace(later, token=ann.token).call("PATCH", "/v1/tenants/psi", {"description": "late"})
+    assert (mixed.status, mixed.code) == (409, "conflict")
+
+
 def test_an_end_must_be_to_come(admin: Api) -> None:
     make(admin, "psi")
     for until in ("2020-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "2027-02-30", 7):
@@ -200,6 +225,8 @@ SUBJECTS: tuple[Any, ...] = (
     "test:ann\x00",
     "test:group/\ud800",
     "test:group/a\u202eb",
+    "test:group/a\u3164",
+    "test:group/a\U000e0100",
     "test:" + "a" * 129,
     "test:group/" + "a" * 201,
     "service:psi/ci",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from canton.domain.harmless import is_harmless
 from cli.running import Run
 from client import samples
 from client.scripted import Reply, Script, items, problem
@@ -108,6 +109,15 @@ class TestDiff:
         assert ran.status == 2
         assert said in ran.err
         assert script.asked == []
+
+    @pytest.mark.parametrize("invisible", ["\u3164", "\u2800", "\u034f", "\ufe0f", "\U000e0100", "\u202e"])
+    def test_a_name_that_shows_as_another_is_refused(self, canton: Run, script: Script, invisible: str) -> None:
+        there(script)
+        text = f'tenants: [{{name: psi, members: [{{subject: "cscs:group/ops{invisible}", role: tenant-admin}}]}}]'
+        ran = canton("diff", "-f", "-", stdin=text)
+        assert (ran.status, ran.out) == (2, "")
+        assert "write a person as ISSUER:NAME" in ran.err
+        assert is_harmless(ran.err)
 
 
 class TestApply:

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from client import samples
+from client.scripted import Reply, Script
+
 FOLDER = Path(sys.executable).parent
 CLOSED = "canton: standard output is closed, so that nothing can be shown; leave out >&-, or write to a file\n"
 FULL = "canton: cannot write to standard output: No space left on device; what was written is not complete\n"
@@ -50,3 +53,16 @@ def test_a_failure_is_a_failure_of_the_command_first(tmp_path: Path, redirection
 @pytest.mark.parametrize("redirection", ["2>&-", "2>/dev/full", ">&- 2>&-", ">/dev/full 2>/dev/full"])
 def test_without_standard_error_the_exit_code_says_it(tmp_path: Path, redirection: str) -> None:
     assert shell(f"canton nodee {redirection}", tmp_path) == (2, "")
+
+
+@pytest.mark.parametrize("command", ["create sa_1", "rotate sa_1", "create sa_1 -o json"])
+def test_a_token_that_cannot_be_shown_is_not_made(tmp_path: Path, script: Script, command: str) -> None:
+    assert shell(f"canton service-account token {command} >&-", tmp_path) == (1, CLOSED)
+    assert script.asked == []
+
+
+def test_one_that_was_lost_on_the_way_is_named(tmp_path: Path, script: Script) -> None:
+    script.on("POST /v1/service-accounts/sa_1/tokens", Reply(201, samples.issued_token()))
+    status, message = shell("canton service-account token create sa_1 >/dev/full", tmp_path)
+    assert (status, message[:19]) == (1, "canton: token tk_1,")
+    assert message.endswith(FULL)

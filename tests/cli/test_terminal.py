@@ -154,6 +154,24 @@ class TestQuestions:
         assert shell.end() == 1
         assert script.lines() == ["GET /v1/operations/op_1"]
 
+    def test_who_approves_is_asked_about_what_the_request_holds(self, terminal: Open, script: Script) -> None:
+        """The reason is its author's: it may speak of a viewer where the body makes an administrator."""
+        body = {"subject": "cscs:eve", "role": "provider-admin", "tenant": None}
+        asked = {"permission": "member.grant", "method": "POST", "path": "/v1/bindings", "reason": "a viewer"}
+        script.on("GET /v1/approvals/ap_1", Reply(body=samples.approval(**asked, body=body)))
+        shell = terminal("approval", "approve", "ap_1")
+        shell.until('"role": "provider-admin", "tenant": null} (a viewer). Approve? [y/N]: ')
+        shell.type("n")
+        assert shell.end() == 1
+
+    def test_a_long_request_is_cut_and_says_where_all_of_it_is(self, terminal: Open, script: Script) -> None:
+        body = {"nodes": "x1000c0s0b0n0," * 500, "tenant": "psi"}
+        script.on("GET /v1/approvals/ap_1", Reply(body=samples.approval(body=body)))
+        shell = terminal("approval", "approve", "ap_1")
+        shell.until("…\nAll of it: canton approval show ap_1 -o json\n (contract ended). Approve? [y/N]: ")
+        shell.type("n")
+        assert shell.end() == 1
+
     def test_ctrl_c_at_a_question_changes_nothing(self, terminal: Open, script: Script) -> None:
         shell = terminal("tenant", "delete", "psi", "--reason", "left")
         shell.until("Type psi to go on")

@@ -50,6 +50,11 @@ class Caller:
         return f"{self.principal.id.partition('/')[0]}/*"
 
     @property
+    def held(self) -> frozenset[Binding]:
+        """The roles that have not ended."""
+        return frozenset(binding for binding in self.principal.bindings if binding.holds(self.now))
+
+    @property
     def database(self) -> Database:
         return self.services.database
 
@@ -74,7 +79,7 @@ class Caller:
 
     def is_bound_in(self, tenant: str | None) -> bool:
         """Some role of the caller's is in the tenant, or at the provider."""
-        return any(each.tenant in (None, tenant) for each in self.principal.bindings if each.holds(self.now))
+        return any(each.tenant in (None, tenant) for each in self.held)
 
     def decide(self, question: Question) -> Decision:
         decision = decide(self.principal, question, self.services.roles, self.now)
@@ -101,7 +106,7 @@ def authenticate(request: Request) -> Caller:
     now = given.clock()
     token = _token(request)
     if service_accounts.looks_like_token(token):
-        principal_in = partial(_account, token, now)
+        principal_in = partial(_account, token, given.clock)
     else:
         principal_in = partial(_person, given.roles, given.verifier.verify(token))
     with given.database.read() as connection:
@@ -130,8 +135,7 @@ def _authenticate_within_rates(request: Request) -> Caller:
     except NotAuthenticated:
         rates.charge_address(request.client.host if request.client else "")
         raise
-    has_roles = any(binding.holds(caller.now) for binding in caller.principal.bindings)
-    rates.charge_principal(caller.counted_for, has_roles=has_roles)
+    rates.charge_principal(caller.counted_for, has_roles=bool(caller.held))
     place: Place | None = getattr(request.state, PLACE, None)
     if place is not None:
         place.belongs_to(caller.counted_for, at_provider=caller.is_bound_in(None))
@@ -181,8 +185,8 @@ def _is_unsettled(row: RowMapping, me: str) -> bool:
     return row["identity"] is None or (row["identity"] != me and row["other_identity"] is None)
 
 
-def _account(token: str, now: int, connection: Connection, *, lock: bool = False) -> Principal:
-    found = service_accounts.authenticate(connection, token, now, lock=lock)
+def _account(token: str, clock: Callable[[], int], connection: Connection, *, lock: bool = False) -> Principal:
+    found = service_accounts.authenticate(connection, token, clock(), lock=lock)
     binding = Binding("service-account", found.tenant, found.permissions, Source.ACCOUNT)
     kind, ends = Kind.SERVICE_ACCOUNT, found.expires_at
     identity = f"service:{found.id}"

@@ -35,7 +35,7 @@ from canton.domain.tenant import TenantState
 from canton.operations.endings import Because
 from canton.policy import bindings
 from canton.policy.decide import Decision, Question, Rights
-from canton.policy.permissions import PERMISSIONS
+from canton.policy.permissions import PERMISSIONS, PROVIDERS
 from canton.store import approvals, audit, idempotency, outbox, tenants
 
 LONGEST_REASON = 500
@@ -137,14 +137,16 @@ class Change:
     def _decide_again(self, connection: Connection, on: On) -> None:
         """Decide with the tenant and the caller's roles locked: who suspends or revokes first is seen, always."""
         state = None if on.tenant is None else tenants.hold(connection, on.tenant)
-        caller = replace(self.caller, principal=self.caller.principal_in(connection, lock=True))
+        # The body may have been on its way for long: a role that has ended meanwhile gives nothing any more.
+        now = self.caller.services.clock()
+        caller = replace(self.caller, principal=self.caller.principal_in(connection, lock=True), now=now)
         question = Question(
             self.permission, on.tenant, state == TenantState.SUSPENDED, account=on.account, by_provider=on.by_provider
         )
         decision = caller.decide(question)
         if not decision.allowed:
             raise _DecidedOtherwise(decision)
-        if set(caller.principal.bindings) != set(self.caller.principal.bindings):
+        if caller.held != self.caller.held:
             # What the change checks beside the permission, it checks with the roles that it came with.
             raise Conflict(f"the roles of {caller.principal.id} were changed at the same moment; try again")
 
@@ -224,6 +226,10 @@ class Change:
     def _needs_approval(self, on: On) -> bool:
         return not {self.permission, on.takes_back}.isdisjoint(self.caller.services.settings.policy.two_person)
 
+    def _waits_at_provider(self, on: On) -> bool:
+        """It needs a second person of the provider's: until it is done, the tenant is not told of it."""
+        return self._needs_approval(on) and (on.by_provider or self.permission in PROVIDERS)
+
     def _require_person(self, on: On) -> None:
         kind = self.caller.principal.kind
         if kind is not bindings.Kind.PERSON:
@@ -237,7 +243,8 @@ class Change:
     def _ask(self, connection: Connection, on: On) -> str:
         wanted = approvals.Wanted(
             self.permission,
-            on.tenant,
+            # A tenant's roles cannot make a change to the provider's work, and so have no say in it either.
+            None if on.by_provider else on.tenant,
             self.method,
             self.path,
             self.body,
@@ -262,7 +269,8 @@ class Change:
 
     def _record_alone(self, on: On, decision: Decision, outcome: str) -> None:
         # A stranger's attempt is the provider's matter: one tenant's audit does not name another's people.
-        tenant = on.tenant if self.caller.is_bound_in(on.tenant) else None
+        hidden = not self.caller.is_bound_in(on.tenant) or (decision.allowed and self._waits_at_provider(on))
+        tenant = None if hidden else on.tenant
         elsewhere = {"named_tenant": on.tenant} if on.tenant and tenant is None else {}
         details = {**self._context(decision), "outcome": outcome, **_whose(tenant), **elsewhere}
         kind = Kind(self.caller.principal.id, self.permission, tenant, outcome)

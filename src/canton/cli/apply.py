@@ -13,6 +13,7 @@ from canton.cli.output import as_yaml, write
 from canton.cli.session import Session
 from canton.cli.terminal import say
 from canton.domain.errors import CantonError
+from canton.domain.harmless import harmless
 
 if TYPE_CHECKING:
     from canton.cli.declared_checks import Conditions
@@ -141,4 +142,4 @@ def _name(file: IO[bytes]) -> str:
 
 
 def _print(steps: list[Step]) -> None:
-    write("".join(f"{step.text}\n" for step in steps))
+    write("".join(f"{harmless(step.text)}\n" for step in steps))

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from canton.cli.change import carry_out, confirm, tell
 from canton.cli.listing import listed
 from canton.cli.options import Changing, all_tenants, changing, connected, limited, shown
-from canton.cli.output import Show
+from canton.cli.output import Show, as_json
 from canton.cli.session import Session
 from canton.cli.shapes import APPROVAL
+from canton.cli.table import cut
 
+if TYPE_CHECKING:
+    from canton.client.objects import Approval
+
+LONGEST_BODY = 1000
+"""Characters of the body of a request that a question shows."""
 STATES = ("pending", "approved", "refused", "used", "expired")
 
 identity = click.argument("approval_id", metavar="ID")
@@ -53,11 +61,20 @@ def show_approval(session: Session, show: Show, approval_id: str) -> None:
 def approve(session: Session, show: Show, change: Changing, approval_id: str) -> None:
     """Let somebody else's change go through, once."""
     found = session.client.approvals.get(approval_id)
-    asked = f"{found['requested_by']} wants {found['permission']}: {found['method']} {found['path']}"
-    confirm(f"{asked} ({found['reason'] or 'no reason given'}). Approve?", change)
+    confirm(f"{_described(found)} ({found['reason'] or 'no reason given'}). Approve?", change)
     made = carry_out(session, change, lambda headers: session.client.approvals.approve(approval_id, **headers))
     tell(session, f"approved; {found['requested_by']} can now repeat the command", f"{approval_id} is approved")
     show.one(APPROVAL, made)
+
+
+def _described(waiting: Approval) -> str:
+    """The request with its body: the reason says only what its author wants to be read."""
+    asked = f"{waiting['requested_by']} wants {waiting['permission']}: {waiting['method']} {waiting['path']}"
+    if waiting["body"] is None:
+        return asked
+    body = as_json(waiting["body"])
+    rest = f"\nAll of it: canton approval show {waiting['id']} -o json\n" if len(body) > LONGEST_BODY else ""
+    return f"{asked} {cut(body, LONGEST_BODY)}{rest}"
 
 
 @approval.command("refuse", epilog="\b\nExample:\n  canton approval refuse ap_01J… --reason 'not before Monday'")

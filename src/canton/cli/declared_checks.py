@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from canton.cli.declared import Need, Step, Table, instant
 from canton.cli.output import nearest
 from canton.domain.errors import ApprovalRequired, Forbidden, InvalidRequest, ReasonRequired
+from canton.domain.harmless import is_harmless
 from canton.domain.tenant import is_name
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _wrong_members(client: Client, roles: dict[str, Role], members: Sequence[Tab
     for member in members:
         subject = member["subject"]
         issuer, colon, name = subject.partition(":")
-        if not colon or not name or not name.isprintable():
+        if not colon or not name or not name.isprintable() or not is_harmless(name):
             yield f'member {subject}: write a person as ISSUER:NAME or a group as ISSUER:group/NAME, as "cscs:alice"'
         elif issuers and issuer not in issuers:
             hint = nearest(issuer, issuers)

@@ -22,6 +22,7 @@ from canton.api.patterns import MOMENT, SUBJECT
 from canton.api.routes import Route
 from canton.domain.data import Json
 from canton.domain.errors import InvalidRequest
+from canton.domain.harmless import is_harmless
 from canton.domain.instants import from_text, to_text
 from canton.operations.endings import Because
 from canton.policy.bindings import fits
@@ -229,7 +230,7 @@ def check_subject(settings: Settings, subject: str) -> None:
     if issuer == ACCOUNTS or (known and issuer not in known):
         named = ", ".join(known) or "those in the configuration"
         raise InvalidRequest(f'"{issuer}" is no issuer that this server trusts; it trusts {named}', subject=subject)
-    if not name.isprintable():
+    if not name.isprintable() or not is_harmless(name):
         raise InvalidRequest("the subject holds characters that nobody could see; write it without them")
 
 
