@@ -100,7 +100,10 @@ class TestDiff:
             ("tenants: [{name: psi}, {name: psi}]", "tenants: psi is there twice"),
             ("tenants: psi", "the file.tenants must be a list, not psi"),
             ("- a", "the file must be a mapping"),
-            ("a: [", "neither YAML nor JSON"),
+            ("a: [", "neither YAML nor JSON: while parsing a flow node"),
+            ("a: [", "at line 1, column 5"),
+            ("", "<stdin> is empty; write sites or tenants into it, as canton apply --help shows"),
+            ("# sites:", "is empty"),
             ("!!python/object/apply:os.system [id]", "neither YAML nor JSON"),
         ],
     )

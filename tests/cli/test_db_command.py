@@ -258,3 +258,12 @@ def test_no_command_prints_a_password(canton: Run, command: tuple[str, ...], sec
         _, out, complaint = canton(*command, "--database", address)
         assert "sesame" not in out + complaint
         assert "127.0.0.1" in out + complaint
+
+
+def test_the_help_of_backup_says_how_to_restore_and_what_would_spoil_it(canton: Run) -> None:
+    """It is read when the database is gone; nothing else on the command line speaks of restoring."""
+    assert "canton db backup --help" in canton("db", "--help")[1]
+    told = " ".join(canton("db", "backup", "--help")[1].split())
+    assert "stop every server and worker" in told
+    assert "remove the database with its -wal and -shm" in told
+    assert "pg_restore" in told

@@ -173,7 +173,7 @@ class TestARefusalInTheWordsOfTheCommandLine:
                 "service-account create ci --tenant psi",
                 "POST /v1/service-accounts",
                 invalid(("body.permissions", "List should have at least 1 item after validation, not 0")),
-                "--permission: must have at least 1 item after validation, not 0",
+                "--permission: give at least one; look with: canton role list -c name,permissions",
             ),
             (
                 "tenant show PSI!",

@@ -59,6 +59,14 @@ def test_a_context_that_is_not_there_yet_is_made(canton: Run, issuer: Script) ->
     assert canton("whoami", "-q", "--context", "wrok", "--server", issuer.url).status == 3
 
 
+def test_a_login_to_another_context_than_the_current_one_says_how_to_use_it(canton: Run, issuer: Script) -> None:
+    assert "context use" not in canton("login", "--server", issuer.url, "--context", "work").err
+    hint = "canton: other commands need --context eve; or make it the current one: canton context use eve\n"
+    assert canton("login", "--server", issuer.url, "--context", "eve").err.endswith(hint)
+    assert canton("context", "use", "eve").status == 0
+    assert "context use" not in canton("login", "--context", "eve").err
+
+
 def test_a_refused_login_keeps_nothing(canton: Run, issuer: Script, home: Path) -> None:
     issuer.on("POST /issuer/token", Reply(400, {"error": "access_denied", "error_description": "no\x1b[2J"}))
     ran = canton("login", "--server", issuer.url)

@@ -13,6 +13,7 @@ import pytest
 from canton.cli.main import main
 
 Run = Callable[..., tuple[int, str, str]]
+HINT = "if a server has run here with a configuration, name it instead"
 
 
 @pytest.fixture
@@ -90,7 +91,17 @@ def test_an_audit_without_records_is_not_called_intact(canton: Run, config: str)
     missing = canton("audit", "verify")
     assert missing[0] != 0
     assert "there is no database" in missing[2]
-    assert missing[2].endswith("; if a server has run here with a configuration, name it instead: --config FILE\n")
+    assert missing[2].endswith(f"; {HINT}: --config FILE\n")
+
+
+def test_the_configuration_of_a_development_server_is_named(canton: Run, tmp_path: Path) -> None:
+    """`canton audit verify` right after the first hour: the record is there, though not in the default database."""
+    config = tmp_path / "state" / "canton" / "dev" / "server.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(f'database = "sqlite:///{tmp_path}/dev.db"\n')
+    assert canton("audit", "verify")[2].endswith(f"; {HINT}: --config {config}\n")
+    assert canton("db", "upgrade", "--config", str(config))[0] == 0
+    assert canton("audit", "head", "--config", str(config))[0] == 0
 
 
 def test_a_password_is_in_no_hint(canton: Run) -> None:

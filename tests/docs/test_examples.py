@@ -73,6 +73,13 @@ def test_a_second_demo_beside_a_living_one_is_refused_and_harms_nothing(tmp_path
         assert (tmp_path / "build/demo/env").stat().st_ino == before
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_no_page_waits_for_a_program_that_has_ended(page: Path) -> None:
+    """A server whose port is taken never writes its file: a reader would wait for ever, without a word."""
+    waits = [it.command for it in examples(page.read_text()) if re.search(r"until (test|\[) -s ", it.command)]
+    assert [command for command in waits if "|| ! kill -0 $" not in command] == []
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if ELSEWHERE.search(page.read_text())], ids=lambda it: it.stem)
 def test_a_page_that_is_played_elsewhere_is_played_there(page: Path) -> None:
     for match in ELSEWHERE.finditer(page.read_text()):

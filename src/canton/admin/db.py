@@ -14,7 +14,10 @@ from canton.store import checkup, migrate
 
 @click.group(epilog="\b\nExample:\n  canton db upgrade && canton db check")
 def db() -> None:
-    """Create, upgrade, check and back up the database."""
+    """Create, upgrade, check and back up the database.
+
+    No command restores a backup: canton db backup --help says how.
+    """
 
 
 @db.command(
@@ -72,7 +75,10 @@ def backup(file: Path, config: Path | None, address: str | None) -> None:
     """Copy the database into FILE while Canton runs.
 
     The copy is of one consistent moment, checked, and complete or absent.
-    SQLite: FILE is a database; put it in place to restore. PostgreSQL: FILE is for pg_restore.
+
+    To restore, stop every server and worker first. SQLite: remove the database with its -wal and -shm,
+    which would be read into the restored one, and put FILE in its place. PostgreSQL: pg_restore FILE
+    into an empty database. Then: canton db check.
     """
     with opened(Flags(config, address)) as database:
         migrate.require_known(database)

@@ -61,8 +61,15 @@ def upgrade_hint(flags: settings.Flags) -> Iterator[None]:
     except SchemaMismatch as error:
         error.message = error.message.replace(UPGRADE, f"{UPGRADE} {_same_database(flags)}")
         if _chosen(flags).origin == "default":
-            error.message += "; if a server has run here with a configuration, name it instead: --config FILE"
+            config = _development_configuration() or "FILE"
+            error.message += f"; if a server has run here with a configuration, name it instead: --config {config}"
         raise
+
+
+def _development_configuration() -> str | None:
+    """That of ``canton serve --dev``, whose database is not the default one; None if there is none."""
+    file = Path(setting_sources.InState("dev").under(os.environ)) / "server.toml"
+    return shlex.quote(str(file)) if file.exists() else None
 
 
 def _same_database(flags: settings.Flags) -> str:

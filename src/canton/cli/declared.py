@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from canton.cli.output import nearest
 from canton.cli.table import cell
@@ -53,17 +53,23 @@ class Need(NamedTuple):
 
 
 def read(content: bytes, file: str) -> Table:
-    """The declarations of a file; InvalidRequest names everything that is wrong with them."""
+    """The declarations of a file; InvalidRequest names everything that is wrong with them.
+
+    A file without any content is refused: it is what a failed `canton export > FILE` leaves.
+    """
     import yaml  # noqa: PLC0415 (20 ms)
 
     try:
         told = yaml.safe_load(content)
     except (yaml.YAMLError, ValueError) as error:
-        raise InvalidRequest(f"{file} is neither YAML nor JSON: {' '.join(str(error).split())}") from error
-    wrong = list(_mistakes(told if told is not None else {}))
+        problem = " ".join(str(error).replace('in "<byte string>", ', "at ").split())
+        raise InvalidRequest(f"{file} is neither YAML nor JSON: {problem}") from error
+    if told is None:
+        raise InvalidRequest(f"{file} is empty; write sites or tenants into it, as canton apply --help shows")
+    wrong = list(_mistakes(told))
     if wrong:
         raise InvalidRequest(f"{file}: nothing was done\n" + "\n".join(f"  {what}" for what in wrong))
-    return told or {}
+    return cast("Table", told)
 
 
 def _mistakes(told: object) -> Iterator[str]:

@@ -60,6 +60,8 @@ def login(session: Session, web: bool, token_stdin: bool, issuer: str | None, cl
     keeping.write(session.credentials_file, kept)
     named = f", context {session.context_name}" if session.context_name else ""
     say(f"canton: logged in to {session.server} as {me['id']}{named}")
+    if other := session.other_context:
+        say(f"canton: other commands need --context {other}; or make it the current one: canton context use {other}")
 
 
 @click.command(epilog="\b\nExample:\n  canton logout")

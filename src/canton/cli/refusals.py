@@ -28,7 +28,9 @@ WORDS = (
 )
 """What the API calls things, and what the command line does."""
 PERMISSION = re.compile(r'(there is no permission "([a-z-]+)\.([^"]+)"); did you mean "([a-z-]+)\.([^"]+)"\?')
+PERMISSIONS = "look with: canton role list -c name,permissions"
 CHOICES = re.compile(r"Input should be ('.*')")
+NONE_GIVEN = "List should have at least 1 item after validation, not 0"
 
 
 @contextmanager
@@ -81,7 +83,7 @@ def _permission(found: re.Match[str]) -> str:
     said, noun, verb, near_noun, near_verb = found.groups()
     if nearest(noun, [near_noun]) and nearest(verb, [near_verb]):
         return found[0]
-    return f"{said}; look with: canton role list -c name,permissions"
+    return f"{said}; {PERMISSIONS}"
 
 
 def _mistake(context: click.Context, mistake: Mapping[str, object]) -> str:
@@ -92,6 +94,8 @@ def _mistake(context: click.Context, mistake: Mapping[str, object]) -> str:
     choices = CHOICES.fullmatch(what)
     if choices:
         what = _not_among(re.findall(r"'([^']*)'", choices[1]), _value(context, key))
+    elif what == NONE_GIVEN:
+        what = f"give at least one; {PERMISSIONS}" if key == "permissions" else "give at least one"
     else:
         what = re.sub(r"^(Input|String|List|Value) should ", "must ", what).replace("Field required", "is missing")
     name = _option(context, key) or field

@@ -19,6 +19,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _CLOSING = {"(": ")", "{": "}"}
 _RESERVED = frozenset({"then", "elif", "else", "fi", "do", "done", "}"})
+_BASH = {"|&": "pipes of both streams", "<(": "process substitutions", ">(": "process substitutions", "=(": "arrays"}
 _BEYOND = {"case": "case", "function": "functions", "select": "select", "[[": "[["}
 
 
@@ -188,6 +189,11 @@ class _Reader:
     def unexpected(self) -> SyntaxProblem:
         if self.token is None:
             return Incomplete("syntax error: unexpected end of file")
+        before = self._tokens[self._place - 1] if self._place else None
+        if before is not None and before.end == self.token.start:
+            mark = (before.text if before.operator else before.text[-1:]) + self.token.text
+            if mark in _BASH:
+                return SyntaxProblem(f"`{mark}': {_BASH[mark]} are more than this shell can do")
         shown = "newline" if self.token.text == "\n" else self.token.text
         return SyntaxProblem(f"syntax error near unexpected token `{shown}'")
 
