@@ -11,8 +11,10 @@ import secrets
 import shutil
 import sqlite3
 import subprocess
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from psycopg.conninfo import make_conninfo
 
@@ -72,24 +74,35 @@ def _copy_postgresql(database: Database, partial: Path) -> None:
         raise Unavailable(
             "pg_dump is not on the PATH; install PostgreSQL's client programs, of the server's version or newer"
         )
-    address, hidden = _connect(database)
-    done = subprocess.run(  # noqa: S603  # the program is pg_dump, and the address is the operator's own
-        [program, "--format=custom", "--no-password", f"--file={partial}", f"--dbname={address}"],
-        env=os.environ | hidden,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with _connect(database) as (address, hidden):
+        done = subprocess.run(  # noqa: S603  # the program is pg_dump, and the address is the operator's own
+            [program, "--format=custom", "--no-password", f"--file={partial}", f"--dbname={address}"],
+            env=os.environ | hidden,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     if done.returncode != 0:
         raise Unavailable(f"pg_dump of {database.address} failed: {done.stderr.strip()}")
 
 
-def _connect(database: Database) -> tuple[str, dict[str, str]]:
+@contextmanager
+def _connect(database: Database) -> Iterator[tuple[str, dict[str, str]]]:
     """The address for the command line, which every user of the machine can read, and what must not be there."""
     arguments = libpq_arguments(database)
-    password = arguments.pop("password", None)
-    return make_conninfo("", **arguments), {"PGPASSWORD": str(password)} if password else {}
+    password, passphrase = arguments.pop("password", None), arguments.pop("sslpassword", None)
+    hidden = {"PGPASSWORD": str(password)} if password else {}
+    if not passphrase:
+        yield make_conninfo("", **arguments), hidden
+        return
+    # libpq has no variable for the passphrase of a key: what is not in the address must be in a service's file.
+    if "service" in arguments or "PGSERVICE" in os.environ:
+        raise WrongState("the database address names a service and a sslpassword; write sslpassword with the service")
+    with TemporaryDirectory(prefix="canton-backup-") as folder:
+        services = Path(folder, "services")
+        services.write_text(f"[canton]\nsslpassword={passphrase}\n", encoding="utf-8")
+        yield make_conninfo("", service="canton", **arguments), hidden | {"PGSERVICEFILE": str(services)}
 
 
 def _publish(partial: Path, target: Path) -> None:
