@@ -91,13 +91,18 @@ def made_services(database: Database, tokens: Mint, **changed: Any) -> Services:
     configured = settings.load({}, str(database.engine.url))
     # A test sends in a second what a person does in an hour.
     rates = Rates(1e6, 1e6, 1e6)
-    verifier = OidcVerifier([tokens.settings])
-    with pytest.MonkeyPatch.context() as patch:
-        # A server goes on without the keys of an issuer that takes long; on a busy machine the test's own may.
-        patch.setattr(keyring, "PATIENCE", 60.0)
-        verifier.verify(tokens.token("somebody"))
+    verifier = changed.pop("verifier", None) or verifier_with_keys(tokens)
     given = Services(database, verifier, BUILTIN, configured, Hub(database), system_clock, rates)
     return replace(given, **changed)
+
+
+def verifier_with_keys(tokens: Mint) -> OidcVerifier:
+    """A server answers without the keys of an issuer that takes long; on a busy machine the test's own may."""
+    verifier = OidcVerifier([tokens.settings])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(keyring, "PATIENCE", 60.0)
+        verifier.verify(tokens.token("alice"))
+    return verifier
 
 
 def issuer_entry(name: str, audience: tuple[str, ...] = ("canton",), client_id: str = "canton") -> settings.IssuerEntry:

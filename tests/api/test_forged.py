@@ -142,7 +142,7 @@ def test_a_nodeset_is_not_unfolded_for_a_caller_who_may_do_nothing(
     def unfold(*_: object, **__: object) -> None:
         raise AssertionError("it was unfolded")
 
-    monkeypatch.setattr(node_orders, "parse", unfold)
+    monkeypatch.setattr(node_orders, "parse_counted", unfold)
     eve = api.as_("eve")
     assert eve.post("/v1/nodes/power", {"nodes": nodeset, "to": "on"}).code == "forbidden"
     assert eve.get(f"/v1/nodes?nodeset={nodeset}").json == {"items": [], "next": None}

@@ -19,6 +19,7 @@ from canton.api import health
 from canton.api.health import Health
 from canton.api.hub import Hub
 from canton.api.metrics import Metrics
+from canton.drivers.oidc.verify import OidcVerifier
 from canton.store.database import Database, open_database
 from free_ports import in_a_row
 from tokens import Mint, mint
@@ -105,7 +106,7 @@ def test_an_issuer_that_does_not_answer_is_named_by_its_name_only(database: Data
     with mint() as gone:
         token = gone.token("alice")
         address = gone.url
-    with serving(made_services(database, gone), gone) as api:
+    with serving(made_services(database, gone, verifier=OidcVerifier([gone.settings])), gone) as api:
         answer = with_token(api, token).get("/v1/whoami")
     assert (answer.status, answer.code) == (503, "issuer-unavailable")
     assert address not in answer.text
