@@ -104,6 +104,17 @@ def test_the_configuration_of_a_development_server_is_named(canton: Run, tmp_pat
     assert canton("audit", "head", "--config", str(config))[0] == 0
 
 
+def test_the_default_database_is_not_taken_for_that_of_a_development_server(canton: Run, tmp_path: Path) -> None:
+    """`db upgrade` makes the default one, and a backup of it would succeed and hold nothing."""
+    file = tmp_path / "state" / "canton" / "dev" / "server.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text("[api]\n")
+    for command in (("db", "upgrade"), ("db", "backup", str(tmp_path / "copy.db"))):
+        status, _, said = canton(*command)
+        assert status == 0
+        assert f"chosen by the default; that of canton serve --dev is another: --config {file}\n" in said
+
+
 def test_a_password_is_in_no_hint(canton: Run) -> None:
     _, out, complaint = canton("db", "check", "--database", "postgresql://canton:sesame@127.0.0.1:1/canton")
     assert "sesame" not in out + complaint

@@ -50,7 +50,9 @@ def describe(flags: settings.Flags) -> str:
     """The database without secrets, and what chose it."""
     chosen = _chosen(flags)
     by = {"flag": "--database", "default": "the default"}.get(chosen.origin, chosen.origin)
-    return f"database {without_secrets(str(chosen.value))}, chosen by {by}"
+    development = _development_configuration() if chosen.origin == "default" else None
+    other = f"; that of canton serve --dev is another: --config {development}" if development else ""
+    return f"database {without_secrets(str(chosen.value))}, chosen by {by}{other}"
 
 
 @contextmanager
