@@ -104,6 +104,13 @@ def test_an_address_without_a_good_token_has_less_and_those_with_one_do_not_noti
     assert api.as_("ann", "canton-auditor").get("/v1/whoami").status == 200
 
 
+def test_the_description_counts_for_the_address_that_reads_it(api: Api) -> None:
+    tag = api.get("/openapi.json").headers["etag"]
+    assert [api.get("/openapi.json").status for _ in range(10)] == [200] * 9 + [429]
+    assert api.get("/openapi.json", If_None_Match=tag).status == 304
+    assert api.get("/v1/version").status == 200
+
+
 def test_the_limiter_itself_is_bounded(monkeypatch: pytest.MonkeyPatch, backend: str) -> None:
     monkeypatch.setattr(rates, "MOST_BUCKETS", 100)
     buckets = Buckets(1)

@@ -23,6 +23,7 @@ import sqlalchemy as sa
 from bench.figures import Row, median
 from bench.places import Place
 from bench.serving import Estate, estate
+from canton.api.wire import PIPELINE_LIMIT
 from canton.store.schema import audit, node
 from tokens import Mint, mint, new_key
 
@@ -36,7 +37,7 @@ PAGES = 10.0
 GREEDY = 75
 """Connections on which one principal asks for large pages."""
 ELSEWHERE = "127.0.0.2"
-"""Where that principal's connections come from: a bystander of the same address would share its limits."""
+"""Where such connections come from: a bystander of the same address would share its limits."""
 QUERY = "x" * 30_000
 SLOW_ISSUER = 10.0
 """Seconds that the issuer takes for an answer while it is slow."""
@@ -142,9 +143,11 @@ def _slow_readers(place: Place) -> Iterator[Row]:
             for _ in range(SLOW_READERS):
                 connection = stack.enter_context(socket.socket())
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                connection.bind((ELSEWHERE, 0))
                 connection.connect((where.hostname, where.port))
-                # Several requests in a row, so that more is to be sent than the system takes for a connection.
-                connection.sendall(request * 20)
+                # Several requests in a row, so that more is to be sent than the system takes for a connection; not so
+                # many that the connection would be dropped for that alone.
+                connection.sendall(request * PIPELINE_LIMIT)
             time.sleep(10)
         used = standing.server.cpu() - cpu
         yield from watch.rows(f"{SLOW_READERS} readers of /openapi.json that do not read")

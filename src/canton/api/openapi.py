@@ -16,6 +16,7 @@ from starlette.concurrency import run_in_threadpool
 
 from canton.api.answers import names_tag
 from canton.api.documents import PROBLEM, Problem
+from canton.api.services import services
 
 
 def describe(app: FastAPI) -> Callable[[], dict[str, Any]]:
@@ -53,7 +54,8 @@ def describe(app: FastAPI) -> Callable[[], dict[str, Any]]:
 def published(app: FastAPI) -> Callable[[Request], Awaitable[Response]]:
     """The route of the description: written and packed once, since it is large and needs no token.
 
-    Only that is done in a thread: readers without a token must not take threads from others.
+    Only that is done in a thread: readers without a token must not take threads from others. An answer with the
+    description is charged to the address of its reader.
     """
     once: list[tuple[bytes, bytes, str]] = []
     writing = asyncio.Lock()
@@ -70,6 +72,7 @@ def published(app: FastAPI) -> Callable[[Request], Awaitable[Response]]:
         headers = {"ETag": tag, "Vary": "Accept-Encoding"}
         if names_tag(request, tag):
             return Response(status_code=304, headers=headers)
+        services(request).rates.charge_address(request.client.host if request.client else "")
         if "gzip" in request.headers.get("accept-encoding", ""):
             return Response(packed, headers=headers | {"Content-Encoding": "gzip"}, media_type="application/json")
         return Response(plain, headers=headers, media_type="application/json")
