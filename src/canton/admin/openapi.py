@@ -83,7 +83,10 @@ def application() -> Iterator[FastAPI]:
             configured = settings.load({}, f"sqlite:///{folder}/canton.db")
             two = replace(configured, policy=replace(configured.policy, two_person=("tenant.delete",)))
             rates = Rates(1e6, 1e6, 1e6)
-            yield create_app(Services(database, KnownPeople(), BUILTIN, two, Hub(database), lambda: NOON, rates))
+            services = Services(database, KnownPeople(), BUILTIN, two, Hub(database), lambda: NOON, rates)
+            yield create_app(services)
+            # Else its timer would go on trying to write into a database that is gone.
+            services.refusals.flush(database)
         finally:
             database.close()
 
