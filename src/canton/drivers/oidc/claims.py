@@ -51,7 +51,7 @@ def identify(token: UnverifiedToken, issuer: IssuerSettings, now: float) -> Iden
 
 
 def _is_person(claims: Mapping[str, object], issuer: IssuerSettings, username: str) -> bool:
-    """False unless the token has a claim of people and none of a client that acts for itself.
+    """False unless the token has a claim of people, and none of a client that acts for itself or of a delegation.
 
     Keycloak gives a client's own token a session too, where it may refresh it; therefore the second half.
     """
@@ -59,11 +59,13 @@ def _is_person(claims: Mapping[str, object], issuer: IssuerSettings, username: s
     is_client = (
         any(claim in claims for claim in _OF_CLIENTS)
         or any(name.lower().startswith(_SERVICE_ACCOUNT) for name in names)
-        or claims.get("sub") in (claims.get("azp"), claims.get("client_id"))  # RFC 9068 §2.2
+        or claims.get("sub") in [claims.get(client) for client in ("azp", "client_id", "cid")]  # RFC 9068 §2.2; Okta
         or claims.get("gty") == "client-credentials"  # Auth0
         or claims.get("idtyp") == "app"  # Entra
     )
-    return not is_client and any(claims.get(claim) for claim in issuer.person_claims)
+    # RFC 8693 §4.1: with "act", somebody else acts by this token, perhaps the very person who asked for a change.
+    is_own = not is_client and "act" not in claims
+    return is_own and any(claims.get(claim) for claim in issuer.person_claims)
 
 
 def _check_kind(token: UnverifiedToken, issuer: IssuerSettings) -> None:
