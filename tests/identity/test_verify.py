@@ -204,6 +204,10 @@ def instant(text: str) -> Attack:
     return attack
 
 
+def encoded_as(encoding: str) -> Attack:
+    return lambda world: sign(KEYS["ES256"], "ES256", {"kid": "kid-ES256"}, json.dumps(world.claims()).encode(encoding))
+
+
 ATTACKS: dict[str, Attack] = {
     "alg none": unsigned("none", ""),
     "alg none, any signature": unsigned("none", "AAAA"),
@@ -294,6 +298,9 @@ ATTACKS: dict[str, Attack] = {
     "payload is a list": raw_payload(b"[]"),
     "payload is not JSON": raw_payload(b"{"),
     "payload is not text": raw_payload(b"\xff\xfe\x00"),
+    "payload in UTF-16": encoded_as("utf-16"),
+    "payload in UTF-32": encoded_as("utf-32-le"),
+    "payload with a byte order mark": encoded_as("utf-8-sig"),
     "payload is very deep": raw_payload(b"[" * 5000 + b"]" * 5000),
     "empty": lambda _: "",
     "dots": lambda _: "..",
