@@ -250,6 +250,8 @@ ATTACKS: dict[str, Attack] = {
     "Keycloak's logout token": with_claims(typ="Logout"),
     "typ in the payload is a list": with_claims(typ=["Bearer"]),
     "another issuer's ID token": with_claims(typ=None, nonce="n"),
+    "bound to a certificate": with_claims(cnf={"x5t#S256": "bwcK0esc3ACC3DB2Y5_lESsXE8o9ltc05O89jdN-dg2"}),
+    "bound to a key": with_claims(cnf={"jkt": "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"}),
     "an ID token with at_hash": with_claims(typ=None, at_hash="h"),
     "a logout token": with_claims(typ=None, events={}),
     "ID token that says at+jwt": lambda w: w.token(header={"typ": "at+jwt"}, typ="ID"),

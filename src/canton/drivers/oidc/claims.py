@@ -35,6 +35,7 @@ def identify(token: UnverifiedToken, issuer: IssuerSettings, now: float) -> Iden
     """Of a token whose signature is right."""
     claims = token.claims
     _check_kind(token, issuer)
+    _check_unbound(claims)
     _check_audience(claims, issuer)
     expires_at = _check_times(claims, issuer, now)
     username = _text(claims, issuer.username_claim, _USERNAME, issuer)
@@ -94,6 +95,12 @@ def _check_unmarked(claims: Mapping[str, object], issuer: IssuerSettings) -> Non
         raise TokenInvalid(
             "the token looks like an ID token: it has no scope, or a nonce or hash; send the access token"
         )
+
+
+def _check_unbound(claims: Mapping[str, object]) -> None:
+    """Only the holder of its key may use a bound token, and no request to Canton shows that (RFC 8705 §3)."""
+    if "cnf" in claims:
+        raise TokenInvalid("the token is bound to a key (cnf), which Canton cannot check; send one that is not")
 
 
 def _check_audience(claims: Mapping[str, object], issuer: IssuerSettings) -> None:
