@@ -338,6 +338,14 @@ def test_an_approval_is_for_what_the_request_names_whatever_its_host_header_says
         assert used.code == "approval-not-usable"
 
 
+@pytest.mark.parametrize("query", ["dry_run=true", "note=a+rehearsal", "dry_run", "%64ry_run=true", "a=1&a=2"])
+def test_what_waits_for_a_second_person_does_not_read_as_something_else(admin: Api, query: str) -> None:
+    make(admin, "psi")
+    refused = admin.call("DELETE", f"/v1/tenants/psi?{query}", reason="contract ended")
+    assert (refused.status, refused.code) == (400, "invalid-request")
+    assert admin.get("/v1/approvals").json["items"] == []
+
+
 def test_a_tenant_does_not_read_what_the_provider_has_not_decided(admin: Api) -> None:
     make(admin, "psi")
     waiting = ask(admin)

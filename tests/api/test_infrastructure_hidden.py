@@ -83,6 +83,14 @@ def test_no_answer_tells_where_the_database_is(address: str, tokens: Mint, caplo
     database.close()
 
 
+@pytest.mark.parametrize("host", ["[", "u:p@h", "evil.example"])
+@pytest.mark.parametrize("path", ["/v1/tenants/", "/v1/nodes/power/", "/healthz/"])
+def test_a_slash_too_many_leads_nowhere(api: Api, path: str, host: str) -> None:
+    """A redirect would name the address that the server listens on, or one that the client chose, and plain HTTP."""
+    answer = api.get(path, Host=host)
+    assert (answer.status, answer.headers.get("location")) == (404, None)
+
+
 def test_a_damaged_file_is_not_named(tmp_path: Path, tokens: Mint) -> None:
     path = tmp_path / "pollux.db"
     path.write_text("nothing of the kind\n" * 100)

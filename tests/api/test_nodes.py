@@ -189,6 +189,15 @@ def test_the_same_key_gives_the_same_operation(admin: Api) -> None:
     assert admin.post("/v1/nodes/maintenance", wanted).code == "wrong-state"
 
 
+@pytest.mark.parametrize("query", ["dry_run=true&dry_run=false", "dry_run=false&dry_run=false", "dryrun=true", "to=on"])
+def test_an_order_takes_one_dry_run_and_no_other_parameter(admin: Api, query: str) -> None:
+    """Of two that contradict each other the last would count; one that is misspelt would be carried out."""
+    fill(admin, {"psi": range(1)})
+    refused = admin.post(f"/v1/nodes/power?{query}", {"nodes": xname(0), "to": "on"})
+    assert (refused.status, refused.code) == (400, "invalid-request")
+    assert admin.get("/v1/operations").json["items"] == []
+
+
 def test_a_dry_run_keeps_the_plan_and_changes_nothing(admin: Api) -> None:
     fill(admin, {"psi": range(2)})
     before = actions(admin)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from api.conftest import Api, Reply, serving
 from api.test_tenants import make, without
 from canton.api.documents import Items
@@ -189,6 +191,26 @@ def test_a_narrow_token_does_not_become_a_wide_one(admin: Api) -> None:
     assert issue(narrow, path, permissions=["node.read"]).status == 201
     renewed = narrow.post(f"{path}/rotate").json
     assert renewed["permissions"] == ["node.read", "service-account.token"]
+
+
+@pytest.mark.parametrize("overlap", [0, 5])
+def test_a_narrow_token_does_not_end_a_wide_one(admin: Api, overlap: int) -> None:
+    """Nobody needs a permission to renew their own token; to end another takes one."""
+    make(admin, "psi")
+    path = account(admin, "psi", [*READS, "node.power"])
+    wide, narrow, narrower = (speaking_for(admin, path, permissions=held) for held in (None, READS, READS[:1]))
+    ends = {each["id"]: each["expires_at"] for each in admin.get(f"{path}/tokens").json["items"]}
+    renewed = narrow.post(f"{path}/rotate", {"overlap": overlap})
+    assert (renewed.status, wide.get("/v1/whoami").status) == (201, 200)
+    unchanged = [
+        each for each in admin.get(f"{path}/tokens").json["items"] if ends.get(each["id"]) == each["expires_at"]
+    ]
+    assert [each["permissions"] for each in unchanged] == [sorted([*READS, "node.power"])]
+    if overlap == 0:
+        assert {old.get("/v1/whoami").code for old in (narrow, narrower)} == {"token-invalid"}
+    again = admin.post(f"{path}/rotate")
+    assert again.json["permissions"] == sorted([*READS, "node.power"])
+    assert wide.get("/v1/whoami").code == "token-invalid"
 
 
 def seconds_left(reply: Reply) -> float:

@@ -146,6 +146,8 @@ def test_a_logout_token_is_refused(issuer: Issuer, logout_tokens: tuple[str, lis
         {"clientAddress": "10.0.0.1"},
         {"azp": "f7f5-1"},
         {"client_id": "f7f5-1"},
+        {"cid": "f7f5-1"},
+        {"act": {"sub": "f7f5-2"}},
         {"gty": "client-credentials"},
         {"idtyp": "app"},
     ],

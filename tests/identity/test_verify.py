@@ -204,6 +204,10 @@ def instant(text: str) -> Attack:
     return attack
 
 
+def encoded_as(encoding: str) -> Attack:
+    return lambda world: sign(KEYS["ES256"], "ES256", {"kid": "kid-ES256"}, json.dumps(world.claims()).encode(encoding))
+
+
 ATTACKS: dict[str, Attack] = {
     "alg none": unsigned("none", ""),
     "alg none, any signature": unsigned("none", "AAAA"),
@@ -246,6 +250,8 @@ ATTACKS: dict[str, Attack] = {
     "Keycloak's logout token": with_claims(typ="Logout"),
     "typ in the payload is a list": with_claims(typ=["Bearer"]),
     "another issuer's ID token": with_claims(typ=None, nonce="n"),
+    "bound to a certificate": with_claims(cnf={"x5t#S256": "bwcK0esc3ACC3DB2Y5_lESsXE8o9ltc05O89jdN-dg2"}),
+    "bound to a key": with_claims(cnf={"jkt": "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"}),
     "an ID token with at_hash": with_claims(typ=None, at_hash="h"),
     "a logout token": with_claims(typ=None, events={}),
     "ID token that says at+jwt": lambda w: w.token(header={"typ": "at+jwt"}, typ="ID"),
@@ -294,6 +300,9 @@ ATTACKS: dict[str, Attack] = {
     "payload is a list": raw_payload(b"[]"),
     "payload is not JSON": raw_payload(b"{"),
     "payload is not text": raw_payload(b"\xff\xfe\x00"),
+    "payload in UTF-16": encoded_as("utf-16"),
+    "payload in UTF-32": encoded_as("utf-32-le"),
+    "payload with a byte order mark": encoded_as("utf-8-sig"),
     "payload is very deep": raw_payload(b"[" * 5000 + b"]" * 5000),
     "empty": lambda _: "",
     "dots": lambda _: "..",

@@ -62,6 +62,7 @@ def create_app(services: Services) -> FastAPI:
         title="Canton",
         version=__version__,
         description=DESCRIPTION,
+        redirect_slashes=False,
         openapi_url=None,
         docs_url=None,
         redoc_url=None,

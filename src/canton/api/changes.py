@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field, replace
+from inspect import signature
 from typing import Annotated, Any
 from urllib.parse import unquote
 
@@ -355,6 +356,7 @@ class Changing:
         approval: ApprovalHeader = None,
         if_match: VersionHeader = None,
     ) -> AsyncIterator[Change]:
+        _check_query(request)
         made = Change(
             caller,
             self.permission,
@@ -384,6 +386,21 @@ def change(permission: str) -> Any:
     Its place among the writers is given back before the answer is sent: a client that does not read holds none.
     """
     return Depends(Changing(PERMISSIONS[permission].name), scope="function")
+
+
+def _check_query(request: Request) -> None:
+    """Refuse what the change does not take, and what comes twice.
+
+    A dry run of a change that has none would be carried out, and a second person who reads the address would take for
+    a dry run what is none.
+    """
+    names = [name for name, _ in request.query_params.multi_items()]
+    known = {"dry_run"} & signature(request.scope["endpoint"]).parameters.keys()
+    if len(names) > len(known) or not known.issuperset(names):
+        allowed = "dry_run, once" if known else "no parameter"
+        raise InvalidRequest(
+            f"{request.method} {request.scope['path']} takes {allowed} behind the ?; correct the address"
+        )
 
 
 def _target(request: Request) -> str:

@@ -184,9 +184,16 @@ def held_by_tokens(connection: Connection, account_id: str) -> frozenset[str] | 
     return frozenset(name for permissions in rows for name in permissions) if rows else None
 
 
-def end_others(connection: Connection, account_id: str, kept: str, overlap: int) -> int:
-    """After a rotation: every other token ends now, or soon; answers how many."""
-    others = sa.and_(service_token.c.account == account_id, service_token.c.id != kept)
+def end_others(connection: Connection, account_id: str, kept: Issued, overlap: int) -> int:
+    """After a rotation: the other tokens end now, or soon; answers how many.
+
+    Those that hold more than the new one stay: a narrow token must not end what it could not do itself.
+    """
+    mine = service_token.c.account == account_id
+    held = connection.scalars(sa.select(service_token.c.permissions).where(mine).distinct()).all()
+    narrow = [permissions for permissions in held if set(permissions) <= set(kept.permissions)]
+    replaced = sa.or_(*(service_token.c.permissions == permissions for permissions in narrow))
+    others = sa.and_(mine, service_token.c.id != kept.id, replaced)
     if overlap == 0:
         return connection.execute(sa.delete(service_token).where(others)).rowcount
     soon = now() + overlap * SECOND

@@ -79,7 +79,7 @@ class NewToken(Body):
 
 class Rotation(Body):
     ttl: Annotated[Seconds | None, Field(description="Seconds that the new one lasts.")] = None
-    overlap: Annotated[int, Field(ge=0, le=YEAR, description="Seconds until every other token ends.")] = 0
+    overlap: Annotated[int, Field(ge=0, le=YEAR, description="Seconds until the tokens that it replaces end.")] = 0
 
 
 class IssuedToken(Body):
@@ -231,9 +231,9 @@ def issue_token(account_id: AccountId, change: Issuing, wanted: NewToken | None 
 
 @router.post("/service-accounts/{account_id}/rotate", status_code=201, responses=answers(IssuedToken, 201, change=True))
 def rotate_tokens(account_id: AccountId, change: Issuing, wanted: Rotation | None = None) -> Response:
-    """Make a token, and end every other one, at once or after an overlap.
+    """Make a token, and end those that it replaces, at once or after an overlap: every one that holds no more than it.
 
-    The new token holds what the tokens that it replaces hold together. An account may do this to itself, whatever else
+    The new token holds what all tokens of the account hold together. An account may do this to itself, whatever else
     it may do, unless its tenant is suspended; the new token then holds what the one it used does, and lasts no longer
     than that one was issued for. Without overlap that one is over when the answer is sent, and an answer that is lost
     is lost.
@@ -243,7 +243,7 @@ def rotate_tokens(account_id: AccountId, change: Issuing, wanted: Rotation | Non
     def act(connection: Connection, _because: Because) -> Done:
         row = service_accounts.find(connection, account_id, lock=True)
         issued = _issue(connection, change, row, _rotated(connection, change.caller, row), asked.ttl)
-        ended = service_accounts.end_others(connection, account_id, issued.id, asked.overlap)
+        ended = service_accounts.end_others(connection, account_id, issued, asked.overlap)
         return _done(account_id, issued, ended=ended, overlap=asked.overlap)
 
     return change.carry_out(_on(change.caller, account_id, itself=True, issues=True), act)

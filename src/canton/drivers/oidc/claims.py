@@ -35,6 +35,7 @@ def identify(token: UnverifiedToken, issuer: IssuerSettings, now: float) -> Iden
     """Of a token whose signature is right."""
     claims = token.claims
     _check_kind(token, issuer)
+    _check_unbound(claims)
     _check_audience(claims, issuer)
     expires_at = _check_times(claims, issuer, now)
     username = _text(claims, issuer.username_claim, _USERNAME, issuer)
@@ -51,7 +52,7 @@ def identify(token: UnverifiedToken, issuer: IssuerSettings, now: float) -> Iden
 
 
 def _is_person(claims: Mapping[str, object], issuer: IssuerSettings, username: str) -> bool:
-    """False unless the token has a claim of people and none of a client that acts for itself.
+    """False unless the token has a claim of people, and none of a client that acts for itself or of a delegation.
 
     Keycloak gives a client's own token a session too, where it may refresh it; therefore the second half.
     """
@@ -59,11 +60,13 @@ def _is_person(claims: Mapping[str, object], issuer: IssuerSettings, username: s
     is_client = (
         any(claim in claims for claim in _OF_CLIENTS)
         or any(name.lower().startswith(_SERVICE_ACCOUNT) for name in names)
-        or claims.get("sub") in (claims.get("azp"), claims.get("client_id"))  # RFC 9068 §2.2
+        or claims.get("sub") in [claims.get(client) for client in ("azp", "client_id", "cid")]  # RFC 9068 §2.2; Okta
         or claims.get("gty") == "client-credentials"  # Auth0
         or claims.get("idtyp") == "app"  # Entra
     )
-    return not is_client and any(claims.get(claim) for claim in issuer.person_claims)
+    # RFC 8693 §4.1: with "act", somebody else acts by this token, perhaps the very person who asked for a change.
+    is_own = not is_client and "act" not in claims
+    return is_own and any(claims.get(claim) for claim in issuer.person_claims)
 
 
 def _check_kind(token: UnverifiedToken, issuer: IssuerSettings) -> None:
@@ -92,6 +95,12 @@ def _check_unmarked(claims: Mapping[str, object], issuer: IssuerSettings) -> Non
         raise TokenInvalid(
             "the token looks like an ID token: it has no scope, or a nonce or hash; send the access token"
         )
+
+
+def _check_unbound(claims: Mapping[str, object]) -> None:
+    """Only the holder of its key may use a bound token, and no request to Canton shows that (RFC 8705 §3)."""
+    if "cnf" in claims:
+        raise TokenInvalid("the token is bound to a key (cnf), which Canton cannot check; send one that is not")
 
 
 def _check_audience(claims: Mapping[str, object], issuer: IssuerSettings) -> None:

@@ -69,7 +69,8 @@ def _refuse_strange(header: dict[str, object]) -> None:
 
 def _object(part: str, what: str) -> dict[str, object]:
     try:
-        value = json.loads(urlsafe_b64decode(part.encode()), object_pairs_hook=_no_doubles)
+        # Decoded here: of bytes, json would take UTF-16 and UTF-32 as well (RFC 7519 §3 has UTF-8 alone).
+        value = json.loads(urlsafe_b64decode(part.encode()).decode("utf-8"), object_pairs_hook=_no_doubles)
     except (ValueError, RecursionError):
         raise TokenInvalid(f"the token's {what} is not JSON in base64url; get one from the issuer") from None
     if not isinstance(value, dict):
