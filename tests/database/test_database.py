@@ -169,6 +169,13 @@ def test_an_address_of_another_kind_is_refused(address: str) -> None:
     assert "sesame" not in "".join(traceback.format_exception(caught.value))
 
 
+@pytest.mark.parametrize("option", ["bogus=1", "passwrod=hunter2", "sslmode=require&hunter2=1"])
+def test_an_option_that_postgresql_does_not_know_is_refused(option: str) -> None:
+    with pytest.raises(InvalidSetting, match="does not know") as caught:
+        open_database(f"postgresql://canton@127.0.0.1:1/canton?{option}")
+    assert "hunter2" not in caught.value.message
+
+
 def test_the_end_of_a_password_is_not_taken_for_a_host_and_shown() -> None:
     database = open_database("postgresql://canton:open@sesame@127.0.0.1:1/canton")
     with pytest.raises(DatabaseUnavailable) as caught, database.read():

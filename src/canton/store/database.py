@@ -13,7 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import psycopg
 import sqlalchemy as sa
+from psycopg.conninfo import make_conninfo
 from sqlalchemy import event
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, Connection, Engine, make_url
@@ -183,7 +185,7 @@ def _postgresql(url: URL, idle_in_transaction: float, waits: Waits) -> Engine:
         "options": " ".join(f"-c {name}={int((seconds or 0) * 1000)}" for name, seconds in limits.items()),
     }
     try:
-        return sa.create_engine(
+        engine = sa.create_engine(
             url.set(drivername="postgresql+psycopg"),
             connect_args=arguments,
             pool_size=8,
@@ -192,6 +194,15 @@ def _postgresql(url: URL, idle_in_transaction: float, waits: Waits) -> Engine:
         )
     except sa.exc.ArgumentError:
         raise _not_an_address() from None
+    try:
+        make_conninfo("", **_libpq_arguments(engine))
+    except psycopg.ProgrammingError:
+        # Neither name nor value is said: either may be a password.
+        raise InvalidSetting(
+            'the database address has an option behind the "?" that PostgreSQL does not know; correct its name, as in '
+            "sslmode=require"
+        ) from None
+    return engine
 
 
 def insert_new(connection: Connection, table: sa.Table, rows: list[dict[str, Any]], **values: Any) -> int:
@@ -205,7 +216,11 @@ def insert_new(connection: Connection, table: sa.Table, rows: list[dict[str, Any
 
 def libpq_arguments(database: Database) -> dict[str, Any]:
     """The PostgreSQL address for a connection outside the pool; as a URL, libpq refuses a space in a password."""
-    _, arguments = database.engine.dialect.create_connect_args(database.engine.url)
+    return _libpq_arguments(database.engine)
+
+
+def _libpq_arguments(engine: Engine) -> dict[str, Any]:
+    _, arguments = engine.dialect.create_connect_args(engine.url)
     return {name: value for name, value in arguments.items() if name != "context"}
 
 
