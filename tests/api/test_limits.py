@@ -466,3 +466,11 @@ def test_a_path_is_logged_so_that_a_terminal_does_not_act_on_it(app: ASGIApp, lo
     run(request(app, "GET", "/v1/\x1b[2J\u009b31m"))
     [line] = [json.loads(line) for line in log.getvalue().splitlines()]
     assert line["path"] == "/v1/%1B%5B2J%C2%9B31m"
+
+
+def test_a_path_is_logged_no_longer_than_it_may_be(app: ASGIApp, log: io.StringIO) -> None:
+    """A character may be four bytes, and each of them is written with three characters."""
+    run(request(app, "GET", "/v1/" + "\U0001f600" * 1000))
+    [line] = [json.loads(line) for line in log.getvalue().splitlines()]
+    assert line["path"].startswith("/v1/%F0%9F%98%80")
+    assert len(line["path"]) == limits.LONGEST_PATH

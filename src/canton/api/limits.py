@@ -102,7 +102,7 @@ class RequestId:
         facts = {
             "method": scope["method"],
             # As it came, percent-encoded: a terminal would act on what it may hold.
-            "path": quote(scope["path"][:LONGEST_PATH], safe="/:@!$&'()*+,;="),
+            "path": quote(scope["path"][:LONGEST_PATH], safe="/:@!$&'()*+,;=")[:LONGEST_PATH],
             "status": status,
             "ms": round(seconds * 1000, 1),
             "principal": scope["state"].get("principal"),
