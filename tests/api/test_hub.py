@@ -359,6 +359,31 @@ def test_one_principal_reads_what_has_happened_one_page_at_a_time(
     assert max(most) == at_once
 
 
+def test_one_principal_looks_for_one_beginning_at_a_time(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A subject that never comes is looked for in all events of a tenant, by one of the few threads for events."""
+    tell(database, "psi", *range(20))
+    under_way: list[str] = []
+    most: list[int] = []
+    beginning = outbox.beginning
+
+    def slow(*arguments: Any) -> Any:
+        under_way.append("")
+        most.append(len(under_way))
+        time.sleep(0.05)
+        under_way.pop()
+        return beginning(*arguments)
+
+    monkeypatch.setattr(outbox, "beginning", slow)
+
+    async def scenario() -> None:
+        async with hub_of(database) as hub:
+            newest = Wanted(Rights(), subject="op_0", beginning=Beginning(newest=1), who="ann")
+            await asyncio.gather(*(open_reader(hub, newest) for _ in range(4)))
+
+    run(scenario())
+    assert most == [1] * 4
+
+
 def test_silence_is_broken_by_a_comment(database: Database) -> None:
     async def scenario() -> None:
         async with hub_of(database, QUICK) as hub, follow(hub) as client:

@@ -87,6 +87,11 @@ async def defect() -> None:
     raise RuntimeError("password=hunter2")
 
 
+@routes.get("/v1/cookies")
+async def cookies(incoming: Request) -> dict[str, str]:
+    return incoming.cookies
+
+
 @routes.get("/healthz")
 async def alive() -> None:
     await asyncio.sleep(0)
@@ -286,6 +291,24 @@ def test_too_many_headers_are_refused(app: ASGIApp) -> None:
     assert (answer.status, answer.json["code"]) == (431, "headers-too-large")
 
 
+def test_a_cookie_with_a_backslash_is_not_read(app: ASGIApp) -> None:
+    """Python before 3.11.10 and 3.12.6 reads it in time that grows with the square of its length."""
+    sent = [("Cookie", r'a=1; quoted="\a\a\a\101"; b=2'), ("Cookie", "c=\\")]
+    answer = run(request(app, "GET", "/v1/cookies", sent))
+    assert (answer.status, answer.json) == (200, {"a": "1", "b": "2"})
+
+
+@pytest.mark.parametrize("path", ["/v1/slow", "/healthz"])
+def test_too_many_parameters_are_refused_unread(app: ASGIApp, path: str) -> None:
+    answer = run(request(app, "GET", f"{path}?{'a&' * limits.MOST_PARAMETERS}"))
+    assert (answer.status, answer.json["code"]) == (400, "invalid-request")
+    assert answer.headers["canton-request"]
+
+
+def test_as_many_parameters_as_may_be_are_taken(app: ASGIApp) -> None:
+    assert run(request(app, "GET", f"/healthz?{'a&' * (limits.MOST_PARAMETERS - 1)}")).status == 200
+
+
 @pytest.mark.parametrize("path", ["/v1/slow", "/v1/blocking"])
 def test_a_request_that_takes_too_long_is_given_up(hasty: ASGIApp, path: str) -> None:
     async def timed() -> float:
@@ -443,3 +466,11 @@ def test_a_path_is_logged_so_that_a_terminal_does_not_act_on_it(app: ASGIApp, lo
     run(request(app, "GET", "/v1/\x1b[2J\u009b31m"))
     [line] = [json.loads(line) for line in log.getvalue().splitlines()]
     assert line["path"] == "/v1/%1B%5B2J%C2%9B31m"
+
+
+def test_a_path_is_logged_no_longer_than_it_may_be(app: ASGIApp, log: io.StringIO) -> None:
+    """A character may be four bytes, and each of them is written with three characters."""
+    run(request(app, "GET", "/v1/" + "\U0001f600" * 1000))
+    [line] = [json.loads(line) for line in log.getvalue().splitlines()]
+    assert line["path"].startswith("/v1/%F0%9F%98%80")
+    assert len(line["path"]) == limits.LONGEST_PATH

@@ -182,6 +182,14 @@ def test_every_wrong_row_is_named_and_nothing_is_written(alps: Api) -> None:
     assert {name for name in before if before[name] != after[name]} == {"audit", "audit_head"}
 
 
+def test_a_row_of_many_fields_is_one_mistake(alps: Api) -> None:
+    """To say of each of 190,000 fields what is wrong with it took 220 MB."""
+    refused = load(alps, row(0), row(1, **{f"field{n}": n for n in range(60)}))
+    said = "it has 61 fields, which are not looked at; a row has no others than xname, nid, state, tenant"
+    assert (refused.status, refused.code) == (400, "invalid-request")
+    assert refused.json["details"] == {"rows": [{"row": 2, "what": said}], "count": 1}
+
+
 def test_a_row_nested_without_end_is_refused(alps: Api) -> None:
     deep = b'{"site":"alps","nodes":[' + b"[" * 600 + b"]" * 600 + b"]}"
     assert alps.post("/v1/nodes/import", deep).status == 400

@@ -248,6 +248,16 @@ def test_foreign_nodes_are_unknown_nodes(admin: Api, nodeset: str) -> None:
     assert actions(admin)[0] == ("node.power", "refused", None)
 
 
+@pytest.mark.parametrize("suffix", ["power", "power?dry_run=true", "delete"])
+def test_a_short_request_for_unknown_nodes_has_a_short_answer(admin: Api, suffix: str) -> None:
+    """Every second of 10,000 numbers: they do not fold, and each has 250 digits."""
+    nodeset = f"n[1{'0' * 245}0000-1{'0' * 245}9999/2]"
+    refused = admin.post(f"/v1/nodes/{suffix}", {"nodes": nodeset} | ({"to": "on"} if "power" in suffix else {}))
+    assert (refused.status, refused.code) == (404, "unknown-nodes")
+    assert refused.json["details"]["nodes"].startswith(f"n[1{'0' * 245}0000,")
+    assert len(refused.text) < 4_000
+
+
 @pytest.mark.parametrize("other", ["x1000c0s5b0n0", "x9000c0s5b0n0", "nid000005"])
 def test_a_node_without_a_number_does_not_answer_to_another_name(admin: Api, other: str) -> None:
     fill(admin, {"psi": range(1), "cscs": range(5, 6)})

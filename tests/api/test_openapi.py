@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -130,3 +131,23 @@ def test_it_is_written_and_packed_once_however_many_ask(api: Api, monkeypatch: p
         texts = set(crowd.map(lambda _: api.get("/openapi.json").text, range(50)))
     assert len(texts) == 1
     assert calls == {"description": 1, "write": 1, "pack": 1}
+
+
+def test_it_is_made_once_also_where_a_method_is_not_offered(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such an answer names the methods that are; it needs no token and is written in a thread."""
+    second = threading.Event()
+    calls: list[int] = []
+
+    def slow(**named: Any) -> dict[str, Any]:
+        calls.append(1)
+        # Others would come in meanwhile.
+        if len(calls) > 1:
+            second.set()
+        second.wait(1)
+        return get_openapi(**named)
+
+    monkeypatch.setattr(published, "get_openapi", slow)
+    with ThreadPoolExecutor(8) as crowd:
+        answers = list(crowd.map(lambda _: api.call("DELETE", "/v1/nodes"), range(8)))
+    assert {answer.status for answer in answers} == {405}
+    assert len(calls) == 1

@@ -13,8 +13,9 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, make_url
 
 from canton.domain.errors import DatabaseUnavailable, InvalidSetting, NeedsHuman
-from canton.store import schema
+from canton.store import nodes, schema
 from canton.store.database import SECOND, Database, insert_new, now, open_database
+from canton.store.listing import Window
 
 CREATED = {"created_at": 0}
 
@@ -244,3 +245,18 @@ def test_more_users_than_connections_wait_their_turn(database: Database) -> None
         list(pool.map(use, range(users)))
     with database.read() as connection:
         assert len(names(connection)) == users
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_lists_of_every_length_leave_no_statements_prepared(database: Database) -> None:
+    """Each length is a statement of its own, of megabytes for thousands of names, and a caller chooses it."""
+    with database.read() as connection:
+        if "ENABLE_STMTVTAB" not in connection.scalars(sa.text("PRAGMA compile_options")).all():
+            pytest.skip("LEFT OUT: what SQLite keeps prepared (this SQLite was built without the table sqlite_stmt)")
+    for count in range(400, 410):
+        with database.read() as connection:
+            names = [f"nid{number:06}" for number in range(count)]
+            assert not nodes.page(connection, None, nodes.Wanted(names=names), Window(10, "xname")).rows
+    with database.read() as connection:
+        prepared = [len(row.sql) for row in connection.execute(sa.text("SELECT sql FROM sqlite_stmt"))]
+    assert max(prepared) < 400

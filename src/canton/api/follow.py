@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from sqlalchemy.engine import Connection
+
 from canton.api import positions, sse
 from canton.api.hub import Hub, Told
 from canton.api.positions import Positions
@@ -116,7 +118,11 @@ async def _begin(hub: Hub, wanted: Wanted, ends: Mapping[str, int]) -> Mapping[s
     since, newest = wanted.beginning.since, wanted.beginning.newest
     if since is None and newest is None:
         return ends
-    return await hub.read(lambda connection: outbox.beginning(connection, ends, wanted.subject, since, newest))
+
+    def look(connection: Connection) -> Mapping[str, int]:
+        return outbox.beginning(connection, ends, wanted.subject, since, newest)
+
+    return await hub.read_in_turn(look, wanted.who)
 
 
 class Reader:

@@ -180,14 +180,15 @@ class Hub:
 
         return await asyncio.get_running_loop().run_in_executor(self._threads, copy_context().run, snapshot)
 
-    async def read_after(self, backlog: Mapping[str, int], limit: int, who: str = "") -> list[Told]:
-        """The next events of several streams, roughly by time, and of each in order.
-
-        One after the other for all readers of ``who``: a hundred that begin at the start would take every thread.
-        """
+    async def read_in_turn(self, look: Callable[[Connection], T], who: str) -> T:
+        """One after the other for all readers of ``who``: a hundred that begin at the start would take every thread."""
         turn = self._turns.setdefault(who, asyncio.Lock())
         async with turn:
-            return await self.read(lambda connection: _next_of(connection, backlog, limit))
+            return await self.read(look)
+
+    async def read_after(self, backlog: Mapping[str, int], limit: int, who: str = "") -> list[Told]:
+        """The next events of several streams, roughly by time, and of each in order; in the turn of ``who``."""
+        return await self.read_in_turn(lambda connection: _next_of(connection, backlog, limit), who)
 
     async def _keep_looking(self) -> None:
         while True:

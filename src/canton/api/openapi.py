@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import hashlib
 import json
+import threading
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
@@ -20,35 +21,41 @@ from canton.api.services import services
 
 
 def describe(app: FastAPI) -> Callable[[], dict[str, Any]]:
-    """Made when first asked for, once."""
+    """Made when first asked for, once: an answer of 405 asks for it too, in a thread."""
+    making = threading.Lock()
 
     def openapi() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            spec = get_openapi(
-                title=app.title,
-                version=app.version,
-                description=app.description,
-                routes=app.routes,
-                tags=app.openapi_tags,
-            )
-            schemas = spec["components"]["schemas"]
-            schemas["Problem"] = Problem.model_json_schema(ref_template=PROBLEM.replace("Problem", "{model}"))
-            # What it refers to belongs beside it: the references say so.
-            schemas |= schemas["Problem"].pop("$defs", {})
-            for unused in ("HTTPValidationError", "ValidationError"):
-                schemas.pop(unused, None)
-            _allow_sparse_items(schemas)
-            for operation in operations(spec):
-                # A request that is not valid gets a problem with status 400, as any other mistake of the caller.
-                operation["responses"].pop("422", None)
-                for parameter in operation.get("parameters", ()):
-                    parameter["schema"] = _present(parameter["schema"])
-                    # What a list can be filtered by needs no words of its own, unless it has them.
-                    parameter.setdefault("description", f"Only those with this {parameter['name']}.")
-            app.openapi_schema = spec
-        return app.openapi_schema
+        with making:
+            if app.openapi_schema is None:
+                app.openapi_schema = _made(app)
+            return app.openapi_schema
 
     return openapi
+
+
+def _made(app: FastAPI) -> dict[str, Any]:
+    spec = get_openapi(
+        title=app.title,
+        version=app.version,
+        description=app.description,
+        routes=app.routes,
+        tags=app.openapi_tags,
+    )
+    schemas = spec["components"]["schemas"]
+    schemas["Problem"] = Problem.model_json_schema(ref_template=PROBLEM.replace("Problem", "{model}"))
+    # What it refers to belongs beside it: the references say so.
+    schemas |= schemas["Problem"].pop("$defs", {})
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
+    _allow_sparse_items(schemas)
+    for operation in operations(spec):
+        # A request that is not valid gets a problem with status 400, as any other mistake of the caller.
+        operation["responses"].pop("422", None)
+        for parameter in operation.get("parameters", ()):
+            parameter["schema"] = _present(parameter["schema"])
+            # What a list can be filtered by needs no words of its own, unless it has them.
+            parameter.setdefault("description", f"Only those with this {parameter['name']}.")
+    return spec
 
 
 def published(app: FastAPI) -> Callable[[Request], Awaitable[Response]]:

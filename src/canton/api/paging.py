@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import Query, Request
+from fastapi import Depends, Query, Request
 from fastapi.responses import Response
 from sqlalchemy.engine import RowMapping
 
@@ -41,12 +41,15 @@ class Paging:
         return {name: item[name] for name in self.fields} if self.fields else item
 
 
-def paging(sorts: Sequence[str], fields: Sequence[str], default: str | None = None) -> Callable[..., Paging]:
-    """The dependency of a list that sorts by these and whose items have these fields; the first sort is the default."""
+def paging(sorts: Sequence[str], fields: Sequence[str], default: str | None = None) -> Any:
+    """For the parameter of a list that sorts by these and whose items have these fields; the first sort is the default.
+
+    The list's place among those that are read is given back before the answer is sent.
+    """
     first = default or sorts[0]
     allowed = "|".join(sorts)
 
-    def dependency(
+    async def dependency(
         request: Request,
         caller: CallerDep,
         limit: Annotated[int, Query(ge=1, le=1000, description="At most this many entries on a page.")] = 100,
@@ -56,13 +59,15 @@ def paging(sorts: Sequence[str], fields: Sequence[str], default: str | None = No
         fields_: Annotated[
             str | None, Query(alias="fields", max_length=500, description="Only these fields, separated by commas.")
         ] = None,
-    ) -> Paging:
+    ) -> AsyncIterator[Paging]:
         this = _list(request, sort)
         position = None if after is None else _position(after, this)
         window = Window(limit, sort.removeprefix("-"), sort.startswith("-"), position)
-        return Paging(window, _fields(fields_, fields), this, caller)
+        made = Paging(window, _fields(fields_, fields), this, caller)
+        async with caller.services.lists.place(caller.counted_for, at_provider=caller.is_bound_in(None)):
+            yield made
 
-    return dependency
+    return Depends(dependency, scope="function")
 
 
 def _list(request: Request, sort: str) -> str:

@@ -9,6 +9,7 @@ from threading import Lock
 from fastapi import FastAPI, Request
 
 from canton.api.hub import Hub
+from canton.api.lists import Lists
 from canton.api.rates import Rates
 from canton.api.refusals import Refusals
 from canton.api.writers import Writers
@@ -30,6 +31,7 @@ class Services:
     issuer: FastAPI | None = None
     """The embedded one, for laptops."""
     writers: Writers = field(default_factory=Writers)
+    lists: Lists = field(default_factory=Lists)
     refusals: Refusals = field(default_factory=Refusals)
     pinning: Lock = field(default_factory=Lock)
     """Held by the one request that pins bindings at a time."""

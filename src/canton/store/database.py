@@ -148,7 +148,10 @@ def _not_an_address() -> InvalidSetting:
 
 
 def _sqlite(url: URL, clock: Clock, waits: Waits) -> Engine:
-    engine = sa.create_engine(url, connect_args={"timeout": waits.lock or 30.0})
+    # Python would keep the last 128 statements of every connection prepared. A list of names has a parameter for each,
+    # so that every length of it is another statement, of some megabytes for thousands of names; a caller chooses it.
+    # To prepare a statement anew takes SQLite some ten microseconds.
+    engine = sa.create_engine(url, connect_args={"timeout": waits.lock or 30.0, "cached_statements": 0})
 
     @event.listens_for(engine, "connect")
     def prepare(connection: sqlite3.Connection, _record: object) -> None:

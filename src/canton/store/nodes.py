@@ -22,6 +22,8 @@ SORTS = {"xname": node.c.place, "changed_at": node.c.changed_at}
 # Ten digits hold every number that the column does.
 _NID = re.compile("nid([0-9]{1,10})", re.ASCII)
 _NUMBER = re.compile("[0-9]+", re.ASCII)
+# In characters: a short request can name 10,000 nodes that do not fold, of 253 characters each.
+LONGEST_NAMED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +77,10 @@ def place_of(xname: str) -> str:
 
 
 def unknown(names: Collection[str]) -> UnknownNodes:
-    """For what is absent and for what the caller may not see: nobody can tell them apart."""
+    """For what is absent and for what the caller may not see: nobody can tell them apart. Long lists are cut."""
     folded = fold(names)
+    if len(folded) > LONGEST_NAMED:
+        folded = f"{folded[:LONGEST_NAMED]}…"
     return UnknownNodes(
         f"there is no node {folded} that you may see; list those with: canton node list"
         if len(names) == 1

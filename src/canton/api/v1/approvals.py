@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 from pydantic import Field
 from sqlalchemy.engine import Connection, RowMapping
@@ -76,7 +76,7 @@ def render(row: RowMapping) -> dict[str, Json]:
 @router.get("/approvals", responses=answers(Items[Approval]))
 def list_approvals(
     caller: CallerDep,
-    page: Annotated[Paging, Depends(paging(tuple(approvals.SORTS), tuple(Approval.model_fields)))],
+    page: Annotated[Paging, paging(tuple(approvals.SORTS), tuple(Approval.model_fields))],
     state: State | None = None,
     tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
 ) -> Response:

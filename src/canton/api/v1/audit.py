@@ -55,7 +55,7 @@ def _wanted(
 @router.get("/audit", responses=answers(Items[Record]))
 def list_audit(
     caller: CallerDep,
-    page: Annotated[Paging, Depends(paging(tuple(audit.SORTS), tuple(Record.model_fields), "-seq"))],
+    page: Annotated[Paging, paging(tuple(audit.SORTS), tuple(Record.model_fields), "-seq")],
     wanted: Annotated[list[sa.ColumnElement[bool]], Depends(_wanted)],
 ) -> Response:
     """The records that the caller may see, the newest first."""

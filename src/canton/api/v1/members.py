@@ -6,7 +6,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 from pydantic import Field
 from sqlalchemy.engine import Connection, RowMapping
@@ -111,7 +111,7 @@ def _instant(found: int | None) -> str | None:
 def list_members(
     caller: CallerDep,
     name: TenantName,
-    page: Annotated[Paging, Depends(paging(("subject",), tuple(Member.model_fields)))],
+    page: Annotated[Paging, paging(("subject",), tuple(Member.model_fields))],
 ) -> Response:
     """Everybody whom Canton was told of, with all their roles in the tenant; an issuer may vouch for more."""
     caller.require_sight("member.read", name, tenants.unknown(name))
@@ -131,7 +131,7 @@ def _role(row: RowMapping) -> dict[str, Json]:
 @router.get("/bindings", responses=answers(Items[Binding]))
 def list_bindings(
     caller: CallerDep,
-    page: Annotated[Paging, Depends(paging(tuple(bindings.SORTS), tuple(Binding.model_fields)))],
+    page: Annotated[Paging, paging(tuple(bindings.SORTS), tuple(Binding.model_fields))],
     tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
     role: Annotated[str | None, Query(pattern=ROLE)] = None,
     subject: Annotated[str | None, Query(pattern=SUBJECT)] = None,

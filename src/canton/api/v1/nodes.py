@@ -114,7 +114,7 @@ def _wanted(
 @router.get("/nodes", responses=answers(Items[Node]))
 def list_nodes(
     caller: CallerDep,
-    page: Annotated[Paging, Depends(paging(tuple(nodes.SORTS), tuple(Node.model_fields)))],
+    page: Annotated[Paging, paging(tuple(nodes.SORTS), tuple(Node.model_fields))],
     wanted: Annotated[nodes.Wanted, Depends(_wanted)],
 ) -> Response:
     """The nodes that the caller may see; `xname` sorts by the numbers in it, s9 before s10."""

@@ -77,7 +77,7 @@ def _wanted(
 @router.get("/operations", responses=answers(Items[Operation]))
 def list_operations(
     caller: CallerDep,
-    page: Annotated[Paging, Depends(paging(tuple(lists.SORTS), tuple(Operation.model_fields), "-created_at"))],
+    page: Annotated[Paging, paging(tuple(lists.SORTS), tuple(Operation.model_fields), "-created_at")],
     wanted: Annotated[lists.Wanted, Depends(_wanted)],
 ) -> Response:
     """The operations that the caller may see, the newest first."""
@@ -106,7 +106,7 @@ def show_operation(caller: CallerDep, operation_id: OperationId) -> Response:
 def list_steps(
     caller: CallerDep,
     operation_id: OperationId,
-    page: Annotated[Paging, Depends(paging(tuple(lists.STEP_SORTS), tuple(Step.model_fields)))],
+    page: Annotated[Paging, paging(tuple(lists.STEP_SORTS), tuple(Step.model_fields))],
 ) -> Response:
     """What it consists of, and how far each part has come."""
     visible = caller.visible("operation.read")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
 from canton.api.answers import json_response
@@ -21,7 +21,7 @@ router = APIRouter(tags=["plans"])
 @router.get("/plans", responses=answers(Items[ListedPlan]))
 def list_plans(
     caller: CallerDep,
-    page: Annotated[Paging, Depends(paging(tuple(plans.SORTS), tuple(ListedPlan.model_fields), "-created_at"))],
+    page: Annotated[Paging, paging(tuple(plans.SORTS), tuple(ListedPlan.model_fields), "-created_at")],
     tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
     kind: Annotated[str | None, Query(pattern=TEXT_PATTERN)] = None,
 ) -> Response:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, cast
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 from fastapi.responses import Response
 from sqlalchemy.engine import RowMapping
 
@@ -34,9 +34,7 @@ def render(role: PolicyRole) -> dict[str, Json]:
 
 
 @router.get("/roles", responses=answers(Items[Role]))
-def list_roles(
-    caller: CallerDep, page: Annotated[Paging, Depends(paging(("name",), tuple(Role.model_fields)))]
-) -> Response:
+def list_roles(caller: CallerDep, page: Annotated[Paging, paging(("name",), tuple(Role.model_fields))]) -> Response:
     """The roles there are, built in and of the site's own."""
     seen = caller.services.roles.values() if caller.visible("role.read") is None else ()
     return page.answer(_slice([render(role) for role in seen], page.window), dict)

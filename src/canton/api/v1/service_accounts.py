@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 from pydantic import Field
 from sqlalchemy.engine import Connection, RowMapping
@@ -105,7 +105,7 @@ def _render_token(row: RowMapping) -> dict[str, Json]:
 @router.get("/service-accounts", responses=answers(Items[ServiceAccount]))
 def list_service_accounts(
     caller: CallerDep,
-    page: Annotated[Paging, Depends(paging(tuple(service_accounts.SORTS), tuple(ServiceAccount.model_fields)))],
+    page: Annotated[Paging, paging(tuple(service_accounts.SORTS), tuple(ServiceAccount.model_fields))],
     tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
 ) -> Response:
     """The service accounts that the caller may see."""
@@ -198,7 +198,7 @@ def delete_service_account(
 def list_tokens(
     caller: CallerDep,
     account_id: AccountId,
-    page: Annotated[Paging, Depends(paging(tuple(service_accounts.TOKEN_SORTS), tuple(Token.model_fields)))],
+    page: Annotated[Paging, paging(tuple(service_accounts.TOKEN_SORTS), tuple(Token.model_fields))],
 ) -> Response:
     """The account's tokens, without their texts, which nobody can show again."""
     account = _seen(caller, account_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Request
+from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 from sqlalchemy.engine import Connection, RowMapping
 
@@ -53,7 +53,7 @@ def _on(name: str) -> On:
 @router.get("/sites", responses=answers(Items[Site]))
 def list_sites(
     caller: CallerDep,
-    page: Annotated[Paging, Depends(paging(tuple(sites.SORTS), tuple(Site.model_fields)))],
+    page: Annotated[Paging, paging(tuple(sites.SORTS), tuple(Site.model_fields))],
 ) -> Response:
     """The sites; they are no secret to anybody who has a role."""
     with caller.database.read() as connection:

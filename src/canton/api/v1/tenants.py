@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import Field
 from sqlalchemy.engine import Connection, RowMapping
@@ -57,7 +57,7 @@ def _on(name: str) -> On:
 @router.get("/tenants", responses=answers(Items[Tenant]))
 def list_tenants(
     caller: CallerDep,
-    page: Annotated[Paging, Depends(paging(tuple(tenants.SORTS), tuple(Tenant.model_fields)))],
+    page: Annotated[Paging, paging(tuple(tenants.SORTS), tuple(Tenant.model_fields))],
     state: Literal["active", "suspended"] | None = None,
 ) -> Response:
     """The tenants that the caller may see."""
