@@ -139,7 +139,7 @@ def main() -> int:
     try:
         with guarded_output():
             status = root.main(prog_name="canton", standalone_mode=False)
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except click.UsageError as error:
         return _explain_usage(error)
