@@ -128,7 +128,7 @@ class Change:
         if on.unseen is not None and on.sight is not None:
             self.caller.require_sight(on.sight, on.tenant, on.unseen)
         return Forbidden(
-            f"{decision.reason}; ask whoever administers it, or see: canton whoami",
+            f"{decision.reason}; ask an administrator, or see: canton whoami",
             permission=self.permission,
             rule=decision.rule,
             tenant=on.tenant,

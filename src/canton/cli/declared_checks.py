@@ -128,7 +128,7 @@ def _wrong_end(until: object, subject: str) -> Iterator[str]:
     try:
         end = datetime.fromisoformat(text)
     except ValueError:
-        yield f"member {subject}: {text} is no instant; write 2027-01-31T18:00:00Z"
+        yield f"member {subject}: {text} is not a time; write 2027-01-31T18:00:00Z"
         return
     if end.tzinfo is None:
         yield f"member {subject}: {text} has no time zone; end it with Z for UTC"

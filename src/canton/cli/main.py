@@ -68,6 +68,8 @@ class Root(LazyGroup):
         words = args if ctx.resilient_parsing else _noun_first(args)
         if not ctx.resilient_parsing and self.get_command(ctx, words[0]) is None:
             _explain_verb(self, ctx, words)
+            if words[0] in VERBS and len(words) > 1 and not words[1].startswith("-"):
+                words = words[1:]  # the noun is what is not known
         return super().resolve_command(ctx, words)
 
 
@@ -153,8 +155,19 @@ def _explain_usage(error: click.UsageError) -> int:
         error.show()
     else:
         command = error.ctx.command_path if error.ctx else _named(sys.argv[1:])
-        _say(f"{error.format_message()}\nTry: {command} --help")
+        _say(f"{error.format_message()}{_commands(error)}\nTry: {command} --help")
     return error.exit_code
+
+
+def _commands(error: click.UsageError) -> str:
+    """The commands of a group, after a word that is near none of them."""
+    context = error.ctx
+    if context is None or not isinstance(error, click.exceptions.NoSuchCommand) or error.possibilities:
+        return ""
+    group = context.command
+    if group is root or not isinstance(group, click.Group):
+        return ""
+    return f" There are: {', '.join(group.list_commands(context))}."
 
 
 def _named(arguments: list[str]) -> str:

@@ -59,6 +59,7 @@ class Session:
                 "no server is named; log in to one with: canton login --server https://canton.example.org, "
                 "or give --server, CANTON_SERVER or a context"
             )
+        contexts.require_address(found)
         return found.rstrip("/")
 
     @property
@@ -71,7 +72,9 @@ class Session:
     def named_tenant(self) -> str:
         """The tenant, for a command that needs one."""
         if self.tenant is None:
-            raise InvalidSetting("which tenant? Give --tenant, set CANTON_TENANT, or: canton context set NAME --tenant")
+            raise InvalidSetting(
+                "which tenant? Give --tenant, set CANTON_TENANT, or: canton context set NAME --tenant TENANT"
+            )
         return self.tenant
 
     @property

@@ -89,7 +89,7 @@ class Address(NamedTuple):
         if host not in LOOPBACK and not self.plain_http:
             raise Unreachable(
                 f"{self.url} is not encrypted and not on this machine, so no token is sent there; write https://, "
-                "or set plain_http = true in the context if you must"
+                "or, if you must: canton context set NAME --plain-http"
             )
         return http.client.HTTPConnection(host, parts.port or 80, timeout=wait)
 
