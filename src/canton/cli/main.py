@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 
 import click
@@ -50,6 +51,13 @@ COMMANDS = {
         "canton.admin.administrator:admin", "The first administrator, and hashes of passwords", "On the server"
     ),
     "db": Entry("canton.admin.db:db", "Create, upgrade, check and back up the database", "On the server"),
+}
+
+NUMBERS = {
+    r"is not a valid integer( range)?\.$": "is not a whole number.",
+    r"is not a valid float( range)?\.$": "is not a number.",
+    r"is not in the range x>=([0-9.]+)\.$": r"is less than \1.",
+    r"is not in the range ([0-9.]+)<=x<=([0-9.]+)\.$": r"is not between \1 and \2.",
 }
 
 # Habits from tools that put the verb first.
@@ -150,12 +158,19 @@ def main() -> int:
     return status if isinstance(status, int) else 0
 
 
+def _plain(message: str) -> str:
+    """Click's words for numbers in those of people."""
+    for pattern, words in NUMBERS.items():
+        message = re.sub(pattern, words, message)
+    return message
+
+
 def _explain_usage(error: click.UsageError) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
     else:
         command = error.ctx.command_path if error.ctx else _named(sys.argv[1:])
-        _say(f"{error.format_message()}{_commands(error)}\nTry: {command} --help")
+        _say(f"{_plain(error.format_message())}{_commands(error)}\nTry: {command} --help")
     return error.exit_code
 
 
