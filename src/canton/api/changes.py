@@ -408,4 +408,4 @@ def check_reason(reason: str) -> None:
             f"it has {len(reason)}, or others"
         )
     if reason.strip() and is_blank(reason):
-        raise InvalidRequest("the reason holds only characters that nobody can see; write it in words")
+        raise InvalidRequest("the reason holds only invisible characters; write it in words")
