@@ -153,7 +153,7 @@ class Gathering:
             held = "an address with a user name or a password in it, which is hidden here"
             self.mistakes.append(f"{where}: {key} is {held}; write {setting.kind.allowed}, without one")
         except ValueError:
-            shown = "a text that is hidden here" if setting.secret else _shown(value)
+            shown = "a value that is hidden here" if setting.secret else _shown(value)
             self.mistakes.append(f"{where}: {key} is {shown}; write {setting.kind.allowed}")
 
     def complete(self, environment: Mapping[str, str]) -> Iterator[Effective]:

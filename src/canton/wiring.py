@@ -114,7 +114,7 @@ def check_issuers(settings: Settings) -> None:
     """Without an issuer there is no way in: a server would start and refuse every request."""
     if not settings.issuers and not settings.embedded_issuer.enabled:
         raise InvalidSetting(
-            "no issuer is configured, so that nobody could log in; add [issuers.NAME] with the url of your OIDC issuer "
+            "no issuer is configured, so no login is possible; add [issuers.NAME] with the url of your OIDC issuer "
             "to the configuration, or try Canton on this machine with: canton serve --dev"
         )
 
@@ -216,8 +216,12 @@ def _find_file(name: str | None, *, create: bool) -> None:
         raise InvalidSetting("an SQLite database needs a file; write sqlite:///path/to/canton.db")
     path = Path(str(name))
     if create:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not path.exists():
-            path.touch(mode=0o600)
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not path.exists():
+                path.touch(mode=0o600)
+        except OSError as error:
+            problem = f"cannot create {error.filename} for the database {path}: {error.strerror}"
+            raise InvalidSetting(f"{problem}; name a file in a folder that you may write to") from error
     elif not path.exists():
         raise SchemaMismatch(f"there is no database {path}; create it with: canton db upgrade", path=str(path))

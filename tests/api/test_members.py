@@ -343,3 +343,4 @@ def test_a_tenant_with_bindings_is_not_deleted(admin: Api) -> None:
         bindings.grant(connection, over, "test:root", "")
     refused = admin.call("DELETE", "/v1/tenants/psi", reason="over")
     assert (refused.code, refused.json["details"]) == ("not-empty", {"tenant": "psi", "bindings": 1})
+    assert 'tenant "psi" still has 1 binding; first: ' in refused.json["detail"]

@@ -73,7 +73,7 @@ def test_can_i_says_by_which_rule_and_who_could(admin: Api) -> None:
     assert (may["allowed"], may["rule"], may["tenant"]) == (True, "tenant:tenant-operator", "psi")
     may_not = ann.get("/v1/can-i?permission=tenant.delete&tenant=psi").json
     assert (may_not["allowed"], may_not["rule"]) == (False, "not-granted")
-    assert "provider-admin would" in may_not["reason"]
+    assert "it takes provider-admin" in may_not["reason"]
     nobody = admin.as_("eve").get("/v1/can-i?permission=site.read").json
     assert (nobody["allowed"], nobody["rule"]) == (False, "no-bindings")
 

@@ -56,6 +56,19 @@ def test_names_come_from_the_server(names: Script, words: str, offered: list[str
     assert complete(words) == (offered, "")
 
 
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("canton help nod", ["node", "nodeset"]),
+        ("canton help node power ", ["off", "on"]),
+        ("canton help whoami ", []),
+        ("canton help nosuch ", []),
+    ],
+)
+def test_help_is_completed_with_commands(names: Script, words: str, offered: list[str]) -> None:
+    assert complete(words) == (offered, "")
+
+
 def test_they_are_kept_for_half_a_minute(names: Script, home: Path) -> None:
     complete("canton tenant show ps")
     names.on("GET /v1/tenants", items(samples.tenant("psx")))

@@ -165,6 +165,21 @@ def test_a_login_that_others_could_read_is_refused_and_can_be_left(canton: Run, 
     assert not path.exists()
 
 
+@pytest.mark.parametrize(("content", "mode"), [("", 0o600), ("garbage", 0o600), ("{}", 0o644)])
+def test_a_login_that_cannot_be_used_is_left_in_its_own_context(
+    canton: Run, issuer: Script, content: str, mode: int
+) -> None:
+    """The advice without --context would end the login of the context that is current."""
+    canton("login", "--server", issuer.url)
+    canton("context", "set", "other", "--server", issuer.url)
+    path = places.credentials() / "other.json"
+    path.write_text(content)
+    path.chmod(mode)
+    ran = canton("node", "list", "--context", "other")
+    assert ran.status == 4
+    assert "log in again: canton logout --context other && canton login --context other\n" in ran.err
+
+
 def test_a_login_is_renewed_when_it_runs_out(canton: Run, issuer: Script) -> None:
     canton("login", "--server", issuer.url)
     path = places.credentials() / "127.json"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import ssl
@@ -441,7 +442,7 @@ def test_settings_shows_values_origins_and_no_password(config: Path) -> None:
     assert "sites.alps.folder" in rows
     assert "hunter2" not in shown
     assert "postgresql://canton:(hidden)@db/canton" in shown
-    assert ask("--check").stdout.endswith("settings are good\n")
+    assert re.fullmatch(rf"{re.escape(str(config))}: [0-9]+ settings are good\n", ask("--check").stdout)
     listed = {it["key"]: it for it in json.loads(ask("--json").stdout)}
     assert listed["worker.lease"]["value"] == 1.5
     assert ask("--check", CANTON_LOG_LEVEL="loud").returncode == 2

@@ -14,7 +14,10 @@ from client.scripted import Reply, Script
 
 FOLDER = Path(sys.executable).parent
 CLOSED = "canton: standard output is closed, so that nothing can be shown; leave out >&-, or write to a file\n"
-FULL = "canton: cannot write to standard output: No space left on device; what was written is not complete\n"
+FULL = (
+    "canton: cannot write to standard output: No space left on device; the output is incomplete. "
+    "If the command changes something, it has done so\n"
+)
 
 
 def shell(command: str, tmp_path: Path, **variables: str) -> tuple[int, str]:

@@ -103,6 +103,14 @@ class TestQuestions:
         assert shell.end() == 0
         assert script.lines() == ["DELETE /v1/tenants/psi"]
 
+    def test_ctrl_c_at_a_question_changes_nothing_and_says_so(self, terminal: Open, script: Script) -> None:
+        shell = terminal("tenant", "delete", "psi", "--reason", "left")
+        shell.until("Type psi to go on: ")
+        shell.interrupt()
+        assert shell.end() == 130
+        assert shell.shown.endswith("\ncanton: nothing was changed\n")
+        assert script.lines() == []
+
     @pytest.mark.parametrize("answer", ["", "y", "yes", "PSI", "cscs"])
     def test_anything_else_changes_nothing(self, terminal: Open, script: Script, answer: str) -> None:
         shell = terminal("tenant", "delete", "psi", "--reason", "left")
@@ -301,6 +309,16 @@ def test_watching_ends_with_ctrl_c(terminal: Open, script: Script) -> None:
     shell.interrupt()
     assert shell.end() == 130
     assert "Traceback" not in shell.shown
+
+
+def test_ctrl_c_during_start_leaves_no_traceback(tmp_path: Path) -> None:
+    """A module that is imported early interrupts the process, as Ctrl-C at that moment would."""
+    (tmp_path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    command = [sys.executable, "-m", "canton", "node", "list"]
+    ran = subprocess.run(
+        command, env=os.environ | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (-signal.SIGINT, "", "")
 
 
 def test_a_reader_that_goes_away_is_no_error(script: Script) -> None:

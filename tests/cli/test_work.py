@@ -308,6 +308,13 @@ class TestWatching:
         assert script.lines()[:2] == ["GET /v1/events", "GET /v1/nodes"]
 
     @pytest.mark.usefixtures("changing")
+    def test_names_from_standard_input_are_read_once(self, canton: Run, script: Script) -> None:
+        ran = canton("node", "list", "-", "--watch", "-q", stdin="x1000c0s0b0n[0-1]\n")
+        assert (ran.status, ran.out.splitlines()[-1]) == (4, "x1000c0s0b0n0")
+        asked = [each.query for each in script.asked if each.line == "GET /v1/nodes"]
+        assert [query.get("nodeset") for query in asked] == ["x1000c0s0b0n[0-1]"] * 2
+
+    @pytest.mark.usefixtures("changing")
     def test_objects_that_change_are_lines_of_json(self, canton: Run) -> None:
         lines = [json.loads(line) for line in canton("node", "list", "--watch", "-o", "json").out.splitlines()]
         assert [(it["xname"], it["power"]) for it in lines] == [
@@ -371,6 +378,12 @@ class TestNodesThatAreNotThere:
         ran = canton("node", "list", "-q", "nid000012", "nid000013", "x1000c0s0b0n[0-1]")
         assert (ran.status, ran.out) == (3, "x1000c0s0b0n0\n")
         assert "not yours to see: nid000013,x1000c0s0b0n1;" in ran.err
+
+    def test_some_of_those_that_standard_input_names(self, canton: Run, script: Script) -> None:
+        script.on("GET /v1/nodes", items(samples.node()))
+        ran = canton("node", "list", "-q", "-", stdin="x1000c0s0b0n0\nx1000c0s0b0n1\n")
+        assert (ran.status, ran.out) == (3, "x1000c0s0b0n0\n")
+        assert "not yours to see: x1000c0s0b0n1;" in ran.err
 
     def test_all_are_there(self, canton: Run, script: Script) -> None:
         script.on("GET /v1/nodes", items(samples.node(nid=12)))

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import socket
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice, pairwise
+from threading import Event as Flag
+from threading import Thread
 
 import pytest
 from hypothesis import given
@@ -143,6 +148,34 @@ class TestStream:
         script.on("GET /v1/events", problem(400, "invalid-cursor", "not ours"))
         with pytest.raises(Problem, match="not ours"):
             subjects(script, 1, after="nonsense")
+
+    def test_is_closed_at_once_while_another_thread_reads_it(self) -> None:
+        """As Ctrl-C does to ``--watch``, when the server has nothing to say for a while."""
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            stream = Client(f"http://127.0.0.1:{server.getsockname()[1]}", "t").events.stream(patience=0)
+            connecting = Thread(target=stream.open)
+            connecting.start()
+            connection, _ = server.accept()
+            connection.sendall(head + b"5\r\n: hi\n\r\n")
+            connecting.join(5)
+            reading = Flag()
+
+            def read() -> None:
+                reading.set()
+                with suppress(Exception):  # what it is left with is of no interest here
+                    list(stream)
+
+            Thread(target=read, daemon=True).start()
+            assert reading.wait(5)
+            time.sleep(0.2)
+            closing = Thread(target=stream.close)
+            closing.start()
+            closing.join(5)
+            try:
+                assert not closing.is_alive()
+            finally:
+                connection.close()
 
 
 def test_pages_of_events_need_no_stream(script: Script) -> None:

@@ -207,7 +207,7 @@ def test_a_decision_names_its_rule_and_what_would_do() -> None:
     no = decide(who, Question("quota.set", "psi"), BUILTIN, NOW)
     assert (no.rule, no.reason) == (
         "not-granted",
-        "no role of test:ann holds quota.set in psi; provider-admin would",
+        "no role of test:ann holds quota.set in psi; it takes provider-admin",
     )
     assert decide(who, Question("node.fly", "psi"), BUILTIN, NOW).rule == "unknown-permission"
 

@@ -239,9 +239,9 @@ def test_the_message_points_at_the_mistake() -> None:
     [
         ("", 1, "it is empty", "x0"),
         (" \n", 3, "it is empty", "x0"),
-        ("y1000c0", 1, 'none begins with "y"', "x1000c0"),
-        ("1000c0s7", 1, 'none begins with "1"', "x1000c0s7"),
-        ("nid001234", 1, 'none begins with "n"', "x0"),
+        ("y1000c0", 1, 'no xname begins with "y"', "x1000c0"),
+        ("1000c0s7", 1, 'no xname begins with "1"', "x1000c0s7"),
+        ("nid001234", 1, 'no xname begins with "n"', "x0"),
         ("x", 2, "Cabinet x needs a number 0-9999", "x0"),
         ("x1000cs7b0n0", 7, "Chassis c needs a number 0-7", "x1000c0s7b0n0"),
         ("x1000c0w", 9, "MgmtSwitch w needs a number 1 and up", "x1000c0w1"),

@@ -68,7 +68,7 @@ def add(subject: str, reason: str, config: Path | None, address: str | None) -> 
 
 def check_subject_and_reason(chosen: settings.Settings, subject: str, reason: str) -> None:
     if re.fullmatch(SUBJECT, subject) is None:
-        raise InvalidRequest(f'"{subject}" names nobody; write the issuer and the username, such as cscs:rosa')
+        raise InvalidRequest(f'"{subject}" is not a person; write ISSUER:USERNAME, such as cscs:rosa')
     check_subject(chosen, subject)
     check_reason(reason)
     if not reason.strip():

@@ -30,7 +30,8 @@ def settings(check: bool, as_json: bool, config: Path | None, address: str | Non
     built = table.build(values)
     if check:
         wiring.check(built)
-        click.echo(f"{len(values)} settings are good")
+        files = dict.fromkeys(it.origin.rpartition(" line ")[0] for it in values if " line " in it.origin)
+        click.echo(f"{', '.join(files) or 'no configuration file'}: {len(values)} settings are good")
     elif as_json:
         click.echo(json.dumps([{"key": it.key, "value": _plain(it), "origin": it.origin} for it in values]))
     else:

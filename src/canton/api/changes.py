@@ -129,7 +129,7 @@ class Change:
         if on.unseen is not None and on.sight is not None:
             self.caller.require_sight(on.sight, on.tenant, on.unseen)
         return Forbidden(
-            f"{decision.reason}; ask whoever administers it, or see: canton whoami",
+            f"{decision.reason}; ask an administrator, or see: canton whoami",
             permission=self.permission,
             rule=decision.rule,
             tenant=on.tenant,
@@ -425,4 +425,4 @@ def check_reason(reason: str) -> None:
             f"it has {len(reason)}, or others"
         )
     if reason.strip() and is_blank(reason):
-        raise InvalidRequest("the reason holds only characters that nobody can see; write it in words")
+        raise InvalidRequest("the reason holds only invisible characters; write it in words")

@@ -23,7 +23,7 @@ def audit() -> None:
 
 
 @audit.command("list", epilog="\b\nExample:\n  canton audit list --actor cscs:alice --since 1d")
-@click.option("--actor", metavar="WHO", help="Only by this person or account.")
+@click.option("--actor", metavar="WHO", help="Only by this person or account: cscs:alice, service:psi/ci.")
 @click.option("--action", metavar="ACTION", help="Only this action.")
 @click.option("--subject", metavar="ID", help=f"Only about this, {SUBJECTS}.")
 @since_option

@@ -33,8 +33,7 @@ def confirm(question: str, change: Changing, name: str | None = None) -> None:
     if name is None:
         agreed = _agreed(harmless(question))
     else:
-        asked = harmless(f"{question}\nType {name} to go on")
-        agreed = click.prompt(asked, default="", show_default=False, err=True) == name
+        agreed = _answer(harmless(f"{question}\nType {name} to go on")) == name
     if not agreed:
         say("canton: nothing was changed")
         raise click.exceptions.Exit(1)
@@ -42,12 +41,20 @@ def confirm(question: str, change: Changing, name: str | None = None) -> None:
 
 def _agreed(question: str) -> bool:
     while True:
-        answer = click.prompt(f"{question} [y/N]", default="", show_default=False, err=True).strip().lower()
+        answer = _answer(f"{question} [y/N]").strip().lower()
         if answer in ("y", "yes"):
             return True
         if answer in ("", "n", "no"):
             return False
         say("canton: answer y or n")
+
+
+def _answer(question: str) -> str:
+    try:
+        return str(click.prompt(question, default="", show_default=False, err=True))
+    except click.Abort:  # Ctrl-C or Ctrl-D, which leave the cursor behind the question
+        say("\ncanton: nothing was changed")
+        raise
 
 
 def carry_out(session: Session, change: Changing, act: Callable[[Change], T]) -> T:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import click
 
 from canton.cli import contexts, places
@@ -99,8 +97,8 @@ def set_context(name: str, **keys: str | bool | None) -> None:
     known = contexts.load().known
     if name not in known and not given.get("server"):
         raise InvalidSetting(f"the context {name} is new; where is its server? Give --server https://…")
-    if (server := given.get("server")) and not re.match(r"https?://[^/]", str(server)):
-        raise InvalidSetting(f'"{server}" is no address of a server; write https://canton.example.org')
+    if server := given.get("server"):
+        contexts.require_address(str(server))
     before = contexts.read(places.user_config()).get("contexts", {}).get(name, {})
     if name in known and all(before.get(key) == value for key, value in given.items()):
         say(f"canton: {name} is already so; nothing to do")

@@ -50,6 +50,12 @@ class Contexts(NamedTuple):
         raise UnknownContext(f'there is no context "{name}"{nearest(name, self.known, f"there are: {there}")}')
 
 
+def require_address(server: str) -> None:
+    """Refuse what is not the address of a server, as typed."""
+    if not re.match(r"https?://[^/]", server):
+        raise InvalidSetting(f'"{server}" is not the address of a server; write https://canton.example.org')
+
+
 class UnknownContext(NotFound):
     """No context has this name."""
 

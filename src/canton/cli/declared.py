@@ -110,7 +110,8 @@ def _wrong_keys(table: object, kinds: Mapping[str, Any], needed: Sequence[str], 
         if key not in kinds:
             yield f'{where}: unknown key "{key}"{nearest(str(key), kinds)}'
         elif not isinstance(value, kinds[key]) or isinstance(value, bool):
-            yield f"{where}.{key} must be {_WORDS[kinds[key]]}, not {cell(value)}"
+            place = key if kinds is TOP else f"{where}.{key}"
+            yield f"{place} must be {_WORDS[kinds[key]]}, not {cell(value)}"
 
 
 def differences(client: Client, declared: Table) -> Iterator[Step]:

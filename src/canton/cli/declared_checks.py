@@ -25,7 +25,7 @@ def check(client: Client, declared: Table, file: str) -> None:
     members = [member for tenant in declared.get("tenants", []) for member in tenant.get("members", [])]
     roles = {role["name"]: role for role in client.roles.list()} if members else {}
     if members and not roles:
-        raise Forbidden(_explanation(file, ["you may not read roles, so you can bind no members; see: canton whoami"]))
+        raise Forbidden(_explanation(file, ["you may not read roles, so you cannot add members; see: canton whoami"]))
     wrong = [*_wrong_values(declared), *(_wrong_members(client, roles, members) if members else ())]
     if wrong:
         raise InvalidRequest(_explanation(file, wrong))
@@ -128,7 +128,7 @@ def _wrong_end(until: object, subject: str) -> Iterator[str]:
     try:
         end = datetime.fromisoformat(text)
     except ValueError:
-        yield f"member {subject}: {text} is no instant; write 2027-01-31T18:00:00Z"
+        yield f"member {subject}: {text} is not a time; write 2027-01-31T18:00:00Z"
         return
     if end.tzinfo is None:
         yield f"member {subject}: {text} has no time zone; end it with Z for UTC"

@@ -29,7 +29,7 @@ class Listener(HTTPServer):
         while self.told is None:
             self.timeout = deadline - time.monotonic()
             if self.timeout <= 0:
-                raise NotAuthenticated("nobody logged in with the browser in time; run canton login --web again")
+                raise NotAuthenticated("no login came from the browser in time; run canton login --web again")
             self.handle_request()
         return self.told
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 
 import click
@@ -52,6 +53,13 @@ COMMANDS = {
     "db": Entry("canton.admin.db:db", "Create, upgrade, check and back up the database", "On the server"),
 }
 
+NUMBERS = {
+    r"is not a valid integer( range)?\.$": "is not a whole number.",
+    r"is not a valid float( range)?\.$": "is not a number.",
+    r"is not in the range x>=([0-9.]+)\.$": r"is less than \1.",
+    r"is not in the range ([0-9.]+)<=x<=([0-9.]+)\.$": r"is not between \1 and \2.",
+}
+
 # Habits from tools that put the verb first.
 VERBS = {"get": "list", "list": "list", "describe": "show", "show": "show", "create": "create", "delete": "delete"}
 
@@ -68,6 +76,8 @@ class Root(LazyGroup):
         words = args if ctx.resilient_parsing else _noun_first(args)
         if not ctx.resilient_parsing and self.get_command(ctx, words[0]) is None:
             _explain_verb(self, ctx, words)
+            if words[0] in VERBS and len(words) > 1 and not words[1].startswith("-"):
+                words = words[1:]  # the noun is what is not known
         return super().resolve_command(ctx, words)
 
 
@@ -139,7 +149,7 @@ def main() -> int:
     try:
         with guarded_output():
             status = root.main(prog_name="canton", standalone_mode=False)
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except click.UsageError as error:
         return _explain_usage(error)
@@ -148,13 +158,31 @@ def main() -> int:
     return status if isinstance(status, int) else 0
 
 
+def _plain(message: str) -> str:
+    """Click's words for numbers in those of people."""
+    for pattern, words in NUMBERS.items():
+        message = re.sub(pattern, words, message)
+    return message
+
+
 def _explain_usage(error: click.UsageError) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
     else:
         command = error.ctx.command_path if error.ctx else _named(sys.argv[1:])
-        _say(f"{error.format_message()}\nTry: {command} --help")
+        _say(f"{_plain(error.format_message())}{_commands(error)}\nTry: {command} --help")
     return error.exit_code
+
+
+def _commands(error: click.UsageError) -> str:
+    """The commands of a group, after a word that is near none of them."""
+    context = error.ctx
+    if context is None or not isinstance(error, click.exceptions.NoSuchCommand) or error.possibilities:
+        return ""
+    group = context.command
+    if group is root or not isinstance(group, click.Group):
+        return ""
+    return f" There are: {', '.join(group.list_commands(context))}."
 
 
 def _named(arguments: list[str]) -> str:

@@ -8,7 +8,7 @@ import click
 
 from canton.cli.lazy import Entry, LazyGroup
 from canton.cli.listing import listed
-from canton.cli.nodes import FOLDED, matching, missing, nodesets, selecting, show_nodes
+from canton.cli.nodes import FOLDED, matching, missing, nodesets, selecting, show_nodes, with_standard_input
 from canton.cli.options import all_tenants, connected, limited, names, shown
 from canton.cli.output import Item, Show
 from canton.cli.session import Session
@@ -73,15 +73,16 @@ def list_nodes(
 
     A node that is named and not there, or not yours to see, is an error, and the others are listed.
     """
+    texts = with_standard_input(nodesets)
 
     def fetch() -> list[Item]:
-        return list(matching(session, nodesets, selector, limit))
+        return list(matching(session, texts, selector, limit))
 
     if watch:
         watch_list(session, show, fetch, show_nodes, "node.", "step.", "operation.")
         return
     items = fetch() if nodesets else listed(session, fetch(), selector.get("tenant", session.tenant))
-    unknown = missing(nodesets, items) if nodesets and not selector and limit is None else ""
+    unknown = missing(texts, items) if nodesets and not selector and limit is None else ""
     if items or not unknown:
         show_nodes(show, items)
     if unknown:

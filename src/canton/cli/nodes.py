@@ -65,7 +65,7 @@ def named(session: Session, texts: Sequence[str]) -> str | None:
     if not texts:
         return None
     found: NodeSet | None = None
-    for text in _read(texts):
+    for text in with_standard_input(texts):
         more = _parse(session, text)
         found = more if found is None else found | more
     if not found:
@@ -99,7 +99,7 @@ def missing(texts: Sequence[str], items: Iterable[Item]) -> str:
 
     numbers = {item.get("nid") for item in items}
     known = {item["xname"] for item in items}
-    names = [name for text in texts if text != "-" for name in parse(text, lambda _group: [])]
+    names = [name for text in texts for name in parse(text, lambda _group: [])]
     return fold(name for name in names if name not in known and _number(name) not in numbers)
 
 
@@ -116,9 +116,9 @@ def _matching(
     return session.client.nodes.list(nodeset=nodeset, tenant=selector.get("tenant"), limit=limit, **filters)
 
 
-def _read(texts: Sequence[str]) -> Iterable[str]:
-    for text in texts:
-        yield sys.stdin.read() if text == "-" else text
+def with_standard_input(texts: Sequence[str]) -> list[str]:
+    """The texts, with what standard input holds in the place of ``-``; it can be read once."""
+    return [sys.stdin.read() if text == "-" else text for text in texts]
 
 
 def _parse(session: Session, text: str) -> NodeSet:

@@ -57,7 +57,7 @@ def operation() -> None:
 @operation.command("list", epilog="\b\nExample:\n  canton operation list --state running --watch")
 @click.option("--state", metavar="STATE", help="Only in this state.")
 @click.option("--kind", metavar="KIND", help="Only of this kind.")
-@click.option("--actor", metavar="WHO", help="Only of this person or account.")
+@click.option("--actor", metavar="WHO", help="Only of this person or account: cscs:alice, service:psi/ci.")
 @click.option("--node", metavar="XNAME", shell_complete=names("nodes"), help="Only those with this node.")
 @since_option
 @sorted_by("created_at")

@@ -52,7 +52,7 @@ class Duration(click.ParamType[float]):
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         found = re.fullmatch(r"([0-9]{1,9})([smhdw]?)", str(value).strip())
         if found is None:
-            self.fail(f"{value!r} is no duration; write 90s, 5m, 8h or 2d", param, ctx)
+            self.fail(f"{value!r} is not a duration; write 90s, 5m, 8h or 2d", param, ctx)
         return float(int(found[1]) * _UNITS[found[2]])
 
 
@@ -70,7 +70,9 @@ class Instant(click.ParamType[str]):
         try:
             instant = datetime.fromisoformat(text)
         except ValueError:
-            self.fail(f"{text!r} is no instant; write 8h, 2d or 2027-01-31T18:00:00Z", param, ctx)
+            self.fail(f"{text!r} is not a time; write 8h, 2d or 2027-01-31T18:00:00Z", param, ctx)
+        if len(text) == len("2027-01-31"):
+            self.fail(f"{text!r} has no time of day; write {text}T18:00Z, in UTC", param, ctx)
         if instant.tzinfo is None:
             self.fail(f"{text!r} has no time zone; end it with Z for UTC", param, ctx)
         return _written(instant.astimezone(UTC))
@@ -90,7 +92,7 @@ class Past(click.ParamType[str]):
         try:
             instant = datetime.fromisoformat(text)
         except ValueError:
-            self.fail(f"{text!r} is no time; write 1h, 2d, 2026-11-15 or 2026-11-15T18:00:00Z", param, ctx)
+            self.fail(f"{text!r} is not a time; write 1h, 2d, 2026-11-15 or 2026-11-15T18:00:00Z", param, ctx)
         if instant.tzinfo is None and len(text) > len("2026-11-15"):
             self.fail(f"{text!r} has no time zone; end it with Z for UTC", param, ctx)
         return _written(instant.replace(tzinfo=instant.tzinfo or UTC).astimezone(UTC))

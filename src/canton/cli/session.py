@@ -12,7 +12,7 @@ from urllib.parse import quote
 from canton.cli import contexts, places
 from canton.cli.contexts import Context, Contexts
 from canton.cli.terminal import say
-from canton.domain.errors import InvalidSetting
+from canton.domain.errors import InvalidSetting, NotAuthenticated
 
 if TYPE_CHECKING:
     from canton.client import Client
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from canton.client.transport import Answer, Request
 
 SECRET = ("authorization", "cookie", "set-cookie")
+
+
+class NoServer(InvalidSetting):
+    """Neither an option, nor the environment, nor a context names a server."""
 
 
 class Session:
@@ -55,10 +59,11 @@ class Session:
     def server(self) -> str:
         found = self._text("server", "CANTON_SERVER") or self.context.server
         if found is None:
-            raise InvalidSetting(
+            raise NoServer(
                 "no server is named; log in to one with: canton login --server https://canton.example.org, "
                 "or give --server, CANTON_SERVER or a context"
             )
+        contexts.require_address(found)
         return found.rstrip("/")
 
     @property
@@ -71,7 +76,9 @@ class Session:
     def named_tenant(self) -> str:
         """The tenant, for a command that needs one."""
         if self.tenant is None:
-            raise InvalidSetting("which tenant? Give --tenant, set CANTON_TENANT, or: canton context set NAME --tenant")
+            raise InvalidSetting(
+                "which tenant? Give --tenant, set CANTON_TENANT, or: canton context set NAME --tenant TENANT"
+            )
         return self.tenant
 
     @property
@@ -128,10 +135,13 @@ class Session:
 
     @property
     def is_logged_out(self) -> bool:
-        """Neither the environment nor a login gives a token."""
+        """Neither the environment nor a login gives a token; a login that is damaged is still one."""
         from canton.client.credentials import read  # noqa: PLC0415
 
-        return not os.environ.get("CANTON_TOKEN", "").strip() and read(self.credentials_file) is None
+        try:
+            return not os.environ.get("CANTON_TOKEN", "").strip() and read(self.credentials_file) is None
+        except NotAuthenticated:
+            return False
 
     @property
     def other_context(self) -> str | None:

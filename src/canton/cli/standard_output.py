@@ -19,7 +19,10 @@ class OutputFailed(click.ClickException):
     """What was to be shown could not be written, or not all of it."""
 
     def __init__(self, error: OSError) -> None:
-        what = f"cannot write to standard output: {error.strerror}; what was written is not complete"
+        what = (
+            f"cannot write to standard output: {error.strerror}; the output is incomplete. "
+            "If the command changes something, it has done so"
+        )
         closed = "standard output is closed, so that nothing can be shown; leave out >&-, or write to a file"
         super().__init__(closed if error.errno == errno.EBADF else what)
 

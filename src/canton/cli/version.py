@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from canton import __version__
 from canton.cli.options import connected
 from canton.cli.output import as_json, as_yaml, write
-from canton.cli.session import Session
-from canton.domain.errors import InvalidSetting
+from canton.cli.session import NoServer, Session
 from canton.domain.harmless import one_line
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 @click.command(epilog="\b\nExample:\n  canton version -o json")
@@ -35,7 +39,7 @@ def _server(session: Session) -> dict[str, str]:
     """Nothing without a server; a server that does not answer is a failure."""
     try:
         url = session.server
-    except InvalidSetting:
+    except NoServer:
         return {}
     from canton.client.credentials import Token  # noqa: PLC0415 (offline it is not needed)
 
@@ -43,8 +47,19 @@ def _server(session: Session) -> dict[str, str]:
         return {"server": client.version()["version"], "url": url}
 
 
+def _complete(context: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The commands of the one that is named so far."""
+    step = context.find_root()
+    for name in context.params.get("command") or ():
+        inner = step.command.get_command(step, name) if isinstance(step.command, click.Group) else None
+        if inner is None:
+            return []
+        step = click.Context(inner, info_name=inner.name, parent=step)
+    return step.command.shell_complete(step, incomplete) if isinstance(step.command, click.Group) else []
+
+
 @click.command("help", epilog="\b\nExamples:\n  canton help\n  canton help node power")
-@click.argument("command", nargs=-1)
+@click.argument("command", nargs=-1, shell_complete=_complete)
 @click.pass_context
 def show_help(context: click.Context, command: tuple[str, ...]) -> None:
     """Show the help of a command, as COMMAND --help does."""

@@ -73,10 +73,11 @@ class Stream:
     def _connection_messages(self) -> Iterator[Message]:
         """The messages of one connection, until it ends."""
         self.open()
-        assert self._live is not None  # noqa: S101 (open sets it or raises)
+        live = self._live
+        assert live is not None  # noqa: S101 (open sets it or raises)
         parser = Parser(self.last_id)
         try:
-            while chunk := self._live.response.read1(65536):
+            while chunk := live.response.read1(65536):
                 for message in parser.feed(chunk):
                     # An event without an id cannot be told from one that came before, so it moves nothing.
                     seen, self.last_id = self.last_id, message.id

@@ -88,7 +88,7 @@ class Issuer:
             if told.get("error") not in ("authorization_pending", "slow_down"):
                 raise _refused(self.url, told)
             interval += SLOW_DOWN if told["error"] == "slow_down" else 0
-        raise NotAuthenticated("nobody entered the code in time; run canton login again")
+        raise NotAuthenticated("the code was not entered in time; run canton login again")
 
     def authorize_url(self, redirect: str, state: str, verifier: str) -> str:
         """Where a person's browser goes to log in."""

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import http.client
 import random
+import socket
 import time
 import zlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 from canton.client.errors import Unreachable
 
 if TYPE_CHECKING:
-    import socket
     import ssl
 
 TRIES = 3
@@ -88,7 +89,7 @@ class Address(NamedTuple):
         if host not in LOOPBACK and not self.plain_http:
             raise Unreachable(
                 f"{self.url} is not encrypted and not on this machine, so no token is sent there; write https://, "
-                "or set plain_http = true in the context if you must"
+                "or, if you must: canton context set NAME --plain-http"
             )
         return http.client.HTTPConnection(host, parts.port or 80, timeout=wait)
 
@@ -123,6 +124,10 @@ class Live(NamedTuple):
     response: http.client.HTTPResponse
 
     def close(self) -> None:
+        """Close it, even while another thread reads: closing alone would wait for what that thread waits for."""
+        if self.connection.sock is not None:
+            with suppress(OSError):
+                self.connection.sock.shutdown(socket.SHUT_RDWR)
         self.response.close()
         self.connection.close()
 

@@ -18,7 +18,7 @@
     │   ├── TooLarge                                                      413
     │   ├── WrongMediaType                                                415
     │   └── HeadersTooLarge                                               431
-    ├── NotAuthenticated        nobody knows who is asking                401
+    ├── NotAuthenticated        the request carries no token              401
     │   ├── TokenInvalid
     │   └── TokenExpired
     ├── Forbidden               the caller may not do this                403
@@ -209,13 +209,13 @@ class HeadersTooLarge(Invalid):
 
 
 class NotAuthenticated(CantonError):
-    """Nobody knows who is asking: the request carries no token."""
+    """The request carries no token, so the caller is not known."""
 
     code, status, exit_code, remedy = "not-authenticated", 401, 4, Remedy.PERMANENT
 
 
 class TokenInvalid(NotAuthenticated):
-    """The token is malformed, forged, revoked, from an unknown issuer or meant for somebody else."""
+    """The token is malformed, forged, revoked, from an unknown issuer or meant for another service."""
 
     code = "token-invalid"
 

@@ -218,7 +218,7 @@ def _explain(text: str, at: int) -> tuple[int, str, str]:
     at = _skip(f"{_NAMES}|{_GROUP}|", text, at)
     if text[at] == "[":
         return at, *_explain_bracket(text[at + 1 :])
-    advice = "use letters, digits and -_.: in names, and @tenant or @tenant/cluster for groups"
+    advice = "use letters, digits and -_.: in names, and @tenant or @tenant/site for the nodes of a tenant"
     return at, *_MISPLACED.get(text[at], (f"the character {text[at]!a} cannot stand here", advice))
 
 

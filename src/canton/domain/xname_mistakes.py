@@ -54,7 +54,7 @@ def _wrong_letter(part: re.Match[str], letters: tuple[str, ...]) -> Mistake | No
         return Mistake(part.start(), "it is empty", "x0")
     # Most xnames lie in a cabinet: keep the number and what follows it, if there is one.
     guess = f"x{part[2]}{text[part.end() :]}" if part[2] else "x0"
-    return Mistake(part.start(), f"none begins with {found} (but with {wanted})", guess)
+    return Mistake(part.start(), f"no xname begins with {found} (they begin with {wanted})", guess)
 
 
 def _wrong_number(part: re.Match[str], shape: Shape) -> Mistake | None:

@@ -106,5 +106,6 @@ def _hands_on(binding: Binding, permission: str, tenant: str | None) -> bool:
 
 def _what_would(principal: Principal, question: Question, roles: Roles) -> str:
     where = f"in {question.tenant}" if question.tenant else "at the provider"
-    able = " or ".join(holders(roles, question.permission, at_provider=question.tenant is None))
-    return f"no role of {principal.id} holds {question.permission} {where}; {able} would"
+    able = holders(roles, question.permission, at_provider=question.tenant is None)
+    listed = " or ".join(part for part in (", ".join(able[:-1]), *able[-1:]) if part) or "a role that has it"
+    return f"no role of {principal.id} holds {question.permission} {where}; it takes {listed}"

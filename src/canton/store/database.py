@@ -237,6 +237,11 @@ def foreign_errors_stop_here(engine: Engine) -> Iterator[None]:
                 "the database is busy: another session holds what this needs, or it took too long; try again shortly",
                 cause=_cause(engine, error),
             ) from error
+        if _is_unreachable(error):
+            raise DatabaseUnavailable(
+                "the database cannot be reached; on the server, check that it runs and that its address is right",
+                cause=_cause(engine, error),
+            ) from error
         raise DatabaseUnavailable(
             "the database did not carry out a statement; try again; the server's log says why, and `canton db check` "
             "on the server whether it runs and has space",
@@ -256,6 +261,12 @@ def foreign_errors_stop_here(engine: Engine) -> Iterator[None]:
 def _is_busy(error: sa.exc.DBAPIError) -> bool:
     name = str(getattr(error.orig, "sqlite_errorname", ""))
     return getattr(error.orig, "sqlstate", None) in _BUSY or name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+
+
+def _is_unreachable(error: sa.exc.DBAPIError) -> bool:
+    """Whether there is no connection. SQLite has no statement either when a commit finds the disk full."""
+    name = getattr(error.orig, "sqlite_errorname", None)
+    return name == "SQLITE_CANTOPEN" if name else error.statement is None and not getattr(error.orig, "sqlstate", None)
 
 
 def _cause(engine: Engine, error: sa.exc.DBAPIError) -> str:

@@ -135,14 +135,14 @@ def _contradictions(
         if row is None:
             continue
         if line.nid is not None and row.nid not in (None, line.nid) and not renumber:
-            yield line.number, f"{line.xname} has nid {row.nid}, not {line.nid}; correct it, or import with renumber"
+            yield line.number, f"{line.xname} has nid {row.nid}, not {line.nid}; correct it, or import with --renumber"
         if line.tenant not in (None, row.tenant):
             owner = f"{row.tenant}'s" if row.tenant else "no tenant's"
             yield line.number, f"{line.xname} is {owner}, not {line.tenant}'s; see: canton node assign, node release"
         elif line.state not in (None, row.state):
             yield (
                 line.number,
-                f"{line.xname} is {row.state}, not {line.state}; commands of canton node change its state",
+                f"{line.xname} is {row.state}, not {line.state}; an import does not change it; see: canton node --help",
             )
 
 

@@ -140,7 +140,8 @@ def delete(connection: Connection, name: str, if_version: int | None) -> None:
     left = remains(connection, name)
     counts = {what: getattr(left, what) for what in Remains.__slots__ if getattr(left, what)}
     if counts:
-        listed = ", ".join(f"{number} {what.replace('_', ' ')}" for what, number in counts.items())
+        nouns = {what: what.replace("_", " ").removesuffix("s" if counts[what] == 1 else "") for what in counts}
+        listed = ", ".join(f"{counts[what]} {noun}" for what, noun in nouns.items())
         ways = "; ".join(_WAYS_OUT[what].format(tenant=name) for what in counts)
         raise NotEmpty(f'tenant "{name}" still has {listed}; first: {ways}', tenant=name, **counts)
     connection.execute(

@@ -231,7 +231,7 @@ def check_subject(settings: Settings, subject: str) -> None:
         named = ", ".join(known) or "those in the configuration"
         raise InvalidRequest(f'"{issuer}" is no issuer that this server trusts; it trusts {named}', subject=subject)
     if not name.isprintable() or not is_harmless(name):
-        raise InvalidRequest("the subject holds characters that nobody could see; write it without them")
+        raise InvalidRequest("the subject holds invisible characters; write it without them")
 
 
 def _told(row: RowMapping) -> dict[str, Json]:
