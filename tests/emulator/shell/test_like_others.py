@@ -26,6 +26,7 @@ from emulator.shell.lines import run
         ("printf -- '-x\\n'", "-x\n"),
         ("set -- a b c d; shift 3; echo $1", "d\n"),
         ("printf 'a:b:c\\n' | while IFS=: read x y; do echo \"$x|$y\"; done", "a|b:c\n"),
+        ("printf 'a,b,\\na,b,,\\n' | while IFS=, read x y; do echo $y; done", "b\nb,,\n"),
         ("printf '  a \\\\ b \\n' | while IFS= read -r line; do echo \"<$line>\"; done", "<  a \\ b >\n"),
         ('IFS=,; x=a,,b,; for n in $x; do echo "<$n>"; done; set -- 1 2; echo "$*"', "<a>\n<>\n<b>\n1,2\n"),
         ("x=1; x=2 true; echo $x; y=2 true; echo ${y:-gone}; a=1 b=$a; echo $b", "1\ngone\n1\n"),

@@ -215,7 +215,9 @@ async def read(process: Process) -> int:
     rest = line.removesuffix("\n").strip("".join(sign for sign in _SPACES if sign in separators))
     for name in names[:-1]:
         process.variables.values[name], rest = cut_field(rest, separators)
-    process.variables.values[names[-1] if names else "REPLY"] = rest
+    # A separator at the end belongs to the last field when there is no other.
+    last, left = cut_field(rest, separators)
+    process.variables.values[names[-1] if names else "REPLY"] = rest if left else last
     return int(not line.endswith("\n"))
 
 
