@@ -131,6 +131,25 @@ def test_a_plan_is_carried_out_in_order_and_lets_go(database: Database) -> None:
     assert Counter(event.body["step"] for event in told if event.kind == "step.changed") == {1: 1, 2: 1, 3: 1, 4: 1}
 
 
+class SeesPower(SetValue):
+    """What it sets is a node's power."""
+
+    async def observe(self, calls: Sequence[Call]) -> Mapping[int, JsonObject | StepFailure]:
+        seen = await super().observe(calls)
+        return {
+            n: {**found, "power": found["value"]} if isinstance(found, dict) else found for n, found in seen.items()
+        }
+
+
+def test_the_power_that_a_step_saw_is_what_lists_show(database: Database) -> None:
+    one, two, other = add_nodes(database, 3)
+    machine = Machine(values={one: "off", two: "off", other: "off"})
+    carry_out(database, machine, set_value(1, one), set_value(2, two, "off"), kind=SeesPower(machine))
+    with database.read() as connection:
+        seen = connection.execute(sa.select(schema.node_observation))
+        assert {row.xname: row.power for row in seen} == {one: "on", two: "off"}
+
+
 def test_an_operation_without_steps_is_done(database: Database) -> None:
     assert operation(database, carry_out(database, Machine())).state is Op.DONE
 

@@ -15,9 +15,9 @@ from canton.emulator.faces.kubernetes.selectors import selector
 from canton.emulator.faces.kubernetes.statuses import Refused
 from canton.emulator.gateway.gateway import normalize
 from canton.emulator.site import Site
-from canton.emulator.wire.call import Call, json_reply, text_reply
+from canton.emulator.wire.call import Call, Json, Reply, json_reply, text_reply
 from canton.emulator.wire.go_syntax import complaint
-from emulator.power_client import DOWN, Pcs
+from emulator.power_client import DOWN, UP, Pcs
 
 QUICK = 1.0
 
@@ -83,3 +83,32 @@ def test_text_without_an_end(piece: bytes) -> None:
 def test_half_a_pair_of_surrogates_goes_out_as_go_writes_it() -> None:
     assert json_reply("a\ud800b").body == '"a\ufffdb"\n'.encode()
     assert text_reply("a\udcffb").body == "a\ufffdb".encode()
+
+
+@pytest.mark.parametrize(
+    ("service", "path", "body"),
+    [
+        ("fas", "/actions", {"stateComponentFilter": {"xnames": [f"x{number}c0s0b0" for number in range(50_000)]}}),
+        ("fas", "/snapshots", {"name": "s", "stateComponentFilter": {"xnames": ["x1000c0s0b0"] * 50_000}}),
+        ("pcs", "/power-cap/snapshot", {"xnames": [f"x{number}c0s0b0n0" for number in range(1000, 10_000)] * 3}),
+    ],
+)
+def test_many_names(tiny: Site, service: str, path: str, body: Json) -> None:
+    call = Call("POST", path, body=json_reply(body).body)
+
+    def do() -> None:
+        tiny.ask(service, call)
+        tiny.step(5.0)
+
+    assert seconds(do) < QUICK
+
+
+def test_many_controls_of_one_node(tiny: Site) -> None:
+    controls = [{"name": f"{'control' * 10} {number}", "value": 1} for number in range(30_000)]
+    body = json_reply({"components": [{"xname": UP, "controls": controls}]}).body
+    reply = tiny.ask("pcs", Call("PATCH", "/power-cap", body=body))
+    tiny.step(5.0)
+    shown: list[Reply] = []
+    task = reply.json()["taskID"]
+    assert seconds(lambda: shown.append(tiny.ask("pcs", Call("GET", f"/power-cap/{task}")))) < QUICK
+    assert shown[0].json()["components"][0]["error"].count("; ") == 29_999

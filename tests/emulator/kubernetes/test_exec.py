@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
 import struct
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -162,6 +163,22 @@ def test_a_shell_takes_options(api: Api, argv: tuple[str, ...], out: bytes, err:
     found = over_spdy(api, path(api, *argv, stdin=True, stdout=True, stderr=True), typed)
     assert (found["stdout"], found["stderr"]) == (out, err)
     assert json.loads(found["error"])["details"]["causes"][0]["message"] == code
+
+
+@pytest.mark.parametrize(
+    ("script", "out", "code"),
+    [
+        ("date -u +%Y-%m-%d%%; date +%s | wc -c", "[0-9]{4}-[0-9]{2}-[0-9]{2}%\n11\n", 0),
+        ("id -u; id -un; uname -s; uname -n; hostname -s", "65534\nnobody\nLinux\n(\\S+)\n\\1\n", 0),
+        ("date -d yesterday", "", 2),
+        ("date '+%999999999d'", "", 2),
+        ("id -x || uname -a || hostname -I", "", 2),
+    ],
+)
+def test_words_behind_a_small_command_count(api: Api, script: str, out: str, code: int) -> None:
+    found = over_spdy(api, path(api, "sh", "-c", script, stdin=True, stdout=True, stderr=True))
+    assert re.fullmatch(out, found["stdout"].decode())
+    assert bool(found["stderr"]) == bool(code)
 
 
 def test_a_pod_has_a_hosts_file_and_users(api: Api) -> None:

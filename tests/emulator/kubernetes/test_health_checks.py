@@ -125,4 +125,5 @@ def test_the_template_of_ims_names_the_builder(api: Api) -> None:
 
 def test_secrets_and_services(api: Api) -> None:
     assert set(api.get(f"{SERVICES}/secrets/vcs-user-credentials")["data"]) >= {"vcs_username", "vcs_password"}
+    assert api.get(f"{SERVICES}/secrets/hpe-signing-key")["data"]["gpg-pubkey"]
     assert {"cray-tftp", "cray-tftp-hmn"} <= set(api.names(f"{SERVICES}/services"))

@@ -62,6 +62,14 @@ def test_units_that_failed_can_be_asked_for(psi: Site, asked: str) -> None:
     assert "1 loaded units listed." in shown
 
 
+def test_words_behind_a_small_command_count(psi: Site) -> None:
+    seat = Seat(psi, OTHER).log_in()
+    assert seat.run("hostname -s; date +%Y-%m-%d").startswith("nid001000\n20")
+    assert "has no operand -u" in seat.run("id -u")
+    assert "takes -u and +FORMAT" in seat.run("date -d yesterday")
+    assert "hostname has -s, not -I" in seat.run("hostname -I")
+
+
 def test_the_system_as_a_whole_has_a_status(psi: Site) -> None:
     seat = Seat(psi, OTHER).log_in()
     shown = seat.run("systemctl status --no-pager")

@@ -41,6 +41,16 @@ def test_what_is_loaded_is_dumped(scsd: Service) -> None:
     assert dump(scsd, "x1000c0s1b0")["x1000c0s1b0"]["Params"]["NTPServerInfo"]["NTPServers"] == ["time-hmn"]
 
 
+def test_a_long_key_of_many_targets_is_refused(scsd: Service) -> None:
+    """Said once, it would be written to each, or told of each."""
+    controllers = [f"x1000c0s{number}b0" for number in range(2)]
+    long = {"Force": True, "Targets": controllers, "Params": {"SSHKey": "x" * 1_000_000}}
+    assert scsd.ask("POST", "/bmc/loadcfg", {**long, "Targets": controllers * 100}).status == 200
+    reply = scsd.ask("POST", "/bmc/dumpcfg", {"Force": True, "Targets": controllers * 100, "Params": ["SSHKey"]})
+    assert (reply.status, "for all targets" in str(reply.body)) == (413, True)
+    assert dump(scsd, *controllers).keys() == set(controllers)
+
+
 def test_nothing_can_be_switched_off(scsd: Service) -> None:
     said = {"NTPServerInfo": {"ProtocolEnabled": False}, "SSHKey": ""}
     scsd.ask("POST", f"/bmc/cfg/{BMC}", {"Params": said})

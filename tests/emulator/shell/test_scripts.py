@@ -120,7 +120,7 @@ def test_exit_codes(script: str, code: int) -> None:
         ("sleep 9 &", "sh: `&' is more than this shell can do"),
         ("cat <<END", "sh: `<<' is more than this shell can do"),
         ("f() { :; }", "sh: `f()': functions are more than this shell can do"),
-        ("case x in x) ;; esac", "sh: `case': case are more than this shell can do"),
+        ("case x in x) ;; esac", "sh: `case': case is more than this shell can do"),
         ("echo ${x/a/b}", "sh: ${x/a/b}: bad substitution"),
         ("bash -c 'for n in {1..3}; do echo $n; done'", "bash: {1..3}: braces are more than this shell can do"),
         ("bash -c 'ls a{b,c}'", "bash: a{b,c}: braces are more than this shell can do"),

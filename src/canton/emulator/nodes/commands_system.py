@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from canton.emulator.nodes.shell import Outcome, Terminal, refuse
+from canton.emulator.shell.builtins import date_text
 from canton.emulator.shell.files import Files
+from canton.emulator.shell.process import UsageProblem
 
 _RELEASE = """NAME="SLES"
 VERSION="15-SP5"
@@ -20,7 +22,9 @@ _NAMES = ("bin", "boot", "dev", "etc", "home", "lib", "mnt", "opt", "proc", "roo
 _FOLDERS = (*(f"/{name}" for name in _NAMES), "/usr/bin", "/var/log")
 
 
-def hostname(terminal: Terminal, _: Sequence[str]) -> Outcome:
+def hostname(terminal: Terminal, argv: Sequence[str]) -> Outcome:
+    if list(argv) not in ([], ["-s"]):
+        return refuse(f"hostname: this console's hostname has -s, not {argv[0]}", 1)
     return Outcome(f"{terminal.node.hostname}\n")
 
 
@@ -40,12 +44,17 @@ def whoami(terminal: Terminal, _: Sequence[str]) -> Outcome:
     return Outcome(f"{terminal.user}\n")
 
 
-def identity(terminal: Terminal, _: Sequence[str]) -> Outcome:
+def identity(terminal: Terminal, argv: Sequence[str]) -> Outcome:
+    if argv:
+        return refuse(f"id: this console's id has no operand {argv[0]}", 1)
     return Outcome("uid=0(root) gid=0(root) groups=0(root)\n" if terminal.user == "root" else f"{terminal.user}\n")
 
 
-def date(terminal: Terminal, _: Sequence[str]) -> Outcome:
-    return Outcome(datetime.fromtimestamp(terminal.now, UTC).strftime("%a %b %e %H:%M:%S UTC %Y\n"))
+def date(terminal: Terminal, argv: Sequence[str]) -> Outcome:
+    try:
+        return Outcome(f"{date_text(terminal.now, argv)}\n")
+    except UsageProblem as problem:
+        return refuse(f"date: {problem}", 1)
 
 
 def uptime(terminal: Terminal, argv: Sequence[str]) -> Outcome:

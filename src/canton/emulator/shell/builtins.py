@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from getopt import getopt
 
+from canton.emulator.shell.expansion import cut_field
 from canton.emulator.shell.files import NO_FILE, NO_FOLDER
-from canton.emulator.shell.interpreter import SHELLS, Exit, LoopLeft
+from canton.emulator.shell.interpreter import NOT_FOUND, SHELLS, Exit, LoopLeft, ScriptAborted
 from canton.emulator.shell.options import NAMES, change_options
 from canton.emulator.shell.process import MISUSED, Process, Program, UsageProblem
 
 _MOST_TEST_WORDS = 100
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "0": "\0", "a": "\a", "b": "\b", "e": "\x1b"}
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
+_ESCAPED = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|([0-7]{1,3})|(.))", re.DOTALL)
+_SHELL_ONLY = frozenset(
+    {":", "cd", "export", "unset", "set", "exit", "break", "continue", "shift", "read", "type", "command"}
+)
+_BUILT_IN = _SHELL_ONLY | {"echo", "printf", "pwd", "true", "false", "test", "["}
+_SPACES = " \t\n"
+_DATE = re.compile(r"\+((?:[^%]|%[aAbBcdDeFHIjklmMnprRsStTuUVwWxXyYZ%])*)", re.DOTALL)
+_LONGEST_DATE = 200
 
 
 async def succeed(_: Process) -> int:
@@ -34,23 +47,25 @@ async def echo(process: Process) -> int:
 
 
 def unescaped(text: str) -> str:
-    head, *parts = text.split("\\")
-    result = [head]
-    place = iter(range(len(parts)))
-    for number in place:
-        part = parts[number]
-        if not part and number + 1 < len(parts):
-            result.append("\\" + parts[next(place)])
-        else:
-            result.append(_ESCAPES[part[0]] + part[1:] if part[:1] in _ESCAPES else "\\" + part)
-    return "".join(result)
+    """Raises ``UsageProblem`` for a byte that is not ASCII."""
+
+    def value(match: re.Match[str]) -> str:
+        if match[3]:
+            return _ESCAPES.get(match[3], match[0])
+        number = int(match[1], 16) if match[1] else int(match[2], 8)
+        if number > 127:
+            raise UsageProblem(f"{match[0]}: this shell has escapes of ASCII only")
+        return chr(number)
+
+    return _ESCAPED.sub(value, text)
 
 
 async def printf(process: Process) -> int:
-    """``%s``, ``%d`` and ``%%``; the format is used again as long as there are arguments."""
-    if len(process.argv) < 2:
+    """``%s``, ``%b``, ``%d`` and ``%%``; the format is used again as long as there are arguments."""
+    words = process.argv[2:] if process.argv[1:2] == ["--"] else process.argv[1:]
+    if not words:
         return await process.complain("usage: printf format [arguments]", MISUSED)
-    form, arguments = unescaped(process.argv[1]), process.argv[2:]
+    form, arguments = unescaped(words[0]), words[1:]
     while True:
         text, arguments, used = _formatted(form, arguments)
         await process.out.write(process.budget.handle(text))
@@ -70,10 +85,18 @@ def _formatted(form: str, arguments: list[str]) -> tuple[str, list[str], bool]:
         elif part[:1] in ("s", "d", "i", "b"):
             used = True
             value = rest.pop(0) if rest else ""
-            result.append((value if part[0] in "sb" else value or "0") + part[1:])
+            result.append(_conversion(part[0], value) + part[1:])
         else:
             raise UsageProblem(f"`%{part[:1]}': this shell's printf has %s, %d and %%")
     return "".join(result), rest, used
+
+
+def _conversion(letter: str, value: str) -> str:
+    if letter in "sb":
+        return value if letter == "s" else unescaped(value)
+    if not re.fullmatch("[-+]?(0|[1-9][0-9]{0,17})", value or "0"):
+        raise UsageProblem(f"{value}: this shell's printf takes decimal numbers for %d")
+    return str(int(value or "0"))
 
 
 async def change_folder(process: Process) -> int:
@@ -85,6 +108,8 @@ async def change_folder(process: Process) -> int:
         return await process.complain(f"{target}: {why}")
     variables.values["OLDPWD"], variables.folder = variables.folder, path
     variables.values["PWD"] = path
+    if target == "-":
+        await process.out.write(f"{path}\n")
     return 0
 
 
@@ -95,7 +120,14 @@ async def print_folder(process: Process) -> int:
 
 async def export(process: Process) -> int:
     """Every variable is one of the environment here."""
-    for word in process.argv[1:]:
+    words = process.argv[1:]
+    if words in ([], ["-p"]):
+        values = process.variables.values.items()
+        await process.out.write("".join(f"export {name}={shlex.quote(value)}\n" for name, value in values))
+        return 0
+    if words[0].startswith("-"):
+        raise UsageProblem(f"{words[0]}: this shell's export has -p")
+    for word in words:
         name, mark, value = word.partition("=")
         if mark:
             process.variables.values[name] = value
@@ -152,30 +184,63 @@ def _code(process: Process) -> int:
 
 
 async def leave_loop(process: Process) -> int:
+    if _number(process) > 1:
+        await process.complain("this shell leaves one loop, not several", MISUSED)
+        raise ScriptAborted(MISUSED)
     raise LoopLeft(goes_on=process.name == "continue")
 
 
 async def shift(process: Process) -> int:
-    del process.variables.arguments[:1]
+    number = _number(process)
+    if number > len(process.variables.arguments):
+        raise UsageProblem("can't shift that many")
+    del process.variables.arguments[:number]
     return 0
+
+
+def _number(process: Process) -> int:
+    text = process.argv[1] if len(process.argv) > 1 else "1"
+    if not re.fullmatch("[1-9][0-9]{0,8}", text):
+        raise UsageProblem(f"Illegal number: {text}")
+    return int(text)
 
 
 async def read(process: Process) -> int:
     """A line into variables, the last of which takes what is left."""
-    names = [word for word in process.argv[1:] if not word.startswith("-")] or ["REPLY"]
+    options, names = getopt(process.argv[1:], "r")
     line = await process.stdin.line()
-    words = line.strip().split(None, len(names) - 1)
-    for number, name in enumerate(names):
-        process.variables.values[name] = words[number] if number < len(words) else ""
+    if "\\" in line and not options:
+        raise UsageProblem("a backslash is more than this shell's read can do without -r")
+    separators = process.variables.separators
+    rest = line.removesuffix("\n").strip("".join(sign for sign in _SPACES if sign in separators))
+    for name in names[:-1]:
+        process.variables.values[name], rest = cut_field(rest, separators)
+    # A separator at the end belongs to the last field when there is no other.
+    last, left = cut_field(rest, separators)
+    process.variables.values[names[-1] if names else "REPLY"] = rest if left else last
     return int(not line.endswith("\n"))
 
 
 async def find_command(process: Process) -> int:
     """``which``, ``type`` and ``command -v``."""
     names = [word for word in process.argv[1:] if not word.startswith("-")]
-    known = [name for name in names if name in process.commands or name in SHELLS]
-    await process.out.write("".join(f"/usr/bin/{name}\n" for name in known))
-    return int(len(known) < len(names))
+    found = [(name, _place(process, name)) for name in names if name in process.commands or name in SHELLS]
+    if process.name == "type":
+        lines = [f"{name} is {'a shell builtin' if place == name else place}" for name, place in found]
+    else:
+        lines = [place for name, place in found if place]
+    await process.out.write("".join(f"{line}\n" for line in lines))
+    for name in names if process.name == "type" else ():
+        if name not in dict(found):
+            await process.complain(f"{name}: not found")
+    return int(len(lines) < len(names)) * (1 if process.name == "which" else NOT_FOUND)
+
+
+def _place(process: Process, name: str) -> str:
+    """Its path; of a builtin its name, and nothing for ``which``, which knows files only."""
+    if process.name == "which":
+        return "" if name in _SHELL_ONLY else f"/usr/bin/{name}"
+    return name if name in _BUILT_IN else f"/usr/bin/{name}"
 
 
 _FILE_TESTS: dict[str, Callable[[Process, str], bool]] = {
@@ -240,6 +305,19 @@ def _holds_of_two(one: str, word: str, other: str) -> bool:
         if not text.removeprefix("-").isdecimal() or len(text) > 20:
             raise UsageProblem(f"{text}: integer expression expected")
     return _NUMBER_TESTS[word](int(one), int(other))
+
+
+def date_text(now: float, words: Sequence[str]) -> str:
+    """What ``date`` prints; raises ``UsageProblem``."""
+    form = "%a %b %e %H:%M:%S UTC %Y"
+    for word in words:
+        match = _DATE.fullmatch(word) if len(word) <= _LONGEST_DATE else None
+        if match is None and word not in ("-u", "--utc"):
+            raise UsageProblem(f"{word[:40]}: this shell's date takes -u and +FORMAT")
+        form = match[1] if match else form
+    parts = form.split("%%")
+    seconds = str(int(now))
+    return datetime.fromtimestamp(now, UTC).strftime("%%".join(part.replace("%s", seconds) for part in parts))
 
 
 async def name_of(process: Process) -> int:

@@ -49,7 +49,7 @@ class Variables:
         if name == "?":
             return str(self.code)
         if name in ("@", "*"):
-            return " ".join(self.arguments)
+            return (" " if name == "@" else self.separators[:1]).join(self.arguments)
         if name in ("#", "$", "-"):
             letters = "".join(letter for letter, option in LETTERS.items() if option in self.options)
             return {"#": str(len(self.arguments)), "$": "1"}.get(name, letters)
@@ -57,6 +57,10 @@ class Variables:
             listed = [self.name, *self.arguments]
             return listed[int(name)] if len(name) < 4 and int(name) < len(listed) else None
         return self.values.get(name)
+
+    @property
+    def separators(self) -> str:
+        return self.values.get("IFS", " \t\n")
 
     def value(self, name: str) -> str:
         """Empty for a variable without one; raises ``UnsetVariable`` where that is an error."""
@@ -115,10 +119,10 @@ class Expansion:
             if quoted or not expanded:
                 fields[-1].append((text, quoted))
                 continue
-            for number, part in enumerate(re.split(r"[ \t\n]+", text)):
+            for number, (part, mark) in enumerate(_split(text, self._variables.separators)):
                 if number:
                     fields.append([])
-                if part:
+                if part or mark:
                     fields[-1].append((part, False))
         return [pieces for pieces in fields if pieces]
 
@@ -225,7 +229,9 @@ class Expansion:
         if mark[0] in "%#":
             value = self._variables.value(name)
             self._budget.spend(4 * len(value))
-            return _trimmed(value, mark, await self.text(rest))
+            pieces = await self._parts(rest)
+            pattern = self._value(_as_pattern(text) if quoted else text for text, quoted, _ in pieces)
+            return _trimmed(value, mark, pattern)
         missing = value is None or (mark[0] == ":" and not value)
         if mark[-1] == "+":
             return "" if missing else await self.text(rest)
@@ -242,6 +248,31 @@ class Expansion:
             return str(calculate(text, self._variables))
         except (ValueError, SyntaxError, ArithmeticError, RecursionError, MemoryError):
             raise BadSubstitution(f"arithmetic: cannot calculate `{text[:40]}'") from None
+
+
+def cut_field(text: str, separators: str) -> tuple[str, str]:
+    """The first field, and what is left behind its separator."""
+    place = _separation(separators).search(text)
+    return (text[: place.start()], text[place.end() :]) if place and place.end() else (text, "")
+
+
+def _split(text: str, separators: str) -> list[tuple[str, bool]]:
+    """Fields, and whether one is ended by a sign that is no space, for which it counts although it is empty."""
+    fields: list[tuple[str, bool]] = []
+    start = 0
+    for place in _separation(separators).finditer(text) if separators else ():
+        fields.append((text[start : place.start()], bool(place[0].strip(" \t\n"))))
+        start = place.end()
+    return [*fields, (text[start:], False)]
+
+
+def _separation(separators: str) -> re.Pattern[str]:
+    """One sign that is no space with spaces around it, or spaces alone."""
+    spaces = "".join(sign for sign in separators if sign in " \t\n")
+    others = "".join(sign for sign in separators if sign not in " \t\n")
+    around = f"[{spaces}]*" if spaces else ""
+    ways = [f"{around}[{re.escape(others)}]{around}"] if others else []
+    return re.compile("|".join([*ways, f"[{spaces}]+"] if spaces else ways) or "(?!)")
 
 
 def _as_pattern(text: str) -> str:

@@ -9,7 +9,7 @@ from getopt import gnu_getopt
 
 from canton.emulator.shell.files import NO_FILE, FileProblem
 from canton.emulator.shell.patterns import LONGEST_PATTERN
-from canton.emulator.shell.process import PATH, Process, Program, UsageProblem
+from canton.emulator.shell.process import PATH, Process, Program, UsageProblem, lines_of
 
 
 async def concatenate(process: Process) -> int:
@@ -20,8 +20,8 @@ async def concatenate(process: Process) -> int:
             source = process.source(path)
             while piece := process.budget.handle(await source.read()):
                 if ("-n", "") in options:
-                    lines = piece.splitlines(keepends=True)
-                    piece = "".join(f"{number + place:>6}\t{line}" for place, line in enumerate(lines, 1))
+                    lines = lines_of(piece)
+                    piece = "".join(f"{number + place:>6}\t{line}\n" for place, line in enumerate(lines, 1))
                     number += len(lines)
                 await process.out.write(piece)
         except FileProblem as problem:
@@ -31,7 +31,7 @@ async def concatenate(process: Process) -> int:
 
 async def listing(process: Process) -> int:
     """``-1`` and a long list have a line for each; without a terminal's width every list has."""
-    options, paths = gnu_getopt(process.argv[1:], "la1dhtrF")
+    options, paths = gnu_getopt(process.argv[1:], "la1dhtr")
     flags = {name[1] for name, _ in options}
     code = 0
     files: list[str] = []
@@ -41,6 +41,8 @@ async def listing(process: Process) -> int:
         whole = process.variables.path(path)
         if process.files.is_folder(whole) and "d" not in flags:
             shown.append((path, _names(process, whole, flags)))
+            if "l" in flags:
+                shown[-1][1].insert(0, f"total {4 * len(shown[-1][1])}")
         elif process.files.exists(whole):
             files.append(_described(process, whole, path, flags))
         else:
@@ -101,13 +103,18 @@ async def make_folder(process: Process) -> int:
 
 
 async def remove(process: Process) -> int:
-    options, paths = gnu_getopt(process.argv[1:], "fr")
-    force = ("-f", "") in options
+    options, paths = gnu_getopt(process.argv[1:], "frR")
+    flags = {name for name, _ in options}
+    force = "-f" in flags
     code = 0
     for path in paths:
         process.budget.spend(PATH)
+        whole = process.variables.path(path)
         try:
-            process.files.remove(process.variables.path(path))
+            if {"-r", "-R"} & flags and process.files.is_folder(whole):
+                process.files.remove_folder(whole)
+            else:
+                process.files.remove(whole)
         except FileProblem as problem:
             if not (force and str(problem) == NO_FILE):
                 code = await process.complain(f"cannot remove '{path}': {problem}")
@@ -140,6 +147,8 @@ def _find_tests(words: list[str]) -> dict[str, str]:
         word = words.pop(0)
         if word not in ("-maxdepth", "-type", "-name", "-empty") or (word != "-empty" and not words):
             raise UsageProblem("this shell's find has -maxdepth, -type, -name and -empty")
+        if word in tests:
+            raise UsageProblem(f"this shell's find has {word} once")
         tests[word] = "" if word == "-empty" else words.pop(0)
     if not tests.get("-maxdepth", "0").isdecimal() or tests.get("-type", "f") not in ("f", "d"):
         raise UsageProblem("this shell's find has -maxdepth NUMBER and -type d or f")
@@ -175,7 +184,7 @@ async def tee(process: Process) -> int:
 
 
 def _operands(process: Process) -> list[str]:
-    paths = [word for word in process.argv[1:] if not word.startswith("-")]
+    _, paths = gnu_getopt(process.argv[1:], "")
     if not paths:
         raise UsageProblem("missing file operand")
     return paths

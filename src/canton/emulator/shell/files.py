@@ -112,9 +112,22 @@ class Files:
 
     def remove(self, path: str) -> None:
         """Raises ``FileProblem``."""
+        if self.is_folder(path):
+            raise FileProblem(A_FOLDER)
         if self._written is None or path not in self._written:
             raise FileProblem(READ_ONLY if self.is_file(path) else NO_FILE)
         del self._written[path]
+
+    def remove_folder(self, path: str) -> None:
+        """With all that is in it; raises ``FileProblem`` when something of that was there from the beginning."""
+        start = path.rstrip("/") + "/"
+        inside = [one for one in self._paths() if one.startswith(start)]
+        if self._written is None or any(one not in self._written for one in inside):
+            raise FileProblem(READ_ONLY)
+        if any(f"{one}/".startswith(start) for one in self._folders):
+            raise FileProblem(READ_ONLY)
+        for one in inside:
+            del self._written[one]
 
 
 def _parents(paths: Iterator[str]) -> Iterator[str]:

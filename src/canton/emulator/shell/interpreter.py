@@ -242,28 +242,34 @@ class _Line:
     async def _simple(self, command: Simple, streams: Streams, trace: Output) -> int:
         self._substituted = 0
         expansion = self._expansion(streams.err)
-        assigned = {}
+        argv = await expansion.words(self._without_braces(command.words))
+        assigned: dict[str, str] = {}
+        before: dict[str, str | None] = {}
         for assignment in command.assignments:
             name, _, raw = assignment.partition("=")
+            before.setdefault(name, self._variables.values.get(name))
             assigned[name] = await expansion.text(raw)
-        argv = await expansion.words(self._without_braces(command.words))
+            self._assign({name: assigned[name]})
         if XTRACE in self._variables.options and (assigned or argv):
             words = (*(f"{name}={shlex.quote(value)}" for name, value in assigned.items()), *map(shlex.quote, argv))
             await trace.write(f"+ {' '.join(words)}\n")
         if not argv:
-            self._assign(assigned)
             return self._substituted
         if argv == ["exec"] and command.redirections:
             await streams.err.write(f"{self._shell.name}: exec: redirections alone are more than this shell can do\n")
             raise ScriptAborted(MISUSED)
-        before = dict(self._variables.values)
-        self._assign(assigned)
         try:
             foreground = not self._depth and not command.redirections
             return await self._program(argv, streams, foreground=foreground)
         finally:
-            if assigned:
-                self._variables.values = before
+            self._restore(before)
+
+    def _restore(self, before: Mapping[str, str | None]) -> None:
+        for name, value in before.items():
+            if value is None:
+                self._variables.values.pop(name, None)
+            else:
+                self._variables.values[name] = value
 
     def _assign(self, assigned: Mapping[str, str]) -> None:
         self._variables.values |= assigned

@@ -15,6 +15,11 @@ PATH = 20
 """Ticks for each file that a command looks at."""
 
 
+def lines_of(text: str) -> list[str]:
+    """Without their ends. A carriage return or a form feed ends no line, as it does for ``str.splitlines``."""
+    return text.removesuffix("\n").split("\n") if text else []
+
+
 class UsageProblem(Exception):
     """An option or an operand that the command does not take; the text says which."""
 

@@ -9,7 +9,7 @@ from getopt import gnu_getopt
 from canton.emulator.shell.budget import LONGEST_VALUE, Budget, Exhausted
 from canton.emulator.shell.builtins import unescaped
 from canton.emulator.shell.patterns import Pattern
-from canton.emulator.shell.process import Process, Program, UsageProblem
+from canton.emulator.shell.process import Process, Program, UsageProblem, lines_of
 
 Chosen = Callable[[int, int, str], bool]
 """Whether a line is meant, by its number, the number of the last, and its text."""
@@ -21,6 +21,8 @@ _LIMITS = "this shell's sed has p, d, q and s/…/…/, with a line, a range or 
 _AWK = re.compile(
     r"(?:/(?P<pattern>(?:\\.|[^/\\])*)/|NR\s*(?P<test>==|>=|<=|>|<)\s*(?P<line>[0-9]{1,9}))?\s*(?:\{\s*print(?P<shown>[^{}]*)\})?"
 )
+_SPECIAL = re.compile(r"[\[\]\\.*+?^$|(){}]")
+_INSERTED = re.compile(r"\\(.)|&", re.DOTALL)
 _MOST_ITEMS = 100
 _AWK_LIMITS = "this shell's awk has '{print $1, $NF}', with /pattern/ or NR==1 before it"
 _ITEM = re.compile(r'\s*(?:\$(?P<field>[0-9]{1,4}|NF)|"(?P<text>(?:\\.|[^"\\])*)"|(?P<name>NR|NF))\s*')
@@ -36,7 +38,7 @@ async def sed(process: Process) -> int:
     extended = bool({"-E", "-r"} & flags)
     orders = [_read(part, process.budget, extended=extended) for part in "\n".join(scripts).split("\n") if part.strip()]
     texts = await process.texts(paths)
-    lines = [line for _, text in texts for line in text.splitlines()]
+    lines = [line for _, text in texts for line in lines_of(text)]
     for number, line in enumerate(lines, 1):
         shown, left = _edited(orders, number, len(lines), line, quiet="-n" in flags)
         await process.out.write(shown)
@@ -126,7 +128,10 @@ def _substitution(match: re.Match[str], budget: Budget, *, extended: bool) -> Ca
 
 
 def _inserted(new: str, match: str) -> str:
-    return "&".join(part.replace("&", match) for part in new.split("\\&"))
+    def value(place: re.Match[str]) -> str:
+        return match if place[0] == "&" else {"n": "\n", "t": "\t"}.get(place[1], place[1])
+
+    return _INSERTED.sub(value, new)
 
 
 async def awk(process: Process) -> int:
@@ -139,10 +144,12 @@ async def awk(process: Process) -> int:
     between = unescaped(dict(options)["-F"]) if options else None
     if between == "":
         raise UsageProblem("-F takes what is between fields")
+    if between and len(between) > 1 and _SPECIAL.search(between):
+        raise UsageProblem("-F: a regular expression is more than this shell's awk can do")
     pattern = None if program["pattern"] is None else Pattern(program["pattern"], process.budget, extended=True)
     items = _items((program["shown"] or "").strip().removesuffix(";").strip())
     texts = await process.texts(words[1:])
-    lines = [line for _, text in texts for line in text.splitlines()]
+    lines = [line for _, text in texts for line in lines_of(text)]
     for number, line in enumerate(lines, 1):
         if (pattern is None or pattern.found_in(line)) and _counts(program, number):
             fields = line.split(between) if between != " " else line.split()

@@ -20,7 +20,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _CLOSING = {"(": ")", "{": "}"}
 _RESERVED = frozenset({"then", "elif", "else", "fi", "do", "done", "}"})
 _BASH = {"|&": "pipes of both streams", "<(": "process substitutions", ">(": "process substitutions", "=(": "arrays"}
-_BEYOND = {"case": "case", "function": "functions", "select": "select", "[[": "[["}
+_BEYOND = {"case": "case is", "function": "functions are", "select": "select is", "[[": "[[ is"}
 
 
 class SyntaxProblem(Exception):
@@ -250,7 +250,7 @@ class _Reader:
             raise self.unexpected()
         text = self.token.text
         if text in _BEYOND:
-            raise SyntaxProblem(f"`{text}': {_BEYOND[text]} are more than this shell can do")
+            raise SyntaxProblem(f"`{text}': {_BEYOND[text]} more than this shell can do")
         if text in _RESERVED:
             raise self.unexpected()
         if text not in ("(", "{", "if", "while", "until", "for"):
@@ -352,11 +352,16 @@ class _Reader:
         return found
 
     def _is_number_of_stream(self) -> bool:
-        """``2>``: a digit with the mark right behind it."""
-        if self.token is None or self.token.text not in ("0", "1", "2") or self._place + 1 >= len(self._tokens):
+        """``2>``: a number with the mark right behind it."""
+        if self.token is None or not self.token.text.isdecimal() or self._place + 1 >= len(self._tokens):
             return False
         mark = self._tokens[self._place + 1]
-        return mark.operator and mark.text in _MARKS and mark.start == self.token.end
+        if not (mark.operator and mark.text in _MARKS and mark.start == self.token.end):
+            return False
+        if self.token.text not in ("0", "1", "2"):
+            shown = self.token.text[:10] + mark.text
+            raise SyntaxProblem(f"`{shown}' is more than this shell can do: it has the streams 0, 1 and 2")
+        return True
 
     def _redirection(self, number: int) -> Redirection:
         mark = self._take().text

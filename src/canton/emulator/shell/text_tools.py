@@ -7,17 +7,29 @@ from collections.abc import Callable
 from getopt import gnu_getopt
 
 from canton.emulator.shell.patterns import LONGEST_PATTERN, Pattern
-from canton.emulator.shell.process import Process, Program, UsageProblem
+from canton.emulator.shell.process import Process, Program, UsageProblem, lines_of
 
 _SHORT = re.compile("-([0-9]+)")
 _COUNT = re.compile(r"[-+]?[0-9]{1,9}")
+_KEY = re.compile(r"(?P<first>[1-9][0-9]{0,3})(?:,(?P<last>[1-9][0-9]{0,3}))?(?P<flags>[nr]*)")
 _FIELDS = re.compile(r"([0-9]{0,4})(-?)([0-9]{0,4})")
+_CLASSES = {
+    "lower": "a-z",
+    "upper": "A-Z",
+    "digit": "0-9",
+    "alpha": "A-Za-z",
+    "alnum": "0-9A-Za-z",
+    "blank": " \t",
+    "space": " \t\n\v\f\r",
+}
 YES = 4096
 
 
 async def ends(process: Process) -> int:
     """``head`` and ``tail``: ``-n 3``, ``-n3``, ``-3``, ``-c 3``; ``tail -n +3`` is all from the third on."""
-    words = [_SHORT.sub(r"-n\1", word) if _SHORT.fullmatch(word) else word for word in process.argv[1:]]
+    words = process.argv[1:]
+    if words and _SHORT.fullmatch(words[0]):
+        words[0] = _SHORT.sub(r"-n\1", words[0])
     options, paths = gnu_getopt(words, "n:c:qf", ["lines=", "bytes="])
     if ("-f", "") in options:
         raise UsageProblem("-f is more than this shell can do: it reads what is there now")
@@ -28,7 +40,7 @@ async def ends(process: Process) -> int:
     for number, (path, text) in enumerate(texts):
         if len(paths) > 1 and ("-q", "") not in options:
             await process.out.write(("\n" if number else "") + f"==> {path} <==\n")
-        pieces = list(text) if unit in ("-c", "--bytes") else text.splitlines(keepends=True)
+        pieces = list(text) if unit in ("-c", "--bytes") else [f"{line}\n" for line in lines_of(text)]
         await process.out.write("".join(_cut(pieces, count, last=process.name == "tail")))
     return int(len(texts) < len(paths))
 
@@ -78,7 +90,7 @@ async def grep(process: Process) -> int:
     for path, text in texts:
         matches = [
             (number, line)
-            for number, line in enumerate(text.splitlines(), 1)
+            for number, line in enumerate(lines_of(text), 1)
             if any(_fits(pattern, line, flags) for pattern in chosen) != ("v" in flags)
         ]
         total += len(matches)
@@ -135,13 +147,17 @@ async def cut(process: Process) -> int:
     if not listed:
         raise UsageProblem("you must specify a list of bytes, characters, or fields")
     between = "" if "-c" in chosen else chosen.get("-d", "\t")
+    if len(between) > 1:
+        raise UsageProblem("the delimiter must be a single character")
     wanted = _places(listed)
     texts = await process.texts(paths)
     for _, text in texts:
-        for line in text.splitlines():
+        for line in lines_of(text):
             parts = line.split(between) if between else list(line)
             process.budget.spend(len(parts) * (1 + listed.count(",")))
             if between and len(parts) == 1:
+                if "-s" in chosen:
+                    continue
                 shown = line
             else:
                 shown = between.join(part for number, part in enumerate(parts, 1) if wanted(number))
@@ -162,21 +178,25 @@ def _places(listed: str) -> Callable[[int], bool]:
 
 async def sort(process: Process) -> int:
     options, paths = gnu_getopt(process.argv[1:], "rnuk:t:")
-    flags = {name[1] for name, _ in options}
-    field = next((int(value.partition(",")[0]) for name, value in options if name == "-k" and value[:1].isdecimal()), 0)
+    keys = [value for name, value in options if name == "-k"]
+    match = _KEY.fullmatch(keys[0] if keys else "1")
+    if match is None or len(keys) > 1:
+        raise UsageProblem("this shell's sort takes one -k, as 2 or 2,3, with n and r behind it")
+    flags = {name[1] for name, _ in options} | set(match["flags"])
+    first, last = int(match["first"]) - 1, int(match["last"] or 9999)
     between = dict(options).get("-t")
     if between == "":
         raise UsageProblem("empty tab")
-    lines = [line for _, text in await process.texts(paths) for line in text.splitlines()]
+    lines = [line for _, text in await process.texts(paths) for line in lines_of(text)]
 
     def key(line: str) -> tuple[float, str]:
-        parts = line.split(between)
-        text = parts[field - 1] if 0 < field <= len(parts) else "" if field else line
-        return (_number(text), text) if "n" in flags else (0.0, text)
+        text = (between or " ").join(line.split(between)[first:last]) if keys else line
+        number = _number(text) if "n" in flags else 0.0
+        return (number, "") if "n" in flags else (number, text)
 
-    lines.sort(key=key, reverse="r" in flags)
     if "u" in flags:
-        lines = list(dict.fromkeys(lines))
+        lines = list({key(line): line for line in reversed(lines)}.values())
+    lines.sort(key=lambda line: (key(line), line), reverse="r" in flags)
     await process.out.write("".join(f"{line}\n" for line in lines))
     return 0
 
@@ -191,7 +211,7 @@ async def unique(process: Process) -> int:
     flags = {name for name, _ in options}
     groups: list[list[str]] = []
     for _, text in await process.texts(paths):
-        for line in text.splitlines():
+        for line in lines_of(text):
             if groups and groups[-1][0] == line:
                 groups[-1].append(line)
             else:
@@ -204,27 +224,35 @@ async def unique(process: Process) -> int:
 
 async def translate(process: Process) -> int:
     options, words = gnu_getopt(process.argv[1:], "ds")
-    deleting = ("-d", "") in options
-    if len(words) != (1 if deleting else 2):
+    deleting, squeezing = ("-d", "") in options, ("-s", "") in options
+    if deleting and squeezing:
+        raise UsageProblem("-d and -s together are more than this shell can do")
+    if len(words) not in ((1,) if deleting else (1, 2) if squeezing else (2,)):
         raise UsageProblem("missing operand")
     if max(map(len, words)) > LONGEST_PATTERN:
         raise UsageProblem(f"a set of more than {LONGEST_PATTERN} characters is more than this shell can do")
-    first = _signs(words[0])
+    first, last = _signs(words[0]), _signs(words[-1])
     text = await process.stdin.whole(process.budget)
     if deleting:
-        table: dict[int, str | None] = {ord(sign): None for sign in first}
-    else:
-        second = _signs(words[1])
-        padded = second + second[-1:] * (len(first) - len(second))
-        table = {ord(one): other for one, other in zip(first, padded, strict=False)}
-    await process.out.write(text.translate(table))
+        text = text.translate(dict.fromkeys(map(ord, first)))
+    elif words[1:]:
+        padded = last + last[-1:] * (len(first) - len(last))
+        text = text.translate({ord(one): other for one, other in zip(first, padded, strict=False)})
+    if squeezing:
+        repeated = set(last)
+        text = "".join(
+            sign for sign, before in zip(text, ["", *text], strict=False) if sign not in repeated or sign != before
+        )
+    await process.out.write(text)
     return 0
 
 
 def _signs(text: str) -> str:
     text = text.replace("\\n", "\n").replace("\\t", "\t")
-    for name, range_ in (("lower", "a-z"), ("upper", "A-Z"), ("digit", "0-9")):
+    for name, range_ in _CLASSES.items():
         text = text.replace(f"[:{name}:]", range_)
+    if "[:" in text:
+        raise UsageProblem(f"this shell's tr has the classes {', '.join(_CLASSES)}")
 
     def whole(match: re.Match[str]) -> str:
         low, high = ord(match[1]), ord(match[2])

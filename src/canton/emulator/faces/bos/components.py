@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -46,6 +47,7 @@ _FILTERS = (
 _ONE = (Parameter("component_id", COMPONENT_ID, "path", required=True), HEADER)
 _BULK = (Parameter("skip_bad_ids", FLAG), HEADER)
 
+MOST = 32 << 20
 Fits = Callable[[Record], bool]
 
 
@@ -115,10 +117,12 @@ class Components:
             return json_reply(self._store.patch({name: patches[name] for name in names}))
         filters, patch = data["filters"], data["patch"]
         if filters.get("ids"):
-            names = self._reachable(call, filters["ids"].split(","), skip=skip)
-            return json_reply(self._store.patch_alike(list(dict.fromkeys(names)), patch))
+            names = list(dict.fromkeys(self._reachable(call, filters["ids"].split(","), skip=skip)))
+            _bound(names, patch)
+            return json_reply(self._store.patch_alike(names, patch))
         theirs = self._tenants.members_for(call)
         names = [name for name in self._store.of_session(filters["session"]) if theirs is None or name in theirs]
+        _bound(names, patch)
         return json_reply([shown(record) for record in self._store.patch_alike(names, patch)])
 
     def _reachable(self, call: Call, names: list[str], *, skip: bool) -> list[str]:
@@ -166,6 +170,13 @@ class Components:
         except NoSuchComponent:
             pass
         raise Refused(missing("Component", name))
+
+
+def _bound(names: Sequence[str], patch: Any) -> None:
+    """A patch said once is kept and told for each component; raises ``Refused``."""
+    if len(names) * len(json.dumps(patch)) > MOST:
+        detail = f"The patch makes more than {MOST} characters for all components together"
+        raise Refused(problem(413, "Payload Too Large", detail))
 
 
 def _filter(given: Any) -> Fits:

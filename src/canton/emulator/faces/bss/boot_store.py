@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping
 
 from canton.emulator.faces.bss.bodies import BootData, Image
 from canton.emulator.faces.bss.inventory import Inventory
@@ -15,6 +16,16 @@ DEFAULT = "Default"
 _KINDS = ("kernel", "initrd")
 _LEAST, _MOST = b" ", b"~"
 """BSS lists its keys as a range: what begins beyond it is there, but in no list."""
+
+
+MOST = 32 << 20
+"""Characters of boot parameters, counted for each host: as many are kept, and are in one answer."""
+_ROW = 200
+"""Of a row beside what its client wrote."""
+
+
+class TooMuch(Exception):
+    """More than ``MOST``."""
 
 
 class NotStored(Exception):
@@ -30,6 +41,8 @@ class BootStore:
         self._rows = world.shelves.open("bss.params", seed.rows)
         self._images = world.shelves.open("bss.images", seed.images)
         self._tokens = world.shelves.open("bss.tokens")
+        self._sizes: dict[str, int] | None = None
+        self._size = 0
 
     def names(self, among: Iterable[str] | None = None) -> list[str]:
         """All that are listed, or those of ``among``."""
@@ -98,9 +111,33 @@ class BootStore:
             return ""
         token = self._new_token()
         row = {"params": asked["params"], **keys, "cloud-init": asked["cloud-init"], "token": token}
-        for name in names:
-            self._rows[name] = row
+        self._put(dict.fromkeys(names, row), dict.fromkeys(names, self._size_of(row)))
         return token
+
+    def size(self, name: str) -> int:
+        """Characters in its row, about; 0 when there is none."""
+        return self._known_sizes().get(name, 0)
+
+    def _known_sizes(self) -> dict[str, int]:
+        if self._sizes is None:
+            self._sizes = {name: self._size_of(row) for name, row in self._rows.items()}
+            self._size = sum(self._sizes.values())
+        return self._sizes
+
+    def _size_of(self, row: Json) -> int:
+        images = sum(len(self._image(row[kind]).path) for kind in _KINDS)
+        return _ROW + len(row["params"]) + images + _length(row["cloud-init"])
+
+    def _put(self, rows: Mapping[str, Json], sizes: Mapping[str, int]) -> None:
+        """Raises ``TooMuch``, and keeps none of them then."""
+        known = self._known_sizes()
+        size = self._size + sum(size - known.get(name, 0) for name, size in sizes.items())
+        if size > max(MOST, self._size):
+            raise TooMuch
+        self._size = size
+        known.update(sizes)
+        for name, row in rows.items():
+            self._rows[name] = row
 
     def _names_of(self, asked: Json) -> list[str]:
         """Only the first of the three kinds of names counts; what HSM does not know is stored under what was said."""
@@ -111,17 +148,21 @@ class BootStore:
         return [_name(self._inventory.by_nid(nid)) or nid_name(nid) for nid in asked["nids"] or ()]
 
     def update(self, asked: Json) -> None:
-        """Raises ``NotStored``; the images are kept even then."""
+        """Raises ``NotStored`` and ``TooMuch``; the images are kept even then."""
         keys = {kind: self._keep_image(kind, asked[kind]) for kind in _KINDS}
         names = self._known_names(asked)
         if not names:
             self._set_image_params(asked, keys)
         said = {name: value for name, value in {"params": asked["params"], **keys}.items() if value}
+        if len(names) * _length(asked["cloud-init"]) > MOST:
+            raise TooMuch
+        changed: dict[str, Json] = {}
         for name in names:
             row = self._rows[name]
             new = {**row, **said, "cloud-init": patched_cloud_init(row["cloud-init"], asked["cloud-init"])}
             if new != row:
-                self._rows[name] = new
+                changed[name] = new
+        self._put(changed, {name: self._size_of(row) for name, row in changed.items()})
 
     def _known_names(self, asked: Json) -> list[str]:
         names = list(asked["hosts"] or ())
@@ -148,6 +189,7 @@ class BootStore:
         complaint = ""
         for name in names:
             if name in self._rows:
+                self._size -= self._known_sizes().pop(name)
                 del self._rows[name]
             else:
                 complaint = complaint or f"Key {name} deletion: Key /params/{name} does not exist"
@@ -183,6 +225,10 @@ class BootStore:
         number = self._tokens.get("last", 0) + 1
         self._tokens["last"] = number
         return self._world.dice.uuid("bss.referral-token", number)
+
+
+def _length(cloud_init: Json) -> int:
+    return len(json.dumps(cloud_init)) if cloud_init else 0
 
 
 def nid_name(nid: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from urllib.parse import quote, urlencode
 
 from canton.emulator.faces.bss.answers import problem
-from canton.emulator.faces.bss.boot_store import BootStore
+from canton.emulator.faces.bss.boot_store import MOST, BootStore, TooMuch
 from canton.emulator.faces.bss.bootscript import BootScript
 from canton.emulator.faces.bss.cloud_init import CloudInit
 from canton.emulator.faces.bss.history import History
@@ -16,7 +16,7 @@ from canton.emulator.faces.bss.parameters import Parameters, with_body
 from canton.emulator.faces.bss.seed import seed
 from canton.emulator.faces.bss.service import Service
 from canton.emulator.wire.call import Call, Reply, text_reply
-from canton.emulator.wire.routes import Face, Route, go_not_found
+from canton.emulator.wire.routes import Face, Route, catching, go_not_found
 from canton.emulator.world import World
 
 _ROOT = "/boot/v1"
@@ -60,7 +60,12 @@ def open_face(world: World) -> Face:
         *(Route(method, f"{_ROOT}/{{any...}}", _index) for method in _METHODS),
     ]
     mounts = [("/apis/bss", ""), *((path, path) for path in _AT_THE_ROOT)]
+    routes = [route.through(lambda handler: catching(handler, TooMuch, _too_much)) for route in routes]
     return Face("bss", mounts, routes, _not_found, _wrong_method, restarted=inventory.forget)
+
+
+def _too_much(call: Call, _: TooMuch) -> Reply:  # noqa: ARG001 (the shape of every such function)
+    return problem(413, f"these are more than {MOST} characters of boot parameters, counted for each host")
 
 
 def _wrong_method(call: Call, _: Sequence[str]) -> Reply:

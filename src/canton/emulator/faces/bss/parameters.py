@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from canton.emulator.faces.bss.answers import JSON, encoded, problem, whole
 from canton.emulator.faces.bss.bodies import BOOT_PARAMS, shown, shown_image
-from canton.emulator.faces.bss.boot_store import BootStore, NotStored
+from canton.emulator.faces.bss.boot_store import MOST, BootStore, NotStored, TooMuch
 from canton.emulator.faces.bss.inventory import Inventory
 from canton.emulator.wire.call import Call, Json, Reply
 from canton.emulator.wire.go_json import Undecodable, decode, decode_first
@@ -59,6 +59,8 @@ class Parameters:
             for image in self._store.images(kind)
             if asked["kernel"] + asked["initrd"] and image.path == asked[kind]
         ]
+        if sum(map(self._store.size, asked["hosts"])) > MOST:
+            raise TooMuch
         missing = []
         for host in asked["hosts"]:
             data = self._store.data(host)

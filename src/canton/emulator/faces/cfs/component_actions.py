@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -14,6 +15,26 @@ from canton.emulator.faces.cfs.moments import stamp
 from canton.emulator.machine.clock import Clock
 
 Record = dict[str, Any]
+
+
+MOST_OF_ONE, MOST_OF_ALL = 64 << 10, 32 << 20
+"""Characters of a component as JSON, and of all that one request writes."""
+
+
+class _Room:
+    """What is left of them."""
+
+    def __init__(self) -> None:
+        self._left = MOST_OF_ALL
+
+    def take(self, record: Record) -> Record:
+        """The record; raises ``Refused`` when it is too large, or one too many."""
+        size = len(json.dumps(record))
+        self._left -= size
+        if size > MOST_OF_ONE or self._left < 0:
+            limits = f"{MOST_OF_ONE} characters of one component or {MOST_OF_ALL} of all"
+            raise refuse(413, "Payload Too Large", f"The request makes more than {limits}")
+        return record
 
 
 class ComponentActions:
@@ -39,7 +60,7 @@ class ComponentActions:
     def put(self, key: str, data: Record) -> Record:
         """All of it is new."""
         check_key(key)
-        record = with_automatic_fields(data, self._now())
+        record = _Room().take(with_automatic_fields(data, self._now()))
         self._table.put(key, record)
         return record
 
@@ -55,9 +76,10 @@ class ComponentActions:
         now = self._now()
         drafts: dict[str, Record] = {}
         results = []
+        room = _Room()
         for key, patch in wanted:
             before = drafts.get(key) or self.get(key)
-            drafts[key] = patched(before, with_automatic_fields(patch, now), now)
+            drafts[key] = room.take(patched(before, with_automatic_fields(patch, now), now))
             results.append((key, drafts[key]))
         for key, record in drafts.items():
             self._table.put(key, record)
@@ -66,7 +88,8 @@ class ComponentActions:
     def patch_matching(self, query: Query, patch: Record) -> list[tuple[str, Record]]:
         now = self._now()
         filled = with_automatic_fields({name: value for name, value in patch.items() if name != "id"}, now)
-        drafts = [(key, patched(record, filled, now)) for key, record in self.select(query)]
+        room = _Room()
+        drafts = [(key, room.take(patched(record, filled, now))) for key, record in self.select(query)]
         for key, record in drafts:
             self._table.put(key, record)
         return drafts
@@ -76,7 +99,7 @@ class ComponentActions:
         self._table.delete(key)
 
     def _change(self, key: str, record: Record, patch: Record, now: str) -> Record:
-        changed = patched(record, patch, now)
+        changed = _Room().take(patched(record, patch, now))
         self._table.put(key, changed)
         return changed
 

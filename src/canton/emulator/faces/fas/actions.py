@@ -132,7 +132,8 @@ def accepted(action: str, command: Json) -> Reply:
 
 def check_components(wanted: Json) -> None:
     names = wanted["xnames"] or []
-    bad = [name for place, name in enumerate(names) if name in names[:place] or not hms_type(name)]
+    first = {name: place for place, name in reversed(list(enumerate(names)))}
+    bad = [name for place, name in enumerate(names) if first[name] != place or not hms_type(name)]
     if bad:
         raise Failed(400, f"invalid/duplicate xnames: [{' '.join(bad)}]")
     if len(wanted["groups"] or ()) > 1 and len(wanted["partitions"] or ()) > 1:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, MutableMapping
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping, MutableMapping
 
 from canton.emulator.cluster.pods import Exec
 from canton.emulator.faces.kubernetes.pod_view import pod_address
 from canton.emulator.faces.kubernetes.seed_volumes import BINARIES
 from canton.emulator.faces.kubernetes.shell_terminal import Typing, serve, streams_of
 from canton.emulator.shell.budget import Budget
+from canton.emulator.shell.builtins import date_text
 from canton.emulator.shell.expansion import Variables
 from canton.emulator.shell.files import Files, Text
 from canton.emulator.shell.interpreter import SHELLS, Exit, Shell, Streams
@@ -93,29 +93,38 @@ class ContainerShell:
         return Shell(Variables(_environment(asked)), files, {**STANDARD, **self._commands(asked)})
 
     def _commands(self, asked: Exec) -> dict[str, Program]:
-        is_root = asked.container in _AS_ROOT
-
-        def printing(text: str) -> Program:
-            async def command(process: Process) -> int:
-                await process.out.write(f"{text}\n")
-                return 0
-
-            return command
+        user, number = ("root", "0") if asked.container in _AS_ROOT else ("nobody", "65534")
+        groups = " groups=0(root)" if user == "root" else ""
+        whole = f"uid={number}({user}) gid={number}({user}){groups}"
 
         async def date(process: Process) -> int:
-            now = datetime.fromtimestamp(self._world.clock.now(), UTC)
-            await process.out.write(now.strftime("%a %b %e %H:%M:%S UTC %Y\n"))
+            text = date_text(self._world.clock.now(), process.argv[1:])
+            await process.out.write(f"{text}\n")
             return 0
 
         return {
-            "hostname": printing(asked.pod.name),
-            "uname": printing("Linux"),
-            "whoami": printing("root" if is_root else "nobody"),
-            "id": printing(
-                "uid=0(root) gid=0(root) groups=0(root)" if is_root else "uid=65534(nobody) gid=65534(nobody)"
+            "hostname": _printing({(): asked.pod.name, ("-s",): asked.pod.name}),
+            "uname": _printing({(): "Linux", ("-s",): "Linux", ("-n",): asked.pod.name}),
+            "whoami": _printing({(): user}),
+            "id": _printing(
+                {(): whole, ("-u",): number, ("-g",): number, ("-un",): user, ("-u", "-n"): user, ("-gn",): user}
             ),
             "date": date,
         }
+
+
+def _printing(answers: Mapping[tuple[str, ...], str]) -> Program:
+    """A command that knows its answer to these words, and refuses all others."""
+
+    async def command(process: Process) -> int:
+        words = tuple(process.argv[1:])
+        if words not in answers:
+            known = ", ".join(" ".join(one) for one in answers if one)
+            raise UsageProblem(f"{' '.join(words)[:40]}: this shell's {process.name} takes {known or 'no operand'}")
+        await process.out.write(f"{answers[words]}\n")
+        return 0
+
+    return command
 
 
 def _step(argv: list[str]) -> tuple[Step, ...]:

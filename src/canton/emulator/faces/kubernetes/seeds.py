@@ -113,6 +113,9 @@ def _secrets(world: World) -> Iterator[tuple[Kind, Json]]:
     yield SECRETS, _secret("services", "keycloak-master-admin-auth", {"client-id": "admin-cli", **master})
     vcs = {"vcs_username": keys.VCS_USER, "vcs_password": keys.vcs_password(dice)}
     yield SECRETS, _secret("services", "vcs-user-credentials", vcs)
+    # With which HPE's RPMs are verified; an IMS builder has the same (docs-csm, Validate Signed RPMs).
+    key = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n"
+    yield SECRETS, _secret("services", "hpe-signing-key", {"gpg-pubkey": key})
     for client in ("system-slingshot-client", "wlm-client"):
         own = {"client-id": client, "client-secret": keys.client_secret(dice, client), "endpoint": TOKEN_URL}
         yield SECRETS, _secret("services", f"{client}-auth", own)

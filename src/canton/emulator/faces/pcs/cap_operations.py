@@ -139,17 +139,21 @@ def _out_of_range(name: str, watts: int, limits: Limits) -> str:
 def merged(operations: Iterable[Operation]) -> list[Json]:
     """One for each xname. Limits of the whole node are told when its own control came first, as PCS has it."""
     components: dict[str, dict[str, Any]] = {}
+    errors: dict[str, list[str]] = {}
     for operation in operations:
         told = operation["component"]
         known = components.get(told["xname"])
+        if told.get("error"):
+            errors.setdefault(told["xname"], []).append(told["error"])
         if known is None:
-            components[told["xname"]] = dict(told)
-        elif "error" in told:
-            known["error"] = "; ".join(filter(None, (known.get("error", ""), told["error"])))
-        else:
+            copied = {"powerCapLimits": list(told["powerCapLimits"])} if "powerCapLimits" in told else {}
+            components[told["xname"]] = {**told, **copied}
+        elif "error" not in told:
             if "limits" in told and "limits" in known:
                 known["limits"] = told["limits"]
             if "powerCapLimits" in told:
-                known["powerCapLimits"] = [*known.get("powerCapLimits", ()), *told["powerCapLimits"]]
+                known.setdefault("powerCapLimits", []).extend(told["powerCapLimits"])
+    for xname, found in errors.items():
+        components[xname]["error"] = "; ".join(found)
     order = ("xname", "error", "limits", "powerCapLimits")
     return [{name: component[name] for name in order if name in component} for component in components.values()]

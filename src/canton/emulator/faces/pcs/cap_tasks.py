@@ -79,7 +79,8 @@ class CapTasks:
             return
         wanted = _merged(task["wanted"])
         names = [x for x in wanted if type_of(self._world.machine, x) != INVALID]
-        operations = [failed(x, "Invalid xname") for x in wanted if x not in set(names)]
+        valid = set(names)
+        operations = [failed(x, "Invalid xname") for x in wanted if x not in valid]
         try:
             found = self._hsm.components(names) if names else {}
             endpoints = self._hsm.component_endpoints(list(found)) if found else {}

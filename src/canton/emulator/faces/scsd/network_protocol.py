@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, MutableMapping, Sequence
 
+from canton.emulator.faces.scsd.problems import Failed
 from canton.emulator.faces.scsd.redfish import without_port
 from canton.emulator.faces.scsd.targets import NoTargets, Target
 from canton.emulator.wire.call import Json
@@ -23,6 +25,7 @@ PARAMS = struct(
         "BootOrder": STRING,
     },
 )
+MOST = 32 << 20
 NAMES = ("NTPServerInfo", "SyslogServerInfo", "SSHKey", "SSHConsoleKey")
 FACTORY: Json = {
     "NTPServerInfo": {"NTPServers": ["time-hmn"], "ProtocolEnabled": True, "Port": 123},
@@ -42,7 +45,11 @@ def fetch(shelf: MutableMapping[str, Json], targets: Sequence[Target], names: It
     """Raises ``NoTargets``."""
     wanted = {name.lower() for name in names}
     answered = _able(targets)
-    told = [_told(target, 200, "OK", _chosen(shelf[without_port(target.name)], wanted)) for target in answered]
+    hosts = [without_port(target.name) for target in answered]
+    chosen = {host: _chosen(shelf[host], wanted) for host in dict.fromkeys(hosts)}
+    sizes = {host: len(json.dumps(values)) for host, values in chosen.items()}
+    _bound(sum(map(sizes.__getitem__, hosts)))
+    told = [_told(target, 200, "OK", chosen[host]) for target, host in zip(answered, hosts, strict=True)]
     for target in targets:
         if target.group_matched:
             continue
@@ -56,8 +63,9 @@ def fetch(shelf: MutableMapping[str, Json], targets: Sequence[Target], names: It
 def load(shelf: MutableMapping[str, Json], targets: Sequence[Target], wanted: Json) -> list[Json]:
     """Raises ``NoTargets``. Who is no Cray controller is passed over without a word."""
     answered = _able(targets)
-    for target in answered:
-        host = without_port(target.name)
+    hosts = dict.fromkeys(without_port(target.name) for target in answered)
+    _bound(len(hosts) * len(json.dumps(wanted)))
+    for host in hosts:
         shelf[host] = _merged(shelf[host], wanted)
     told = [{"Xname": target.name, "StatusCode": 200, "StatusMsg": "OK"} for target in answered]
     told += [
@@ -66,6 +74,12 @@ def load(shelf: MutableMapping[str, Json], targets: Sequence[Target], wanted: Js
         if not target.group_matched and not target.good
     ]
     return told
+
+
+def _bound(size: int) -> None:
+    """A long key, said once, is written to each target or told of each. Raises ``Failed``."""
+    if size > MOST:
+        raise Failed(413, "Request Entity Too Large", f"ERROR: more than {MOST} characters for all targets\n")
 
 
 def _able(targets: Iterable[Target]) -> list[Target]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from canton.emulator.faces.scsd.redfish import CRAY, Redfish, without_port
 from canton.emulator.wire.call import Json
@@ -89,5 +90,6 @@ def find_mountain(redfish: Redfish, targets: Iterable[Target]) -> None:
     good = [target for target in targets if target.good]
     if not good:
         raise NoTargets
+    is_mountain = cache(lambda name: redfish.answers(name) and redfish.vendor(name) == CRAY)
     for target in good:
-        target.mountain = redfish.answers(target.name) and redfish.vendor(target.name) == CRAY
+        target.mountain = is_mountain(target.name)
