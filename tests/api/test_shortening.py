@@ -103,6 +103,36 @@ def test_two_persons_shorten_where_two_persons_revoke(two_person: Api) -> None:
     assert admin.get(f"/v1/approvals/{waiting}").json["state"] == "used"
 
 
+def path_of_binding(api: Api) -> str:
+    """Of the first one in the tenant psi."""
+    return f"/v1/bindings/{api.get('/v1/bindings?tenant=psi').json['items'][0]['id']}"
+
+
+def test_a_tenant_neither_reads_nor_refuses_what_the_provider_wants_to_revoke(two_person: Api) -> None:
+    """A person who is to lose a role could refuse that, and give the role to another account meanwhile."""
+    make(two_person, "psi")
+    regrant(two_person, None)
+    path = path_of_binding(two_person)
+    asked = two_person.call("DELETE", path, reason="left")
+    waiting = str(asked.json["details"]["approval"])
+    ann = two_person.as_("ann", "canton-tenant-admin:psi")
+    assert ann.post(f"/v1/approvals/{waiting}/refuse").code == "unknown-approval"
+    assert waiting not in ann.get("/v1/approvals").text
+    assert waiting not in ann.get("/v1/audit").text
+    two_person.as_("second", "canton-provider-admin").post(f"/v1/approvals/{waiting}/approve")
+    revoked = two_person.call("DELETE", path, reason="left", Canton_Approval=waiting)
+    assert revoked.status == 204
+
+
+def test_of_what_a_tenants_administrator_revokes_another_one_decides(two_person: Api) -> None:
+    make(two_person, "psi")
+    regrant(two_person, None)
+    ann = two_person.as_("ann", "canton-tenant-admin:psi")
+    waiting = str(ann.call("DELETE", path_of_binding(two_person), reason="left").json["details"]["approval"])
+    bob = two_person.as_("bob", "canton-tenant-admin:psi")
+    assert bob.post(f"/v1/approvals/{waiting}/approve").status == 200
+
+
 def test_a_refusal_tells_nobody_that_there_is_a_binding(admin: Api) -> None:
     make(admin, "psi")
     regrant(admin, None)

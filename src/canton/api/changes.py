@@ -40,6 +40,8 @@ from canton.policy.permissions import PERMISSIONS, PROVIDERS
 from canton.store import approvals, audit, idempotency, outbox, tenants
 
 LONGEST_REASON = 500
+# What takes rights from people: those who would lose them could refuse it, or give them to another account meanwhile.
+REVOKING = frozenset({"member.revoke", "service-account.delete", "service-account.revoke"})
 # A character has up to four bytes of UTF-8, and each is written with three.
 LONGEST_WRITTEN = 12 * LONGEST_REASON
 
@@ -229,7 +231,12 @@ class Change:
 
     def _waits_at_provider(self, on: On) -> bool:
         """It needs a second person of the provider's: until it is done, the tenant is not told of it."""
-        return self._needs_approval(on) and (on.by_provider or self.permission in PROVIDERS)
+        return self._needs_approval(on) and (self._is_providers(on) or self.permission in PROVIDERS)
+
+    def _is_providers(self, on: On) -> bool:
+        """Only the provider's people decide on it, although a tenant's roles can hold the permission."""
+        revoked_by_provider = self.permission in REVOKING and self.caller.visible(self.permission) is None
+        return on.by_provider or revoked_by_provider
 
     def _require_person(self, on: On) -> None:
         kind = self.caller.principal.kind
@@ -244,8 +251,7 @@ class Change:
     def _ask(self, connection: Connection, on: On) -> str:
         wanted = approvals.Wanted(
             self.permission,
-            # A tenant's roles cannot make a change to the provider's work, and so have no say in it either.
-            None if on.by_provider else on.tenant,
+            None if self._is_providers(on) else on.tenant,
             self.method,
             self.path,
             self.body,

@@ -191,7 +191,10 @@ def revoke_token(session: Session, change: Changing, account: str, token_id: str
 def rotate_token(
     session: Session, show: Show, change: Changing, account: str, ttl: float | None, overlap: float | None
 ) -> None:
-    """Create a new token and print it; the others end, but for those that hold more."""
+    """Create a new token and print it; others end.
+
+    Those that hold more than the new one stay.
+    """
     require_open()
     identifier = _id(session, account)
     seconds = [None if value is None else int(value) for value in (ttl, overlap)]
