@@ -239,8 +239,8 @@ def foreign_errors_stop_here(engine: Engine) -> Iterator[None]:
             ) from error
         if _is_unreachable(error):
             raise DatabaseUnavailable(
-                "the database cannot be reached; try again; if that does not help, check on the server that it runs and "
-                "that its address is right",
+                "the database cannot be reached; try again; if that does not help, check on the server that it runs "
+                "and that its address is right",
                 cause=_cause(engine, error),
             ) from error
         raise DatabaseUnavailable(
