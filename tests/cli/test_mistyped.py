@@ -52,7 +52,7 @@ class TestADatabase:
         monkeypatch.setenv("CANTON_DATABASE", "postgresql://canton@127.0.0.1:1/canton")
         ran = canton(*command.split())
         assert ran.status in (1, 8)
-        assert "the database cannot be reached; on the server, check that it runs" in ran.out + ran.err
+        assert "the database cannot be reached; try again;" in ran.out + ran.err
         assert "Connection refused" in ran.out + ran.err
         assert "canton db check" not in ran.out + ran.err
 

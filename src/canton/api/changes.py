@@ -91,6 +91,8 @@ class Change:
     method: str
     path: str
     body: Json
+    query_problem: str = ""
+    """What is wrong with the parameters of the address; said only to callers who may make the change."""
 
     def carry_out(self, on: On, act: Callable[[Connection, Because], Done]) -> Response:
         decision = self.decide(on)
@@ -122,9 +124,11 @@ class Change:
             # Only now is the tenant looked at: whoever may not see it learns nothing, not even from the clock.
             question = replace(question, suspended=self._is_suspended(on.tenant))
             decision = self.caller.decide(question)
-        if decision.allowed:
-            return decision
-        raise self._refuse(on, decision)
+        if not decision.allowed:
+            raise self._refuse(on, decision)
+        if self.query_problem:
+            raise InvalidRequest(self.query_problem)
+        return decision
 
     def _refuse(self, on: On, decision: Decision) -> Forbidden:
         self._record_alone(on, decision, "refused")
@@ -362,7 +366,6 @@ class Changing:
         approval: ApprovalHeader = None,
         if_match: VersionHeader = None,
     ) -> AsyncIterator[Change]:
-        _check_query(request)
         made = Change(
             caller,
             self.permission,
@@ -373,6 +376,7 @@ class Changing:
             request.method,
             _target(request),
             getattr(request.state, "document", None),
+            _query_problem(request),
         )
         async with caller.services.writers.place(caller.counted_for, at_provider=caller.is_bound_in(None)):
             yield made
@@ -394,19 +398,18 @@ def change(permission: str) -> Any:
     return Depends(Changing(PERMISSIONS[permission].name), scope="function")
 
 
-def _check_query(request: Request) -> None:
-    """Refuse what the change does not take, and what comes twice.
+def _query_problem(request: Request) -> str:
+    """Parameters that the change does not take, or that come twice; "" if there are none.
 
     A dry run of a change that has none would be carried out, and a second person who reads the address would take for
     a dry run what is none.
     """
     names = [name for name, _ in request.query_params.multi_items()]
     known = {"dry_run"} & signature(request.scope["endpoint"]).parameters.keys()
-    if len(names) > len(known) or not known.issuperset(names):
-        allowed = "dry_run, once" if known else "no parameter"
-        raise InvalidRequest(
-            f"{request.method} {request.scope['path']} takes {allowed} behind the ?; correct the address"
-        )
+    if len(names) <= len(known) and known.issuperset(names):
+        return ""
+    allowed = "dry_run, once" if known else "no parameter"
+    return f"{request.method} {request.scope['path']} takes {allowed} behind the ?; correct the address"
 
 
 def _target(request: Request) -> str:
