@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -329,24 +330,29 @@ def test_one_principal_does_not_take_every_place(database: Database) -> None:
     run(scenario())
 
 
+def count_calls_under_way(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> list[int]:
+    """How many calls of the function are under way whenever one begins; each takes a while."""
+    called = getattr(module, name)
+    under_way: list[str] = []
+    at_each_start: list[int] = []
+
+    def slow(*arguments: Any) -> Any:
+        under_way.append("")
+        at_each_start.append(len(under_way))
+        time.sleep(0.2)
+        under_way.pop()
+        return called(*arguments)
+
+    monkeypatch.setattr(module, name, slow)
+    return at_each_start
+
+
 @pytest.mark.parametrize(("names", "at_once"), [(["ann"] * 5, 1), (["ann", "bob", "cleo"], 3)])
 def test_one_principal_reads_what_has_happened_one_page_at_a_time(
     database: Database, monkeypatch: pytest.MonkeyPatch, names: list[str], at_once: int
 ) -> None:
     tell(database, "psi", *range(20))
-
-    under_way: list[str] = []
-    most: list[int] = []
-    next_of = hub_module._next_of
-
-    def slow(*arguments: Any) -> Any:
-        under_way.append("")
-        most.append(len(under_way))
-        time.sleep(0.05)
-        under_way.pop()
-        return next_of(*arguments)
-
-    monkeypatch.setattr(hub_module, "_next_of", slow)
+    at_each_start = count_calls_under_way(monkeypatch, hub_module, "_next_of")
 
     async def scenario() -> None:
         async with hub_of(database) as hub:
@@ -356,24 +362,13 @@ def test_one_principal_reads_what_has_happened_one_page_at_a_time(
             assert [len(page.items) for page in pages] == [10] * len(names)
 
     run(scenario())
-    assert max(most) == at_once
+    assert max(at_each_start) == at_once
 
 
 def test_one_principal_looks_for_one_beginning_at_a_time(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """A subject that never comes is looked for in all events of a tenant, by one of the few threads for events."""
     tell(database, "psi", *range(20))
-    under_way: list[str] = []
-    most: list[int] = []
-    beginning = outbox.beginning
-
-    def slow(*arguments: Any) -> Any:
-        under_way.append("")
-        most.append(len(under_way))
-        time.sleep(0.05)
-        under_way.pop()
-        return beginning(*arguments)
-
-    monkeypatch.setattr(outbox, "beginning", slow)
+    at_each_start = count_calls_under_way(monkeypatch, outbox, "beginning")
 
     async def scenario() -> None:
         async with hub_of(database) as hub:
@@ -381,7 +376,7 @@ def test_one_principal_looks_for_one_beginning_at_a_time(database: Database, mon
             await asyncio.gather(*(open_reader(hub, newest) for _ in range(4)))
 
     run(scenario())
-    assert most == [1] * 4
+    assert at_each_start == [1] * 4
 
 
 def test_silence_is_broken_by_a_comment(database: Database) -> None:
