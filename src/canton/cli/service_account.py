@@ -191,9 +191,9 @@ def revoke_token(session: Session, change: Changing, account: str, token_id: str
 def rotate_token(
     session: Session, show: Show, change: Changing, account: str, ttl: float | None, overlap: float | None
 ) -> None:
-    """Create a new token and print it; others end.
+    """Replace the tokens of an account by a new one and print it.
 
-    Those that hold more than the new one stay.
+    A token that holds more than the new one stays valid.
     """
     require_open()
     identifier = _id(session, account)

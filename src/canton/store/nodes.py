@@ -77,7 +77,7 @@ def place_of(xname: str) -> str:
 
 
 def unknown(names: Collection[str]) -> UnknownNodes:
-    """For what is absent and for what the caller may not see: nobody can tell them apart. Long lists are cut."""
+    """The same error for absent nodes and for those that the caller may not see. Long lists are cut."""
     folded = fold(names)
     if len(folded) > LONGEST_NAMED:
         folded = f"{folded[:LONGEST_NAMED]}…"

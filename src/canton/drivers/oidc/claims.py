@@ -64,7 +64,7 @@ def _is_person(claims: Mapping[str, object], issuer: IssuerSettings, username: s
         or claims.get("gty") == "client-credentials"  # Auth0
         or claims.get("idtyp") == "app"  # Entra
     )
-    # RFC 8693 §4.1: with "act", somebody else acts by this token, perhaps the very person who asked for a change.
+    # RFC 8693 §4.1: with "act", another party uses this token, perhaps the very person who asked for a change.
     is_own = not is_client and "act" not in claims
     return is_own and any(claims.get(claim) for claim in issuer.person_claims)
 
