@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 TESTS  ?= tests
+EMULATOR_TESTS ?= tests
 SPECS  ?= ../shared/specs
 JOBS   ?= auto
 
@@ -18,7 +19,7 @@ help: ## list the targets
 setup: $(ready) ## create .venv from the lock file
 
 # uv knows nothing of pip's configuration: a site's own mirror is passed on. If uv cannot, pip does the same in a minute.
-$(ready): requirements/dev.txt requirements/uv.txt pyproject.toml
+$(ready): requirements/dev.txt requirements/uv.txt pyproject.toml emulator/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Canton needs Python 3.11 or newer; $(PYTHON) is older. Try: make test PYTHON=python3.12"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "$(PYTHON) cannot create virtual environments. On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
 	@echo "Setting up $(VENV), once: about 20 s, or a minute and a half if uv cannot be used"
@@ -30,10 +31,10 @@ $(ready): requirements/dev.txt requirements/uv.txt pyproject.toml
 	@index=$$($(bin)/pip config list | sed -n "s/^[a-z:]*\.index-url='\(.*\)'$$/\1/p" | tail -n 1); \
 	UV_HTTP_TIMEOUT=15 UV_HTTP_RETRIES=1 $(bin)/uv pip install --quiet --python $(bin)/python $${index:+--default-index "$$index"} --require-hashes --requirement requirements/dev.txt || \
 	{ echo "      uv could not; pip goes on (a minute)"; $(pip) --require-hashes --requirement requirements/dev.txt; }
-	@echo "  4/5 Canton itself, from this folder (2 s)"
-	@$(pip) --no-deps --no-build-isolation --editable .
+	@echo "  4/5 Canton and the emulator, from this folder (4 s)"
+	@$(pip) --no-deps --no-build-isolation --editable . --editable emulator
 	@echo "  5/5 compiling, so that the first command starts as fast as the second (3 s)"
-	@$(bin)/python -m compileall -q src tests
+	@$(bin)/python -m compileall -q src tests emulator
 	@touch $@
 
 demo: $(ready) ## a server, two tenants, three people, a worker killed half-way; ONCE=1 ends after it, EMPTY=1 tells none
@@ -41,20 +42,23 @@ demo: $(ready) ## a server, two tenants, three people, a worker killed half-way;
 
 test: $(ready) ## run every test that needs neither root nor a server that is not there
 	$(bin)/pytest -n $(JOBS) --dist worksteal $(TESTS)
+	cd emulator && ../$(bin)/pytest -n $(JOBS) --dist worksteal $(EMULATOR_TESTS)
 
 check: $(ready) ## lint, format, types and import contracts
 	$(bin)/ruff check
 	$(bin)/ruff format --check
 	$(bin)/mypy
 	$(bin)/lint-imports --no-cache
+	cd emulator && ../$(bin)/mypy
+	cd emulator && ../$(bin)/lint-imports --no-cache
 
 conformance: $(ready) ## hold the emulator against HPE's OpenAPI files (SPECS=…) and redraw the table of operations
 	@test -d "$(SPECS)" || { echo "HPE's OpenAPI files are not at $(SPECS); name their folder: make conformance SPECS=…"; exit 1; }
-	SPECS="$(SPECS)" PYTHONPATH=tests $(bin)/python -m conformance.operations_table
-	SPECS="$(SPECS)" $(bin)/pytest -n $(JOBS) tests/conformance
+	SPECS="$(abspath $(SPECS))" PYTHONPATH=emulator/tests $(bin)/python -m conformance.operations_table
+	cd emulator && SPECS="$(abspath $(SPECS))" ../$(bin)/pytest -n $(JOBS) tests/conformance
 
 bench: $(ready) ## measure the budgets; table on screen, JSON under build/
-	PYTHONPATH=tests $(bin)/python -m bench $(ONLY)
+	PYTHONPATH=tests:emulator/tests $(bin)/python -m bench $(ONLY)
 
 docs: $(ready) ## redraw the figures and tables that are generated from code
 	$(bin)/python -m canton.admin.reference docs

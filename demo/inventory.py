@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from canton.emulator.process import Emulator
+from csm_emulator.process import Emulator
 
 # HSM's groups, and the tenants that their nodes come to; nodes of other groups stay outside of Canton.
 TENANTS = {"psi": "psi", "eiger": "cscs", None: ""}

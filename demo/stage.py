@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
-from canton.emulator.process import Emulator, emulate
+from csm_emulator.process import Emulator, emulate
 from demo import browser
 from demo.inventory import new_nodes_csv, nodes_csv
 

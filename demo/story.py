@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from canton.domain.nodeset import expand
+from canton.domain.nodeset.nodeset import expand
 from demo.boot import Boot
 from demo.stage import PEOPLE, Stage, wait
 

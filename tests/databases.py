@@ -18,8 +18,8 @@ import psycopg
 from psycopg import sql
 from sqlalchemy.engine import URL, make_url
 
-from canton.store import migrate
 from canton.store.database import open_database
+from canton.store.maintenance import migrate
 
 SERVER = "CANTON_TEST_POSTGRESQL"
 

@@ -15,23 +15,24 @@ from canton.domain.errors import Invalid, InvalidSetting, SchemaMismatch
 from canton.drivers.csm.gateway import Access, Gateway
 from canton.drivers.csm.power import PcsPower
 from canton.drivers.demo.power import FolderPower
-from canton.operations import worker as engine
-from canton.operations.kinds import Kinds, Pace, register
-from canton.operations.power_reading import PowerReading
-from canton.operations.power_services import PowerOfSite
-from canton.operations.steps.set_power import PACE, SetPower
+from canton.operations.engine import worker as engine
+from canton.operations.engine.step_kind import Kinds, Pace, register
+from canton.operations.kinds.set_power import PACE, SetPower
+from canton.operations.power.readings import PowerReading
+from canton.operations.power.services import PowerOfSite
 from canton.policy.permissions import PERMISSIONS
 from canton.policy.roles import BUILTIN, Roles, custom
 from canton.setting_sources import check_secret_file
 from canton.settings import Settings, SiteEntry
-from canton.store import database, migrate
+from canton.store import database
 from canton.store.database import SERVING, UNBOUNDED, Database, Waits, system_clock
+from canton.store.maintenance import migrate
 
 if TYPE_CHECKING:  # a worker, and every command for the database, does without the HTTP stack
     from starlette.types import ASGIApp
 
-    from canton.api.hub import Hub
-    from canton.api.refusals import Refusals
+    from canton.api.events.hub import Hub
+    from canton.api.mutations.refusals import Refusals
 
 
 # A folder shows at once what was written, and takes its nodes one after the other.
@@ -157,11 +158,12 @@ class Serving:
 def make_app(settings: Settings, url: str) -> Serving:
     """The API as one ASGI app; ``url`` is where clients find it."""
     from canton import wiring_issuers  # noqa: PLC0415
-    from canton.api import health, limits  # noqa: PLC0415
+    from canton.api import health  # noqa: PLC0415
     from canton.api.app import create_app  # noqa: PLC0415
-    from canton.api.hub import Hub, Places  # noqa: PLC0415
+    from canton.api.events.hub import Hub, Places  # noqa: PLC0415
     from canton.api.metrics import Metrics  # noqa: PLC0415
-    from canton.api.rates import Rates  # noqa: PLC0415
+    from canton.api.middleware import limits  # noqa: PLC0415
+    from canton.api.middleware.rate_limits import Rates  # noqa: PLC0415
     from canton.api.services import Services  # noqa: PLC0415
 
     check_policy(settings)

@@ -16,10 +16,10 @@ import pytest
 import uvicorn
 
 from canton import settings
-from canton.api import limits
 from canton.api.app import create_app
-from canton.api.hub import Hub
-from canton.api.rates import Rates
+from canton.api.events.hub import Hub
+from canton.api.middleware import limits
+from canton.api.middleware.rate_limits import Rates
 from canton.api.services import Services
 from canton.drivers.oidc import keyring
 from canton.drivers.oidc.verify import OidcVerifier

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from api.conftest import Api, Reply, serving
 from api.test_tenants import make, without
-from canton.api.documents import Items
+from canton.api.rendering.documents import Items
 from canton.api.services import Services
 from canton.api.v1.approvals import Approval
 from canton.policy.roles import BUILTIN, custom

@@ -8,8 +8,8 @@ from api import test_approvals
 from api.conftest import Api
 from api.test_approvals import decide, state, update
 from api.test_tenants import make
-from canton.operations.worker import sweep
-from canton.store.approvals import EXPIRED_FOR, MOST_PENDING
+from canton.operations.engine.worker import sweep
+from canton.store.access.approvals import EXPIRED_FOR, MOST_PENDING
 from canton.store.database import Database, now
 from canton.store.schema import approval as table
 

@@ -17,7 +17,7 @@ from api.test_tenants import make
 from canton.api.services import Services
 from canton.domain.instants import to_text
 from canton.policy.roles import BUILTIN, custom
-from canton.store import bindings
+from canton.store.access import bindings
 from canton.store.database import SECOND
 from canton.store.schema import node
 from tokens import Mint

@@ -9,9 +9,9 @@ import pytest
 from api.conftest import Api
 from api.test_members import grant, served_with
 from api.test_nodes import fill, xname
+from canton.api.rendering.operations import Operation
 from canton.api.v1.members import Binding
 from canton.api.v1.service_accounts import ServiceAccount, Token
-from canton.api.work import Operation
 from canton.policy.roles import BUILTIN, custom
 
 CAUSE = "a secret merger"

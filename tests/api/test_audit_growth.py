@@ -9,8 +9,9 @@ import pytest
 import sqlalchemy as sa
 
 from api.conftest import Api
-from canton.api import follow, refusals
-from canton.api.refusals import Kind, Refusals
+from canton.api.events import reader as follow
+from canton.api.mutations import refusals
+from canton.api.mutations.refusals import Kind, Refusals
 from canton.policy.permissions import PERMISSIONS
 from canton.store import audit, listing, outbox, schema
 from canton.store.database import Database, open_database

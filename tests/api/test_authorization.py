@@ -17,10 +17,12 @@ import pytest
 from api.conftest import Api, Reply, made_services, serving
 from canton.domain.lifecycle import NodeState
 from canton.domain.node import Node
-from canton.operations.catalog.power_nodes import Seen, plan_power
+from canton.operations.planners.power_nodes import Seen, plan_power
 from canton.operations.submit import Submission, dry_run, submit
-from canton.store import approvals, bindings, journal, nodes, service_accounts, sites, tenants
+from canton.store.access import approvals, bindings, service_accounts, tenants
 from canton.store.database import Database
+from canton.store.inventory import nodes, sites
+from canton.store.operations import journal
 from tokens import AUDIENCE, Mint, new_key
 
 # A: provider-admin, O: provider-operator, U: auditor, a: tenant-admin, o: tenant-operator, v: tenant-viewer,

@@ -22,9 +22,10 @@ from fastapi.routing import APIRoute
 from starlette.types import Message, Receive, Scope, Send
 
 from api.conftest import Api, serving
-from canton.api import bodies, routes
 from canton.api.app import ROUTERS
-from canton.api.event_stream import ABORT
+from canton.api.events.connection import ABORT
+from canton.api.middleware import bodies
+from canton.api.middleware import body_routes as routes
 from canton.api.services import Services
 from canton.api.v1.node_import import MOST
 from canton.api.v1.sites import NewSite

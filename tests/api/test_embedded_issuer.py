@@ -15,8 +15,8 @@ from urllib.parse import urlencode
 import pytest
 
 from api.conftest import Api, Reply, serving
-from canton.api import rates
-from canton.api.rates import Rates
+from canton.api.middleware import rate_limits as rates
+from canton.api.middleware.rate_limits import Rates
 from canton.api.services import Services
 from canton.issuer import logins
 from canton.issuer.app import create_issuer

@@ -13,11 +13,12 @@ from urllib.parse import quote, urlsplit
 import pytest
 
 from api.conftest import Api, made_services, serving
-from canton.api.hub import Hub, Pace, Places
+from canton.api.events.hub import Hub, Pace, Places
 from canton.client.sse import Message, Parser
 from canton.domain.tenant import TenantState
-from canton.operations.endings import Because, announce
-from canton.store import outbox, service_accounts, tenants
+from canton.operations.engine.completion import Because, announce
+from canton.store import outbox
+from canton.store.access import service_accounts, tenants
 from canton.store.database import Database
 from tokens import Mint
 

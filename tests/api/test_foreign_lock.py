@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from api.conftest import Api, Reply, made_services, serving
-from canton.api.writers import PLACES
+from canton.api.middleware.write_capacity import PLACES
 from canton.domain.errors import DatabaseUnavailable
 from canton.store.database import SERVING, Waits, open_database
 from databases import postgresql_address

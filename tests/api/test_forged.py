@@ -11,20 +11,14 @@ from typing import Any
 import pytest
 
 from api.conftest import Api, serving
-from canton.api import node_orders
+from canton.api.mutations import node_operations as node_orders
 from canton.api.services import Services
 from canton.domain.data import digest
-from canton.store import (
-    approvals,
-    audit,
-    bindings,
-    nodes,
-    operation_lists,
-    plans,
-    service_accounts,
-    sites,
-    tenants,
-)
+from canton.store import audit
+from canton.store.access import approvals, bindings, service_accounts, tenants
+from canton.store.inventory import nodes, sites
+from canton.store.operations import lists as operation_lists
+from canton.store.operations import plans
 from tokens import Mint
 
 LISTS = {

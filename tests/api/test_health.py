@@ -21,13 +21,14 @@ from api.test_foreign_lock import locked
 from asgi import request
 from canton import __version__
 from canton.api import health
+from canton.api.events.hub import Hub
 from canton.api.health import Health
-from canton.api.hub import Hub
 from canton.api.metrics import Metrics
-from canton.operations.plan import Plan
-from canton.store import schema, workers
+from canton.operations.plan.plan import Plan
+from canton.store import schema
 from canton.store.database import SECOND, Database, Waits, now, open_database
-from machine import TENANT, add_tenant, order, plan_of, set_value
+from canton.store.operations import workers
+from devices import TENANT, add_tenant, order, plan_of, set_value
 
 T = TypeVar("T")
 

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 from sqlalchemy import event as listening
 
 from asgi import Call, open_request
-from canton.api import hub as hub_module
-from canton.api import positions
-from canton.api.event_stream import ABORT, EventStream
-from canton.api.follow import Beginning, Sight, Visible, Wanted, open_reader
-from canton.api.hub import Hub, Pace, Places
+from canton.api.events import cursor as positions
+from canton.api.events import hub as hub_module
+from canton.api.events.connection import ABORT, EventStream
+from canton.api.events.hub import Hub, Pace, Places
+from canton.api.events.reader import Beginning, Sight, Visible, Wanted, open_reader
 from canton.domain.errors import CantonError, DatabaseUnavailable, Forbidden, InvalidCursor, TooBusy
 from canton.store import outbox
 from canton.store.database import Database

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from api.conftest import Api, Reply
-from canton.store import tenants
+from canton.store.access import tenants
 from canton.store.database import Database
 from canton.store.schema import node
 

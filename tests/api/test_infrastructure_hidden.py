@@ -16,8 +16,8 @@ from fastapi import FastAPI
 from api.conftest import Api, made_services, serving
 from asgi import request
 from canton.api import health
+from canton.api.events.hub import Hub
 from canton.api.health import Health
-from canton.api.hub import Hub
 from canton.api.metrics import Metrics
 from canton.drivers.oidc.verify import OidcVerifier
 from canton.store.database import Database, open_database

@@ -22,9 +22,10 @@ from starlette.types import ASGIApp, Message, Scope
 
 from asgi import Answer, open_request, request, scope_of
 from canton import settings, telemetry
-from canton.api import limits, problems
-from canton.api.bodies import BodyLimit, Bounds
-from canton.api.limits import Concurrency, Place
+from canton.api.middleware import limits
+from canton.api.middleware.bodies import BodyLimit, Bounds
+from canton.api.middleware.limits import Concurrency, Place
+from canton.api.rendering import problems
 from canton.domain.errors import TooBusy, TooLarge
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from api.conftest import Api
-from canton.api.lists import EACH, MOST, PLACES, Lists
+from canton.api.middleware.read_capacity import EACH, MOST, PLACES, Lists
 from canton.domain.errors import TooBusy
 from canton.store import audit
 

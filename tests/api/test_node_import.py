@@ -11,7 +11,7 @@ import pytest
 from api.conftest import Api, Reply, serving
 from canton.api.services import Services
 from canton.policy.roles import BUILTIN, custom
-from machine import contents
+from devices import contents
 from tokens import Mint
 
 

@@ -16,9 +16,11 @@ from canton.domain.lifecycle import RESTING, NodeState, must_have_tenant
 from canton.domain.node import Node
 from canton.domain.tenant import Quota
 from canton.drivers.demo.power import FolderPower
-from canton.operations.steps.set_power import SetPower
-from canton.store import nodes, quotas, schema, sites, tenants
-from machine import QUICK, rested, working
+from canton.operations.kinds.set_power import SetPower
+from canton.store import schema
+from canton.store.access import quotas, tenants
+from canton.store.inventory import nodes, sites
+from devices import QUICK, rested, working
 
 # How a provider leads a node on from each state that it can rest in.
 WAYS_ON: dict[NodeState, list[tuple[str, dict[str, Any], str | None]]] = {

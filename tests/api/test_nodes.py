@@ -11,14 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.conftest import Api
-from canton.api import instants
+from canton.api.rendering import timestamps as instants
 from canton.domain.instants import to_text
 from canton.domain.lifecycle import NodeState
 from canton.domain.node import Node
 from canton.domain.tenant import Quota
 from canton.operations.submit import Submission, submit
-from canton.store import nodes, quotas, sites, tenants
-from machine import plan_of, set_value
+from canton.store.access import quotas, tenants
+from canton.store.inventory import nodes, sites
+from devices import plan_of, set_value
 
 
 def xname(n: int) -> str:

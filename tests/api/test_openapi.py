@@ -19,7 +19,7 @@ from jsonschema.exceptions import ValidationError
 
 from api.conftest import Api
 from canton.admin.openapi import document, missing_examples
-from canton.api import openapi as published
+from canton.api.rendering import openapi as published
 
 METHODS = {"get", "post", "put", "patch", "delete"}
 

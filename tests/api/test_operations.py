@@ -8,11 +8,12 @@ import pytest
 
 from api.conftest import Api
 from api.test_nodes import fill, member, xname
-from canton.api import work
-from canton.domain.nodeset import fold
+from canton.api.rendering import operations as work
+from canton.domain.nodeset.nodeset import fold
 from canton.domain.operation import OperationState, StepState
-from canton.store import audit, claims, journal
-from canton.store.journal import StepRow
+from canton.store import audit
+from canton.store.operations import claims, journal
+from canton.store.operations.journal import StepRow
 
 
 def started(api: Api, n: int = 0) -> str:

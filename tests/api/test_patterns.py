@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from api.conftest import Api
-from canton.api import patterns
+from canton.api.rendering import patterns
 
 METHODS = {"get", "post", "put", "patch", "delete"}
 # No pattern allows it.

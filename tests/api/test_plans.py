@@ -6,8 +6,8 @@ import pytest
 
 from api.conftest import Api
 from api.test_nodes import fill, member, xname
-from canton.operations import worker
-from canton.store import plans
+from canton.operations.engine import worker
+from canton.store.operations import plans
 
 
 def planned(api: Api, nodes: str) -> str:

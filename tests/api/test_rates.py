@@ -11,8 +11,8 @@ import pytest
 
 from api.conftest import Api, made_services, serving
 from api.test_nodes import fill
-from canton.api import rates
-from canton.api.rates import Buckets, Rates
+from canton.api.middleware import rate_limits as rates
+from canton.api.middleware.rate_limits import Buckets, Rates
 from canton.store.database import Database
 from tokens import Mint
 

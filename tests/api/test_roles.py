@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from api.conftest import Api, serving
-from canton.api.documents import Items
+from canton.api.rendering.documents import Items
 from canton.api.services import Services
 from canton.api.v1.roles import Role
 from canton.policy.permissions import PERMISSIONS

@@ -24,8 +24,9 @@ import sqlalchemy as sa
 from api.conftest import Api
 from canton.domain.lifecycle import NodeState
 from canton.domain.operation import OperationState
-from canton.store import approvals, journal
+from canton.store.access import approvals
 from canton.store.database import Database
+from canton.store.operations import journal
 from canton.store.schema import node
 
 EXAMPLES = "CANTON_TEST_EXAMPLES"

@@ -9,7 +9,7 @@ import pytest
 
 from api.conftest import Api, Reply, serving
 from api.test_tenants import make, without
-from canton.api.documents import Items
+from canton.api.rendering.documents import Items
 from canton.api.v1.service_accounts import IssuedToken, ServiceAccount, Token
 from canton.domain.instants import from_text, to_text
 from canton.policy.roles import BUILTIN, custom

@@ -6,11 +6,11 @@ from typing import Any
 
 from api.conftest import Api
 from api.test_tenants import make, without
-from canton.api.documents import Items
+from canton.api.rendering.documents import Items
 from canton.api.v1.sites import Site
 from canton.domain.lifecycle import NodeState
 from canton.domain.node import Node
-from canton.store import nodes
+from canton.store.inventory import nodes
 
 
 def make_sites(admin: Api, *names: str) -> None:

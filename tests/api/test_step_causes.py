@@ -16,8 +16,8 @@ from canton.domain.errors import DatabaseUnavailable, StepFailure
 from canton.drivers.csm.gateway import Access, Answer, Gateway
 from canton.drivers.csm.power import PcsPower
 from canton.drivers.demo.power import FolderPower
-from canton.operations.steps.set_power import SetPower
-from machine import QUICK, rested, working
+from canton.operations.kinds.set_power import SetPower
+from devices import QUICK, rested, working
 from scripted_gateway import Answering
 
 HOST, CLIENT, FOLDER = "csm-api.internal", "canton-client", "provider-secrets"

@@ -12,7 +12,8 @@ from canton.api.services import Services
 from canton.domain.lifecycle import NodeState
 from canton.domain.node import Node
 from canton.policy.roles import BUILTIN, custom
-from canton.store import audit, nodes
+from canton.store import audit
+from canton.store.inventory import nodes
 from canton.store.listing import Window
 from tokens import Mint
 

@@ -15,7 +15,7 @@ import pytest
 
 from api.conftest import Api
 from canton.store.database import Database
-from machine import order, plan_of, set_value
+from devices import order, plan_of, set_value
 
 WARM = 30
 PAIRS = 250

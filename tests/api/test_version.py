@@ -9,7 +9,7 @@ from fastapi import FastAPI
 
 from api.conftest import Api, issuer_entry, serving
 from canton import __version__
-from canton.api.compatibility import too_far
+from canton.api.middleware.compatibility import too_far
 from canton.api.v1.version import Version
 
 pytestmark = pytest.mark.parametrize("backend", ["sqlite"], indirect=True)

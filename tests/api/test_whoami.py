@@ -11,7 +11,7 @@ from canton import __version__
 from canton.api.services import Services
 from canton.api.v1.whoami import CanI, Whoami
 from canton.domain.instants import to_text
-from canton.store import bindings
+from canton.store.access import bindings
 from canton.store.database import SECOND, system_clock
 from tokens import Mint
 

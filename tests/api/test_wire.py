@@ -15,7 +15,7 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from canton.api import wire
+from canton.api.middleware import connection as wire
 
 ANSWER = b"x" * (8 * 2**20)
 

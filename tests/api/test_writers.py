@@ -12,11 +12,11 @@ from starlette.requests import Request
 
 from api.conftest import Api
 from asgi import open_request, request, scope_of
-from canton.api import limits
 from canton.api.app import create_app
-from canton.api.caller import authenticate
+from canton.api.auth.caller import authenticate
+from canton.api.middleware import limits
+from canton.api.middleware.write_capacity import EACH, PLACES, QUEUE, Writers
 from canton.api.services import Services
-from canton.api.writers import EACH, PLACES, QUEUE, Writers
 from canton.domain.errors import TooBusy
 from canton.store.schema import site
 from tokens import Mint

@@ -23,12 +23,12 @@ from bench.engine import chain, order
 from bench.figures import Row, median, number, quantile
 from bench.hired import kinds
 from bench.places import Place
-from canton.operations.drive import load
-from canton.operations.lease import Lease, uptime
-from canton.store import leases
+from canton.operations.engine.lease import Lease, uptime
+from canton.operations.engine.runner import load
 from canton.store.database import SECOND, Database, now
+from canton.store.operations import leases
 from canton.store.schema import operation
-from machine import hands, writer
+from devices import hands, writer
 
 WARM = 20
 TAKES = 200

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from bench.figures import Row
-from canton.emulator.process import Emulator, emulate
+from csm_emulator.process import Emulator, emulate
 
 ROUNDS = 7
 IDLE_SECONDS = 10.0

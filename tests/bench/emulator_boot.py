@@ -14,7 +14,7 @@ from websockets.asyncio.client import connect
 
 from bench.emulator import cpu_seconds, peak_mb
 from bench.figures import Row
-from canton.emulator.process import Emulator, emulate
+from csm_emulator.process import Emulator, emulate
 
 STEP = 60.0
 MOST_STEPS = 240

@@ -7,8 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.figures import Row, median
-from emulator.one_node import ALL, OneNode
-from emulator.service_client import open_site
+from one_node import ALL, OneNode
+from service_client import open_site
 
 BUDGET = 3.0
 

@@ -19,11 +19,13 @@ from bench.places import Place
 from canton.domain.lifecycle import NodeState
 from canton.domain.node import Node
 from canton.domain.operation import DRIVEN, OperationState
-from canton.operations.catalog.power_nodes import Seen, plan_power
-from canton.operations.plan import Plan, Step
+from canton.operations.plan.plan import Plan, Step
+from canton.operations.planners.power_nodes import Seen, plan_power
 from canton.operations.submit import Submission, submit
-from canton.store import journal, nodes, schema
+from canton.store import schema
 from canton.store.database import SECOND, Database
+from canton.store.inventory import nodes
+from canton.store.operations import journal
 
 RUNS = 5
 STEPS = 1_000

@@ -28,9 +28,9 @@ from canton.contracts.guard import Guard
 from canton.contracts.power import PowerState
 from canton.domain.data import Json, JsonObject
 from canton.domain.errors import StepFailure
-from canton.operations.kinds import Call, Kinds, Pace, register
-from canton.operations.steps import set_power
-from canton.operations.worker import Settings, Worker
+from canton.operations.engine.step_kind import Call, Kinds, Pace, register
+from canton.operations.engine.worker import Settings, Worker
+from canton.operations.kinds import set_power
 from canton.store.database import Database, open_database
 from canton.store.schema import worker as worker_table
 

@@ -23,7 +23,7 @@ import sqlalchemy as sa
 from bench.figures import Row, median
 from bench.places import Place
 from bench.serving import Estate, estate
-from canton.api.wire import PIPELINE_LIMIT
+from canton.api.middleware.connection import PIPELINE_LIMIT
 from canton.store.schema import audit, node
 from tokens import Mint, mint, new_key
 

@@ -14,7 +14,7 @@ from bench.callers import Outcome, Task, elsewhere
 from bench.figures import Row, median, number, quantile
 from bench.places import Place
 from bench.serving import Estate, estate
-from canton.domain import nodeset
+from canton.domain.nodeset import nodeset
 
 CONNECTIONS = 64
 NODES = 2_000

@@ -19,7 +19,7 @@ from ClusterShell.NodeSet import NodeSet as ClusterShell
 
 import canton
 from bench.figures import Row
-from canton.domain import nodeset
+from canton.domain.nodeset import nodeset
 
 ROUNDS = 7
 CANTON = Path(sys.executable).with_name("canton")

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 import sqlalchemy as sa
 
 from bench.places import Place
-from canton.domain import nodeset
+from canton.domain.nodeset import nodeset
 from canton.store.database import Database
 from canton.store.schema import worker
 from tokens import NAME, Mint, mint

@@ -18,8 +18,8 @@ from bench.figures import Row, median, number
 from bench.hired import Hired
 from bench.places import Place
 from canton.domain.operation import StepState
-from canton.operations.plan import Plan, Step
-from canton.operations.worker import Settings
+from canton.operations.engine.worker import Settings
+from canton.operations.plan.plan import Plan, Step
 from canton.store.database import SECOND, Database, now
 from canton.store.schema import operation, step
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from canton.cli import contexts, places
 from canton.cli.main import main
+from canton.cli.session import contexts
+from canton.cli.session import paths as places
 from cli.running import Ran, Run
 from client import samples
 from client.scripted import Reply, Script, serving

@@ -14,7 +14,8 @@ import sqlalchemy as sa
 
 from canton.cli.main import main
 from canton.issuer.passwords import check_password, is_hash
-from canton.store import audit, bindings, outbox, schema
+from canton.store import audit, outbox, schema
+from canton.store.access import bindings
 from canton.store.database import Database
 from cli.running import Ran, Run
 

@@ -10,8 +10,9 @@ import pytest
 import sqlalchemy as sa
 
 from canton.cli.main import main
-from canton.store import audit, migrate, schema
+from canton.store import audit, schema
 from canton.store.database import Database
+from canton.store.maintenance import migrate
 
 Run = Callable[..., tuple[int, str, str]]
 

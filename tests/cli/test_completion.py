@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from canton.cli import contexts, places
+from canton.cli.session import contexts
+from canton.cli.session import paths as places
 from client import samples
 from client.scripted import Script, items
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from canton.cli import contexts, places
-from canton.cli.session import Session
+from canton.cli.session import contexts
+from canton.cli.session import paths as places
+from canton.cli.session.session import Session
 from canton.client import credentials as keeping
 from cli.running import Run
 from client import samples

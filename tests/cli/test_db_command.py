@@ -12,8 +12,9 @@ import sqlalchemy as sa
 from sqlalchemy.engine import make_url
 
 from canton.cli.main import main
-from canton.store import audit, checkup, migrate, schema
+from canton.store import audit, schema
 from canton.store.database import Database, open_database
+from canton.store.maintenance import checkup, migrate
 
 Run = Callable[..., tuple[int, str, str]]
 HEAD = migrate.head()

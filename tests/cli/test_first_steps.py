@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from canton import __version__
-from canton.cli.follow import NEED_REASON
+from canton.cli.session.follow import NEED_REASON
 from canton.client import credentials
 from canton.policy.permissions import PERMISSIONS
 from cli.running import Run

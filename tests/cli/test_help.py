@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from canton import __version__
 from canton.cli.main import COMMANDS, main, root
-from canton.cli.pages import every
+from canton.cli.output.command_pages import every
 from canton.policy.permissions import PERMISSIONS
 
 # What the command line must not load to say what it can do.
@@ -126,7 +126,7 @@ def test_asking_what_there_is_loads_nothing_heavy(arguments: list[str], environm
     loaded = {line.split("|")[-1].strip() for line in ran.stderr.splitlines()}
     assert "canton.cli.main" in loaded
     assert ran.stdout
-    assert not {name for name in loaded if name.startswith(HEAVY)} | loaded & {"canton.cli.nodeset"}
+    assert not {name for name in loaded if name.startswith(HEAVY)} | loaded & {"canton.cli.commands.nodeset"}
 
 
 def test_completion_offers_commands_and_options() -> None:

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from canton.cli import places
+from canton.cli.session import paths as places
 from canton.client import credentials as keeping
 from cli.running import Run
 from client import samples

@@ -16,11 +16,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canton.cli.nodes import fold_rows
-from canton.cli.output import Column, as_csv, as_json, as_yaml
-from canton.cli.table import ago
+from canton.cli.input.nodes import fold_rows
+from canton.cli.output.formats import Column, as_csv, as_json, as_yaml
+from canton.cli.output.table import ago
 from canton.domain.harmless import harmless, is_harmless, json_escaped
-from canton.domain.nodeset import expand
+from canton.domain.nodeset.nodeset import expand
 from cli.running import Run
 from client import samples
 from client.scripted import Reply, Script, items

@@ -26,9 +26,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from canton.domain.nodeset import expand
-from canton.store import migrate
+from canton.domain.nodeset.nodeset import expand
 from canton.store.database import open_database
+from canton.store.maintenance import migrate
 from tokens import Mint, mint
 
 NODES = "x1000c0s[0-2]b0n[0-1]"

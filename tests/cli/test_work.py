@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from canton.cli import follow
+from canton.cli.session import follow
 from canton.client import events as streams
-from canton.client import machine
+from canton.client import nodes as machine
 from cli.running import Run
 from client import samples
 from client.scripted import Reply, Script, items, problem

@@ -10,12 +10,12 @@ import pytest
 from canton.client import objects
 from canton.domain.errors import PermanentFailure
 from canton.domain.operation import OperationState, StepState
-from canton.operations.attempt import describe
-from canton.operations.board import lay_out
-from canton.operations.catalog.move_nodes import ORDERS
-from canton.operations.plan import Plan, Step
-from canton.operations.steps import set_power
-from canton.store.journal import StepRow
+from canton.operations.engine.judge import describe
+from canton.operations.engine.schedule import lay_out
+from canton.operations.kinds import set_power
+from canton.operations.plan.plan import Plan, Step
+from canton.operations.planners.move_nodes import ORDERS
+from canton.store.operations.journal import StepRow
 from client import samples
 from client.described import SCHEMAS, differences
 from client.scripted import Script, items

@@ -28,12 +28,14 @@ from canton.domain.errors import DatabaseUnavailable, WrongState
 from canton.domain.lifecycle import NodeState
 from canton.domain.node import Node
 from canton.domain.operation import DRIVEN, ENDED, OperationState, StepState
-from canton.operations.endings import Because
+from canton.operations.engine.completion import Because
 from canton.operations.interventions import retry, undo
-from canton.operations.plan import Plan, Step, Undo
+from canton.operations.plan.plan import Plan, Step, Undo
 from canton.operations.submit import Submission, submit
-from canton.store import audit, journal, nodes, outbox, schema
+from canton.store import audit, outbox, schema
 from canton.store.database import Database, open_database
+from canton.store.inventory import nodes
+from canton.store.operations import journal
 from crash import device, victim
 
 NODES = tuple(f"x1000c0s{n}b0n0" for n in range(3))

@@ -14,8 +14,8 @@ import psycopg
 import pytest
 
 from canton.domain.operation import OperationState
-from canton.store import migrate
 from canton.store.database import open_database
+from canton.store.maintenance import migrate
 from crash import device
 from crash.conftest import NewCase
 from crash.scenario import Case, case, check

@@ -13,7 +13,7 @@ import pytest
 
 from canton.domain.errors import NodesClaimed
 from canton.domain.operation import ENDED, OperationState
-from canton.store import journal
+from canton.store.operations import journal
 from crash import device
 from crash.conftest import NewCase
 from crash.kills import at_every_point, is_stopped, wait_until_stopped

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy.engine import Connection
 
 from canton.domain.invariants import Claim
-from canton.store import claims
+from canton.store.operations import claims
 from crash.conftest import NewCase
 from crash.kills import dies_at
 from crash.scenario import Case, check

@@ -25,14 +25,14 @@ from canton.contracts.guard import Guard
 from canton.contracts.power import PowerState
 from canton.domain.data import Json, JsonObject
 from canton.domain.errors import PermanentFailure, StepFailure, TemporaryFailure
-from canton.operations import calls
-from canton.operations.attempt import Sighting
-from canton.operations.kinds import Call, Kinds, Pace, StepKind, register
-from canton.operations.steps.set_power import SetPower
-from canton.operations.worker import Settings, Worker
-from canton.store import leases
+from canton.operations.engine import device_calls as calls
+from canton.operations.engine.judge import Sighting
+from canton.operations.engine.step_kind import Call, Kinds, Pace, StepKind, register
+from canton.operations.engine.worker import Settings, Worker
+from canton.operations.kinds.set_power import SetPower
 from canton.store.database import SECOND, Clock, Database, open_database, system_clock
 from canton.store.doorbell import Doorbell, listen
+from canton.store.operations import leases
 from crash import device
 
 # The device of this suite acts at most 0.1 s late.
@@ -197,7 +197,7 @@ def run(orders: Orders) -> None:
     database = CountedDatabase(opened.engine)
     database.points = points
     if orders.standby:
-        mock.patch("canton.operations.worker.listen", lambda database: FreezingBell(listen(database))).start()
+        mock.patch("canton.operations.engine.worker.listen", lambda database: FreezingBell(listen(database))).start()
     settings = Settings(lease=orders.lease, sweep=orders.sweep, grace=2.0)
     worker = Worker(database, kinds(Wire(points)), settings)
     asyncio.run(_work(worker))

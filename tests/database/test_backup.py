@@ -15,8 +15,9 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from canton.domain.errors import NeedsHuman, Unavailable, WrongState
-from canton.store import audit, backup, checkup
+from canton.store import audit
 from canton.store.database import Database, open_database
+from canton.store.maintenance import backup, checkup
 from databases import Databases
 
 POSTGRESQL = pytest.mark.parametrize("backend", ["postgresql"], indirect=True)

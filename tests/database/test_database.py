@@ -13,8 +13,9 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, make_url
 
 from canton.domain.errors import DatabaseUnavailable, InvalidSetting, NeedsHuman
-from canton.store import nodes, schema
+from canton.store import schema
 from canton.store.database import SECOND, Database, insert_new, now, open_database
+from canton.store.inventory import nodes
 from canton.store.listing import Window
 
 CREATED = {"created_at": 0}

@@ -29,19 +29,21 @@ from canton.domain.data import JsonObject
 from canton.domain.errors import LeaseLost, NodesClaimed, PermanentFailure, StepFailure, TemporaryFailure, WrongState
 from canton.domain.lifecycle import NodeEvent
 from canton.domain.operation import DRIVEN, ENDED, UNDER_WAY, OperationState, StepState
-from canton.operations import lease as lease_module
-from canton.operations.drive import Hands, load
-from canton.operations.endings import Because
+from canton.operations.engine import lease as lease_module
+from canton.operations.engine.completion import Because
+from canton.operations.engine.journal_writer import Pen
+from canton.operations.engine.lease import Lease
+from canton.operations.engine.runner import Hands, load
+from canton.operations.engine.step_kind import Call, Pace, register
 from canton.operations.interventions import abandon, cancel, retry, undo
-from canton.operations.kinds import Call, Pace, register
-from canton.operations.lease import Lease
-from canton.operations.pen import Pen
-from canton.operations.plan import Move, Plan, Step, Undo
-from canton.store import audit, claims, journal, leases, nodes, outbox
+from canton.operations.plan.plan import Move, Plan, Step, Undo
+from canton.store import audit, outbox
 from canton.store.database import SECOND, Database, open_database
-from canton.store.journal import Operation, StepRow
+from canton.store.inventory import nodes
+from canton.store.operations import claims, journal, leases
+from canton.store.operations.journal import Operation, StepRow
 from databases import Databases
-from machine import TENANT, add_nodes, add_tenant, by_hand, order, rows
+from devices import TENANT, add_nodes, add_tenant, by_hand, order, rows
 
 T = TypeVar("T")
 Op, S = OperationState, StepState

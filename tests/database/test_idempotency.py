@@ -7,7 +7,7 @@ import time
 
 import sqlalchemy as sa
 
-from canton.operations.worker import Worker
+from canton.operations.engine.worker import Worker
 from canton.store import idempotency
 from canton.store.database import Database, now
 from canton.store.schema import idempotency as table

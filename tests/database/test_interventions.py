@@ -16,12 +16,14 @@ from sqlalchemy.engine import Connection
 from canton.domain.errors import UnknownOperation, WrongState
 from canton.domain.lifecycle import NodeEvent, NodeState
 from canton.domain.operation import ENDED, OperationState, StepState
-from canton.operations.endings import Because, settle
+from canton.operations.engine.completion import Because, settle
 from canton.operations.interventions import abandon, cancel, retry, undo
-from canton.operations.plan import Move, Plan
-from canton.store import audit, journal, nodes, outbox, schema
+from canton.operations.plan.plan import Move, Plan
+from canton.store import audit, outbox, schema
 from canton.store.database import Database
-from machine import (
+from canton.store.inventory import nodes
+from canton.store.operations import journal
+from devices import (
     QUICK,
     TENANT,
     Machine,

@@ -16,17 +16,18 @@ from sqlalchemy.engine import Connection
 from canton.domain.data import Json
 from canton.domain.errors import LeaseLost, StepFailure
 from canton.domain.operation import OperationState, StepState
-from canton.operations.drive import Drive, hand_back, load
-from canton.operations.endings import Because, settle
+from canton.operations.engine.completion import Because, settle
+from canton.operations.engine.journal_writer import Pen
+from canton.operations.engine.lease import Lease, uptime
+from canton.operations.engine.runner import Drive, hand_back, load
+from canton.operations.engine.step_kind import Call
 from canton.operations.interventions import abandon, cancel, retry
-from canton.operations.kinds import Call
-from canton.operations.lease import Lease, uptime
-from canton.operations.pen import Pen
-from canton.store import journal, leases, outbox, schema
+from canton.store import outbox, schema
 from canton.store.database import SECOND, Database
 from canton.store.database import now as database_now
-from canton.store.leases import Held, Taken
-from machine import (
+from canton.store.operations import journal, leases
+from canton.store.operations.leases import Held, Taken
+from devices import (
     Machine,
     SetValue,
     by_hand,

@@ -17,9 +17,10 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from canton.domain.errors import SchemaMismatch
-from canton.store import audit, checkup, migrate, schema
+from canton.store import audit, schema
 from canton.store.database import Database, open_database
-from canton.store.migrate import Upgrade
+from canton.store.maintenance import checkup, migrate
+from canton.store.maintenance.migrate import Upgrade
 
 REVISIONS = migrate.revisions()
 REPOSITORY = Path(__file__).parents[2]

@@ -15,10 +15,11 @@ from canton.contracts.power import PowerState
 from canton.domain.errors import PermanentFailure, StepFailure, TemporaryFailure
 from canton.domain.lifecycle import NodeState
 from canton.domain.node import Node
-from canton.operations.power_reading import PowerReading
-from canton.store import nodes, schema, sites
+from canton.operations.power.readings import PowerReading
+from canton.store import schema
 from canton.store.database import SECOND, Database
-from machine import until, xname
+from canton.store.inventory import nodes, sites
+from devices import until, xname
 
 
 def on_a_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
@@ -148,7 +149,7 @@ async def test_a_service_that_does_not_answer_is_not_waited_for_without_end(
             await asyncio.sleep(60)
             return {}
 
-    monkeypatch.setattr("canton.operations.power_reading.TIMEOUT", 0.05)
+    monkeypatch.setattr("canton.operations.power.readings.TIMEOUT", 0.05)
     with pytest.raises(TemporaryFailure, match="no answer for 1 nodes within"):
         await reading(database, Silent({})).read("alps")
 

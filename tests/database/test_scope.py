@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from canton.api.caller import Caller
+from canton.api.auth.caller import Caller
 from canton.api.services import Services
 from canton.policy.bindings import Principal
 from canton.policy.decide import Question, decide

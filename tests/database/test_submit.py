@@ -27,13 +27,15 @@ from canton.domain.errors import (
 )
 from canton.domain.lifecycle import NodeEvent, NodeState
 from canton.domain.operation import OperationState, StepState
-from canton.operations.endings import Because, settle
-from canton.operations.plan import Move, Plan
+from canton.operations.engine.completion import Because, settle
+from canton.operations.plan.plan import Move, Plan
 from canton.operations.submit import Receipt, Submission, dry_run, submit
-from canton.store import audit, journal, nodes, outbox, schema
+from canton.store import audit, outbox, schema
 from canton.store.database import SECOND, Database
 from canton.store.database import now as database_now
-from machine import TENANT, add_nodes, add_tenant, claimed, contents, operation, order, plan_of, rows, set_value, xname
+from canton.store.inventory import nodes
+from canton.store.operations import journal
+from devices import TENANT, add_nodes, add_tenant, claimed, contents, operation, order, plan_of, rows, set_value, xname
 
 T = TypeVar("T")
 ALICE = Submission(actor="alice", reason="ticket 17", request={"power": "on"})

@@ -23,14 +23,15 @@ from canton.domain.data import JsonObject
 from canton.domain.errors import DatabaseUnavailable, PermanentFailure, StepFailure, UnknownStepKind
 from canton.domain.lifecycle import NodeEvent, NodeState
 from canton.domain.operation import OperationState, StepState
-from canton.operations.kinds import Call, Pace, register
-from canton.operations.plan import Move, Step
-from canton.operations.worker import Worker
-from canton.store import audit, journal, leases, outbox, schema, workers
+from canton.operations.engine.step_kind import Call, Pace, register
+from canton.operations.engine.worker import Worker
+from canton.operations.plan.plan import Move, Step
+from canton.store import audit, outbox, schema
 from canton.store.database import SECOND, Database
 from canton.store.database import now as database_now
-from canton.store.journal import StepRow
-from machine import (
+from canton.store.operations import journal, leases, workers
+from canton.store.operations.journal import StepRow
+from devices import (
     QUICK,
     Machine,
     SetValue,
@@ -685,7 +686,7 @@ def test_the_doorbell_is_closed_on_every_way_out(
         bells.append(Bell(failure))
         return bells[-1]
 
-    monkeypatch.setattr("canton.operations.worker.listen", listen)
+    monkeypatch.setattr("canton.operations.engine.worker.listen", listen)
 
     async def scenario() -> None:
         worker = Worker(database, register(SetValue(Machine())))

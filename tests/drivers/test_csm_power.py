@@ -12,7 +12,7 @@ from canton.contracts.power import PowerState
 from canton.domain.errors import InvalidSetting, LeaseLost, PermanentFailure, TemporaryFailure
 from canton.drivers.csm.gateway import Access, Gateway
 from canton.drivers.csm.power import PcsPower
-from canton.emulator.process import Emulator, emulate
+from csm_emulator.process import Emulator, emulate
 
 ON, OFF = "x1000c0s0b0n0", "x1000c0s1b1n1"
 NOBODY = "x1000c0s7b0n0"

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from canton.domain.data import JsonObject, canonical
 from canton.domain.errors import PermanentFailure, StepFailure, TemporaryFailure
 from canton.domain.operation import StepState
-from canton.operations.attempt import Moment, Sighting, describe, judge, judge_act, reached
-from canton.operations.kinds import Pace
-from canton.operations.plan import Step
+from canton.operations.engine.judge import Moment, Sighting, describe, judge, judge_act, reached
+from canton.operations.engine.step_kind import Pace
+from canton.operations.plan.plan import Step
 from canton.store.database import SECOND
-from canton.store.journal import StepRow
+from canton.store.operations.journal import StepRow
 
 S = StepState
 NOW = 1_700_000_000 * SECOND

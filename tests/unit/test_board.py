@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from canton.domain.data import JsonObject
 from canton.domain.operation import OperationState, StepState
-from canton.operations.board import Board, Rest, lay_out
-from canton.operations.plan import Plan, Step, Undo, check, undo_steps
+from canton.operations.engine.schedule import Board, Rest, lay_out
+from canton.operations.plan.plan import Plan, Step, Undo, check, undo_steps
 from canton.store.database import SECOND
-from canton.store.journal import StepRow
+from canton.store.operations.journal import StepRow
 
 S, Op = StepState, OperationState
 NOW = 1_700_000_000 * SECOND

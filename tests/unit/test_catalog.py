@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from canton.domain.errors import WrongState
 from canton.domain.lifecycle import RESTING, NodeEvent, NodeState, must_have_tenant
 from canton.domain.node import Node
-from canton.operations.catalog.move_nodes import ORDERS, plan_move
-from canton.operations.catalog.power_nodes import Seen, plan_power
-from canton.operations.plan import Move, Plan, Undo, check
+from canton.operations.plan.plan import Move, Plan, Undo, check
+from canton.operations.planners.move_nodes import ORDERS, plan_move
+from canton.operations.planners.power_nodes import Seen, plan_power
 
 MAINTENANCE = ORDERS["maintenance"]
 MAY_BE_MAINTAINED = sorted(state for state in NodeState if MAINTENANCE.end(state))

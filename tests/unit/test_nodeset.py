@@ -16,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from canton.domain.errors import CantonError, InvalidNodeset, NodesetTooLarge, UnknownGroup, UnknownNodes
-from canton.domain.nodeset import LIMIT, NodeSet, check_known, count, expand, fold, parse
+from canton.domain.nodeset.nodeset import LIMIT, NodeSet, check_known, count, expand, fold, parse
 
 # On a busy machine an example may take longer than Hypothesis allows by default.
 patient = settings(deadline=None, max_examples=200)

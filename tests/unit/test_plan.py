@@ -13,7 +13,17 @@ from hypothesis import strategies as st
 from canton.domain.data import Json, canonical
 from canton.domain.errors import InvalidPlan, PlanMoved
 from canton.domain.lifecycle import NodeEvent
-from canton.operations.plan import Move, Plan, Step, Undo, check, from_json, refuse_if_moved, to_json, undo_steps
+from canton.operations.plan.plan import (
+    Move,
+    Plan,
+    Step,
+    Undo,
+    check,
+    from_json,
+    refuse_if_moved,
+    to_json,
+    undo_steps,
+)
 
 GOOD = Plan(
     kind="node.power",

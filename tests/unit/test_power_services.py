@@ -10,7 +10,7 @@ import pytest
 from canton.contracts.power import Power, PowerState
 from canton.domain.errors import InvalidSetting, TemporaryFailure
 from canton.drivers.demo.power import FolderPower
-from canton.operations.power_services import PowerOfSite
+from canton.operations.power.services import PowerOfSite
 
 NODE = "x1000c0s0b0n0"
 

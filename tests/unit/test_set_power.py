@@ -10,10 +10,10 @@ import pytest
 from canton.contracts.guard import Guard
 from canton.contracts.power import PowerState
 from canton.domain.errors import LeaseLost, PermanentFailure, StepFailure, TemporaryFailure
-from canton.operations.catalog.power_nodes import SET_POWER
-from canton.operations.kinds import Call, StepKind, register
-from canton.operations.plan import Step
-from canton.operations.steps.set_power import PACE, SetPower
+from canton.operations.engine.step_kind import Call, StepKind, register
+from canton.operations.kinds.set_power import PACE, SetPower
+from canton.operations.plan.plan import Step
+from canton.operations.planners.power_nodes import SET_POWER
 
 
 class Service:

@@ -13,9 +13,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from canton.domain.errors import InvalidXname
-from canton.domain.xname import LONGEST, Xname, XnameType, is_xname, normalise, parse
-from canton.domain.xname_mistakes import first_mistake
-from canton.domain.xname_types import SHAPES, UNLIMITED, Shape
+from canton.domain.xname.mistakes import first_mistake
+from canton.domain.xname.types import SHAPES, UNLIMITED, Shape
+from canton.domain.xname.xname import LONGEST, Xname, XnameType, is_xname, normalise, parse
 from specs import SPECS
 
 SPEC = SPECS / "xname-grammar.json"

@@ -13,13 +13,15 @@ from sqlalchemy.engine import Connection
 
 from canton import settings
 from canton.admin.options import config_option, configured, database_option, opened
-from canton.api.changes import check_reason
-from canton.api.patterns import SUBJECT
+from canton.api.mutations.changes import check_reason
+from canton.api.rendering.patterns import SUBJECT
 from canton.api.v1.members import check_subject
 from canton.domain.data import JsonObject
 from canton.domain.errors import InvalidRequest, ReasonRequired
 from canton.issuer import passwords
-from canton.store import audit, bindings, migrate, outbox
+from canton.store import audit, outbox
+from canton.store.access import bindings
+from canton.store.maintenance import migrate
 
 ROLE = "provider-admin"
 

@@ -11,7 +11,7 @@ from canton.admin.options import config_option, database_option, opened
 from canton.domain.errors import NotFound
 from canton.settings import Flags
 from canton.store import audit as chain
-from canton.store import migrate
+from canton.store.maintenance import migrate
 
 ANCHOR = re.compile(r"(\d{1,18}):(sha256:[0-9a-f]{64})")
 

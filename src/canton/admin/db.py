@@ -8,8 +8,8 @@ import click
 
 from canton.admin.options import config_option, database_option, opened
 from canton.settings import Flags
-from canton.store import backup as copies
-from canton.store import checkup, migrate
+from canton.store.maintenance import backup as copies
+from canton.store.maintenance import checkup, migrate
 
 
 @click.group(epilog="\b\nExample:\n  canton db upgrade && canton db check")

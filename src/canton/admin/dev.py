@@ -20,10 +20,10 @@ import click
 
 from canton import setting_sources, settings, wiring
 from canton.domain.errors import InvalidSetting
-from canton.domain.nodeset import expand
+from canton.domain.nodeset.nodeset import expand
 from canton.issuer.passwords import hash_password
 from canton.settings import Flags, Settings
-from canton.store import migrate
+from canton.store.maintenance import migrate
 
 ADMINISTRATOR = "admin"
 SITE = "laptop"

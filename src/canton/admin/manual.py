@@ -7,8 +7,8 @@ from functools import partial
 from importlib.util import find_spec
 
 from canton.cli.main import COMMANDS
-from canton.cli.pages import Page, every
-from canton.cli.roff import CODES, ENVIRONMENT, manual
+from canton.cli.output.command_pages import Page, every
+from canton.cli.output.manual_pages import CODES, ENVIRONMENT, manual
 from canton.client import errors as of_client
 from canton.domain import errors
 from canton.domain.errors import CantonError

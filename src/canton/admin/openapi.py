@@ -23,20 +23,21 @@ from fastapi import FastAPI
 from canton import settings
 from canton.admin.openapi_walk import COLLEAGUE, ISSUER, OPERATOR, PROVIDER, STRANGER, WALK, WORK, Ask
 from canton.api.app import create_app
-from canton.api.bodies import BodyLimit, Bounds
-from canton.api.hub import Hub
-from canton.api.rates import Rates
+from canton.api.events.hub import Hub
+from canton.api.middleware.bodies import BodyLimit, Bounds
+from canton.api.middleware.rate_limits import Rates
 from canton.api.services import Services
 from canton.contracts.identity import ClaimBinding, Identity
 from canton.domain.errors import TokenInvalid
 from canton.domain.instants import to_text
 from canton.domain.operation import DRIVEN
-from canton.operations.kinds import register
-from canton.operations.steps.set_power import SetPower
-from canton.operations.worker import Worker
+from canton.operations.engine.step_kind import register
+from canton.operations.engine.worker import Worker
+from canton.operations.kinds.set_power import SetPower
 from canton.policy.roles import BUILTIN
-from canton.store import census, migrate
 from canton.store.database import SECOND, Database, open_database
+from canton.store.inventory import census
+from canton.store.maintenance import migrate
 
 # 2026-11-15T12:00:00Z
 NOON = 1_794_830_400 * SECOND

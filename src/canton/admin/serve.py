@@ -28,7 +28,7 @@ from canton import settings, wiring
 from canton.admin import dev as laptop
 from canton.admin.companion import Companion
 from canton.admin.options import config_option, configured, database_option, describe, upgrade_hint
-from canton.api.wire import bounded
+from canton.api.middleware.connection import bounded
 from canton.domain.errors import InvalidSetting, Unavailable
 from canton.setting_kinds import Address
 from canton.settings import Api, Settings

@@ -14,8 +14,8 @@ import click
 
 from canton import settings, wiring
 from canton.admin.options import config_option, configured, database_option, describe, upgrade_hint
-from canton.operations.power_reading import PowerReading
-from canton.operations.worker import Worker
+from canton.operations.engine.worker import Worker
+from canton.operations.power.readings import PowerReading
 from canton.store.database import WORKING
 
 log = logging.getLogger("canton.worker")

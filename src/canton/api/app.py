@@ -7,9 +7,9 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from canton import __version__
-from canton.api import problems
-from canton.api.openapi import describe, published
-from canton.api.rates import Rates
+from canton.api.middleware.rate_limits import Rates
+from canton.api.rendering import problems
+from canton.api.rendering.openapi import describe, published
 from canton.api.services import Services
 from canton.api.v1 import (
     approvals,

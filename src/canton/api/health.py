@@ -17,12 +17,14 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from canton.api.hub import Hub
+from canton.api.events.hub import Hub
 from canton.api.metrics import Metrics
 from canton.domain.errors import CantonError
-from canton.store import census, migrate, workers, write_probe
-from canton.store.census import Census
 from canton.store.database import Database
+from canton.store.inventory import census
+from canton.store.inventory.census import Census
+from canton.store.maintenance import migrate, write_probe
+from canton.store.operations import workers
 
 T = TypeVar("T")
 WORKER_SEEN = 60.0

@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from starlette.types import Scope
 
 from canton import __version__
-from canton.store.census import Census
+from canton.store.inventory.census import Census
 
 # From a cache hit to the time limit; the budget of a long list is 15 ms.
 BUCKETS = (0.002, 0.005, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)

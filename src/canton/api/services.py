@@ -8,11 +8,11 @@ from threading import Lock
 
 from fastapi import FastAPI, Request
 
-from canton.api.hub import Hub
-from canton.api.lists import Lists
-from canton.api.rates import Rates
-from canton.api.refusals import Refusals
-from canton.api.writers import Writers
+from canton.api.events.hub import Hub
+from canton.api.middleware.rate_limits import Rates
+from canton.api.middleware.read_capacity import Lists
+from canton.api.middleware.write_capacity import Writers
+from canton.api.mutations.refusals import Refusals
 from canton.contracts.identity import TokenVerifier
 from canton.policy.roles import Roles
 from canton.settings import Settings

@@ -10,40 +10,42 @@ import click
 
 from canton import __version__
 from canton.cli.lazy import Entry, LazyGroup
-from canton.cli.standard_output import guarded_output, let_go
+from canton.cli.output.standard_output import guarded_output, let_go
 
 MOST_NOUNS = 3
 INTERRUPTED = 130  # as a shell reports a process that SIGINT ended
 
 COMMANDS = {
-    "login": Entry("canton.cli.login:login", "Log in to a server", "You"),
-    "logout": Entry("canton.cli.login:logout", "Forget the login", "You"),
-    "whoami": Entry("canton.cli.whoami:whoami", "Who the server takes you for, and your roles", "You"),
-    "can-i": Entry("canton.cli.whoami:can_i", "Whether you may do something, and why", "You"),
-    "context": Entry("canton.cli.context:context", "Servers and tenants by name", "You"),
-    "node": Entry("canton.cli.node:node", "List, import, power, assign, release, maintenance", "The machine"),
-    "site": Entry("canton.cli.site:site", "The places that nodes stand in", "The machine"),
-    "operation": Entry("canton.cli.operation:operation", "Follow work and intervene in it", "The machine"),
-    "plan": Entry("canton.cli.plan:plan", "What was planned, with every step", "The machine"),
-    "event": Entry("canton.cli.event:event", "What happened, and what happens now", "The machine"),
-    "tenant": Entry("canton.cli.tenant:tenant", "Create, suspend and delete tenants", "Tenants and people"),
-    "member": Entry("canton.cli.member:member", "Who has which role", "Tenants and people"),
-    "role": Entry("canton.cli.role:role", "What each role may do", "Tenants and people"),
-    "quota": Entry("canton.cli.quota:quota", "How much a tenant may have", "Tenants and people"),
-    "approval": Entry("canton.cli.approval:approval", "Be the second person for a change", "Tenants and people"),
-    "service-account": Entry(
-        "canton.cli.service_account:service_account", "Accounts and tokens for programs", "Tenants and people"
+    "login": Entry("canton.cli.commands.login:login", "Log in to a server", "You"),
+    "logout": Entry("canton.cli.commands.login:logout", "Forget the login", "You"),
+    "whoami": Entry("canton.cli.commands.whoami:whoami", "Who the server takes you for, and your roles", "You"),
+    "can-i": Entry("canton.cli.commands.whoami:can_i", "Whether you may do something, and why", "You"),
+    "context": Entry("canton.cli.commands.context:context", "Servers and tenants by name", "You"),
+    "node": Entry("canton.cli.commands.node:node", "List, import, power, assign, release, maintenance", "The machine"),
+    "site": Entry("canton.cli.commands.site:site", "The places that nodes stand in", "The machine"),
+    "operation": Entry("canton.cli.commands.operation:operation", "Follow work and intervene in it", "The machine"),
+    "plan": Entry("canton.cli.commands.plan:plan", "What was planned, with every step", "The machine"),
+    "event": Entry("canton.cli.commands.event:event", "What happened, and what happens now", "The machine"),
+    "tenant": Entry("canton.cli.commands.tenant:tenant", "Create, suspend and delete tenants", "Tenants and people"),
+    "member": Entry("canton.cli.commands.member:member", "Who has which role", "Tenants and people"),
+    "role": Entry("canton.cli.commands.role:role", "What each role may do", "Tenants and people"),
+    "quota": Entry("canton.cli.commands.quota:quota", "How much a tenant may have", "Tenants and people"),
+    "approval": Entry(
+        "canton.cli.commands.approval:approval", "Be the second person for a change", "Tenants and people"
     ),
-    "audit": Entry("canton.cli.audit:audit", "Who did what, and why", "Tenants and people"),
-    "apply": Entry("canton.cli.apply:apply", "Make the server as a file says", "From a file"),
-    "diff": Entry("canton.cli.apply:diff", "What apply would change", "From a file"),
-    "export": Entry("canton.cli.apply:export", "Write what apply reads", "From a file"),
-    "version": Entry("canton.cli.version:version", "The version of this command and of the server", "Offline"),
-    "help": Entry("canton.cli.version:show_help", "The help of a command", "Offline"),
-    "emulate": Entry("canton.cli.emulate:emulate", "Run a pretend supercomputer to try things on", "Offline"),
-    "nodeset": Entry("canton.cli.nodeset:nodeset", "Fold, expand and count sets of nodes", "Offline"),
-    "completion": Entry("canton.cli.completion:completion", "Completion for bash, zsh and fish", "Offline"),
-    "manual": Entry("canton.cli.manual:manual", "The manual page of a command", "Offline"),
+    "service-account": Entry(
+        "canton.cli.commands.service_account:service_account", "Accounts and tokens for programs", "Tenants and people"
+    ),
+    "audit": Entry("canton.cli.commands.audit:audit", "Who did what, and why", "Tenants and people"),
+    "apply": Entry("canton.cli.commands.apply:apply", "Make the server as a file says", "From a file"),
+    "diff": Entry("canton.cli.commands.apply:diff", "What apply would change", "From a file"),
+    "export": Entry("canton.cli.commands.apply:export", "Write what apply reads", "From a file"),
+    "version": Entry("canton.cli.commands.version:version", "The version of this command and of the server", "Offline"),
+    "help": Entry("canton.cli.commands.version:show_help", "The help of a command", "Offline"),
+    "emulate": Entry("canton.cli.commands.emulate:emulate", "Run a pretend supercomputer to try things on", "Offline"),
+    "nodeset": Entry("canton.cli.commands.nodeset:nodeset", "Fold, expand and count sets of nodes", "Offline"),
+    "completion": Entry("canton.cli.commands.completion:completion", "Completion for bash, zsh and fish", "Offline"),
+    "manual": Entry("canton.cli.commands.manual:manual", "The manual page of a command", "Offline"),
     "serve": Entry("canton.admin.serve:serve", "Run the API server", "On the server"),
     "worker": Entry("canton.admin.worker:worker", "Run a worker, which carries operations out", "On the server"),
     "settings": Entry("canton.admin.settings:settings", "Every setting, its value and its origin", "On the server"),

@@ -16,7 +16,7 @@ from canton.client.transport import Address, Answer, Request, Transport
 # A noun is loaded when it is first used: a command that lists nodes has no use for the rest.
 if TYPE_CHECKING:
     from canton.client.events import Events
-    from canton.client.machine import Nodes, Operations, Plans
+    from canton.client.nodes import Nodes, Operations, Plans
     from canton.client.objects import Version, Whoami
     from canton.client.oversight import Approvals, Audit, ServiceAccounts
     from canton.client.tenancy import Bindings, Roles, Sites, Tenants
@@ -128,21 +128,21 @@ class Client:
     @cached_property
     def nodes(self) -> Nodes:
         """Nodes as Canton knows them."""
-        from canton.client.machine import Nodes  # noqa: PLC0415
+        from canton.client.nodes import Nodes  # noqa: PLC0415
 
         return Nodes(self._calls)
 
     @cached_property
     def operations(self) -> Operations:
         """Work that takes time."""
-        from canton.client.machine import Operations  # noqa: PLC0415
+        from canton.client.nodes import Operations  # noqa: PLC0415
 
         return Operations(self._calls)
 
     @cached_property
     def plans(self) -> Plans:
         """What was planned."""
-        from canton.client.machine import Plans  # noqa: PLC0415
+        from canton.client.nodes import Plans  # noqa: PLC0415
 
         return Plans(self._calls)
 

@@ -10,10 +10,11 @@ from sqlalchemy.engine import Connection
 
 from canton.domain.errors import WrongState
 from canton.domain.operation import DRIVEN, OperationState
-from canton.operations.endings import Because, announce, settle
-from canton.operations.plan import Plan, from_json, undo_steps
-from canton.store import doorbell, journal, outbox, plans
-from canton.store.journal import Operation, StepRow
+from canton.operations.engine.completion import Because, announce, settle
+from canton.operations.plan.plan import Plan, from_json, undo_steps
+from canton.store import doorbell, outbox
+from canton.store.operations import journal, plans
+from canton.store.operations.journal import Operation, StepRow
 
 
 def cancel(connection: Connection, operation_id: str, because: Because) -> None:

@@ -13,12 +13,14 @@ from sqlalchemy.engine import Connection
 
 from canton.domain.data import Json, JsonObject, canonical, digest
 from canton.domain.errors import Conflict, NodesClaimed, PlanMoved
-from canton.domain.nodeset import NodeSet, check_known
-from canton.operations.endings import Because, announce, start_moves
-from canton.operations.plan import Plan, check, from_json, moved_inputs, refuse_if_moved, to_json
-from canton.store import claims, doorbell, idempotency, identifiers, journal, nodes, plans, versions
+from canton.domain.nodeset.nodeset import NodeSet, check_known
+from canton.operations.engine.completion import Because, announce, start_moves
+from canton.operations.plan.plan import Plan, check, from_json, moved_inputs, refuse_if_moved, to_json
+from canton.store import doorbell, idempotency, identifiers, versions
 from canton.store.database import Database
-from canton.store.journal import StepRow
+from canton.store.inventory import nodes
+from canton.store.operations import claims, journal, plans
+from canton.store.operations.journal import StepRow
 
 
 @dataclass(frozen=True, slots=True)

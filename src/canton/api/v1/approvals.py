@@ -13,22 +13,22 @@ from fastapi.responses import Response
 from pydantic import Field
 from sqlalchemy.engine import Connection, RowMapping
 
-from canton.api.answers import Answer, json_response
-from canton.api.caller import Caller, CallerDep
-from canton.api.changes import Change, Done, On, change
-from canton.api.documents import NAME_PATTERN, Body, Instant, Items, answers
-from canton.api.handing_on import require_own
-from canton.api.paging import Paging, paging
+from canton.api.auth.caller import Caller, CallerDep
+from canton.api.auth.delegation import require_own
+from canton.api.mutations.changes import Change, Done, On, change
+from canton.api.rendering.documents import NAME_PATTERN, Body, Instant, Items, answers
+from canton.api.rendering.paging import Paging, paging
+from canton.api.rendering.responses import Answer, json_response
 from canton.domain.data import Json
 from canton.domain.errors import Forbidden
 from canton.domain.instants import to_text
 from canton.domain.tenant import TenantState
-from canton.operations.endings import Because
+from canton.operations.engine.completion import Because
 from canton.policy.bindings import Kind, Principal
 from canton.policy.decide import Question, Rights, holds_until
 from canton.policy.permissions import PROVIDERS
-from canton.store import approvals, tenants
-from canton.store.approvals import ApprovalState
+from canton.store.access import approvals, tenants
+from canton.store.access.approvals import ApprovalState
 
 router = APIRouter(tags=["approvals"])
 State = Literal["pending", "approved", "refused", "used", "expired"]

@@ -10,10 +10,10 @@ from fastapi import APIRouter, Depends, Query
 from fastapi.responses import Response
 from sqlalchemy.engine import RowMapping
 
-from canton.api.caller import CallerDep
-from canton.api.documents import NAME_PATTERN, Body, Instant, Items, Since, answers
-from canton.api.paging import Paging, paging
-from canton.api.work import TEXT_PATTERN
+from canton.api.auth.caller import CallerDep
+from canton.api.rendering.documents import NAME_PATTERN, Body, Instant, Items, Since, answers
+from canton.api.rendering.operations import TEXT_PATTERN
+from canton.api.rendering.paging import Paging, paging
 from canton.domain.data import Json
 from canton.domain.instants import from_text, to_text
 from canton.store import audit

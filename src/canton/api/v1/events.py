@@ -10,16 +10,16 @@ from fastapi.responses import Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from canton.api import sse
-from canton.api.answers import json_response
-from canton.api.attribution import PERMISSION as ATTRIBUTION
-from canton.api.caller import CallerDep, authenticate
-from canton.api.documents import NAME_PATTERN, PROBLEM, Body, Instant, Items, Since, answers
-from canton.api.event_stream import EventStream
-from canton.api.follow import START, Beginning, Sight, Wanted, open_reader
-from canton.api.positions import LONGEST
-from canton.api.problems import MEDIA_TYPE
-from canton.api.work import TEXT_PATTERN
+from canton.api.auth.attribution import PERMISSION as ATTRIBUTION
+from canton.api.auth.caller import CallerDep, authenticate
+from canton.api.events import sse
+from canton.api.events.connection import EventStream
+from canton.api.events.cursor import LONGEST
+from canton.api.events.reader import START, Beginning, Sight, Wanted, open_reader
+from canton.api.rendering.documents import NAME_PATTERN, PROBLEM, Body, Instant, Items, Since, answers
+from canton.api.rendering.operations import TEXT_PATTERN
+from canton.api.rendering.problems import MEDIA_TYPE
+from canton.api.rendering.responses import json_response
 from canton.domain.errors import Forbidden
 from canton.domain.instants import from_text
 

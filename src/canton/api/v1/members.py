@@ -11,25 +11,25 @@ from fastapi.responses import Response
 from pydantic import Field
 from sqlalchemy.engine import Connection, RowMapping
 
-from canton.api.answers import Answer, json_response
-from canton.api.attribution import Attributed, Attribution
-from canton.api.caller import Caller, CallerDep
-from canton.api.changes import Change, Done, On, change
-from canton.api.documents import NAME_PATTERN, Body, Instant, Items, Name, TenantName, answers
-from canton.api.handing_on import require_own
-from canton.api.paging import Paging, paging
-from canton.api.patterns import MOMENT, SUBJECT
-from canton.api.routes import Route
+from canton.api.auth.attribution import Attributed, Attribution
+from canton.api.auth.caller import Caller, CallerDep
+from canton.api.auth.delegation import require_own
+from canton.api.middleware.body_routes import Route
+from canton.api.mutations.changes import Change, Done, On, change
+from canton.api.rendering.documents import NAME_PATTERN, Body, Instant, Items, Name, TenantName, answers
+from canton.api.rendering.paging import Paging, paging
+from canton.api.rendering.patterns import MOMENT, SUBJECT
+from canton.api.rendering.responses import Answer, json_response
 from canton.domain.data import Json
 from canton.domain.errors import InvalidRequest
 from canton.domain.harmless import is_harmless
 from canton.domain.instants import from_text, to_text
-from canton.operations.endings import Because
+from canton.operations.engine.completion import Because
 from canton.policy.bindings import fits
 from canton.policy.decide import Question, Rights
 from canton.policy.roles import Role, Roles
 from canton.settings import Settings
-from canton.store import approvals, bindings, tenants
+from canton.store.access import approvals, bindings, tenants
 
 router = APIRouter(tags=["members"], route_class=Route)
 ROLE = r"^[a-z][a-z0-9-]{0,62}$"

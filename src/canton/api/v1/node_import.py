@@ -12,21 +12,21 @@ from fastapi.responses import Response
 from pydantic import Field, ValidationError, WithJsonSchema
 from sqlalchemy.engine import Connection
 
-from canton.api.answers import Answer
-from canton.api.changes import Change, Done, On, change
-from canton.api.documents import Body, Name, answers
-from canton.api.problems import LONGEST_NAME, what_is_wrong
-from canton.api.routes import Route
-from canton.api.vouching import require_vouching
-from canton.domain import xname
+from canton.api.auth.vouching import require_vouching
+from canton.api.middleware.body_routes import Route
+from canton.api.mutations.changes import Change, Done, On, change
+from canton.api.rendering.documents import Body, Name, answers
+from canton.api.rendering.problems import LONGEST_NAME, what_is_wrong
+from canton.api.rendering.responses import Answer
 from canton.domain.data import Json
 from canton.domain.errors import Conflict, Invalid, InvalidRequest, InvalidXname
 from canton.domain.lifecycle import NodeState, must_have_tenant
-from canton.domain.nodeset import fold
-from canton.domain.xname import XnameType
-from canton.operations.endings import Because
-from canton.store import node_import, sites
-from canton.store.node_import import Comparison, Line
+from canton.domain.nodeset.nodeset import fold
+from canton.domain.xname import xname
+from canton.domain.xname.xname import XnameType
+from canton.operations.engine.completion import Because
+from canton.store.inventory import node_import, sites
+from canton.store.inventory.node_import import Comparison, Line
 
 router = APIRouter(tags=["nodes"], route_class=Route)
 MOST = 20_000

@@ -9,18 +9,27 @@ from fastapi.responses import Response
 from pydantic import Field
 from sqlalchemy.engine import Connection
 
-from canton.api.answers import Answer
-from canton.api.changes import Change, Done, change
-from canton.api.documents import Body, Name, answers
-from canton.api.node_orders import PLANNED, DryRun, NodeNames, NodeOrder, look, order, with_holders
-from canton.api.routes import Route
-from canton.api.work import Operation
+from canton.api.middleware.body_routes import Route
+from canton.api.mutations.changes import Change, Done, change
+from canton.api.mutations.node_operations import (
+    PLANNED,
+    DryRun,
+    NodeNames,
+    NodeOrder,
+    look,
+    order,
+    with_holders,
+)
+from canton.api.rendering.documents import Body, Name, answers
+from canton.api.rendering.operations import Operation
+from canton.api.rendering.responses import Answer
 from canton.domain.errors import WrongState
-from canton.domain.nodeset import fold
-from canton.operations.catalog.move_nodes import ORDERS, plan_move
-from canton.operations.endings import Because
-from canton.operations.plan import Plan
-from canton.store import nodes, quotas
+from canton.domain.nodeset.nodeset import fold
+from canton.operations.engine.completion import Because
+from canton.operations.plan.plan import Plan
+from canton.operations.planners.move_nodes import ORDERS, plan_move
+from canton.store.access import quotas
+from canton.store.inventory import nodes
 
 router = APIRouter(tags=["nodes"], route_class=Route)
 

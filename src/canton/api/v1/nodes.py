@@ -10,23 +10,31 @@ from fastapi.responses import Response
 from pydantic import Field
 from sqlalchemy.engine import RowMapping
 
-from canton.api import instants
-from canton.api.answers import shown
-from canton.api.caller import CallerDep
-from canton.api.changes import Change, change
-from canton.api.documents import NAME_PATTERN, Body, Instant, Items, answers
-from canton.api.node_orders import LARGEST, NODESET_PATTERN, PLANNED, DryRun, NodeOrder, order, parse_names
-from canton.api.paging import Paging, paging
-from canton.api.routes import Route
+from canton.api.auth.caller import CallerDep
+from canton.api.middleware.body_routes import Route
+from canton.api.mutations.changes import Change, change
+from canton.api.mutations.node_operations import (
+    LARGEST,
+    NODESET_PATTERN,
+    PLANNED,
+    DryRun,
+    NodeOrder,
+    order,
+    parse_names,
+)
+from canton.api.rendering import timestamps as instants
+from canton.api.rendering.documents import NAME_PATTERN, Body, Instant, Items, answers
+from canton.api.rendering.operations import Operation
+from canton.api.rendering.paging import Paging, paging
+from canton.api.rendering.responses import shown
 from canton.api.services import Services
-from canton.api.work import Operation
 from canton.domain.data import Json
 from canton.domain.lifecycle import NodeState, must_have_tenant
 from canton.domain.tenant import NAME
-from canton.operations.catalog.move_nodes import ORDERS
-from canton.operations.catalog.power_nodes import plan_power
-from canton.store import nodes
+from canton.operations.planners.move_nodes import ORDERS
+from canton.operations.planners.power_nodes import plan_power
 from canton.store.database import SECOND
+from canton.store.inventory import nodes
 
 router = APIRouter(tags=["nodes"], route_class=Route)
 NONE = "-"

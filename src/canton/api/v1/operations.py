@@ -10,21 +10,27 @@ from fastapi.responses import Response
 from pydantic import Field
 from sqlalchemy.engine import Connection, RowMapping
 
-from canton.api.answers import json_response
-from canton.api.attribution import PERMISSION as ATTRIBUTION
-from canton.api.caller import CallerDep
-from canton.api.changes import Change, Done, On, change
-from canton.api.documents import NAME_PATTERN, Body, Instant, Items, Since, answers
-from canton.api.paging import Paging, paging
-from canton.api.work import ID_PATTERN, TEXT_PATTERN, Operation, accepted, maybe_text, render_operation
+from canton.api.auth.attribution import PERMISSION as ATTRIBUTION
+from canton.api.auth.caller import CallerDep
+from canton.api.mutations.changes import Change, Done, On, change
+from canton.api.rendering.documents import NAME_PATTERN, Body, Instant, Items, Since, answers
+from canton.api.rendering.operations import (
+    ID_PATTERN,
+    TEXT_PATTERN,
+    Operation,
+    accepted,
+    maybe_text,
+    render_operation,
+)
+from canton.api.rendering.paging import Paging, paging
+from canton.api.rendering.responses import json_response
 from canton.domain.data import Json
 from canton.domain.instants import from_text, to_text
 from canton.domain.operation import OperationState, StepState
 from canton.operations import interventions
-from canton.operations.endings import Because
-from canton.store import journal
-from canton.store import operation_lists as lists
+from canton.operations.engine.completion import Because
 from canton.store.listing import both
+from canton.store.operations import journal, lists
 
 router = APIRouter(tags=["operations"])
 OperationId = Annotated[str, Path(pattern=ID_PATTERN, description="The operation's identifier.")]

@@ -7,13 +7,20 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
-from canton.api.answers import json_response
-from canton.api.caller import CallerDep
-from canton.api.documents import NAME_PATTERN, Items, answers
-from canton.api.paging import Paging, paging
-from canton.api.work import DIGEST_PATTERN, TEXT_PATTERN, ListedPlan, Plan, render_listed_plan, render_plan
+from canton.api.auth.caller import CallerDep
+from canton.api.rendering.documents import NAME_PATTERN, Items, answers
+from canton.api.rendering.operations import (
+    DIGEST_PATTERN,
+    TEXT_PATTERN,
+    ListedPlan,
+    Plan,
+    render_listed_plan,
+    render_plan,
+)
+from canton.api.rendering.paging import Paging, paging
+from canton.api.rendering.responses import json_response
 from canton.policy.permissions import PROVIDERS
-from canton.store import plans
+from canton.store.operations import plans
 
 router = APIRouter(tags=["plans"])
 

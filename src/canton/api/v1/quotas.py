@@ -10,15 +10,15 @@ from fastapi.responses import Response
 from pydantic import Field
 from sqlalchemy.engine import Connection
 
-from canton.api.answers import Answer, json_response
-from canton.api.caller import CallerDep
-from canton.api.changes import Change, Done, On, change
-from canton.api.documents import Body, Name, TenantName, answers
-from canton.api.routes import Route
+from canton.api.auth.caller import CallerDep
+from canton.api.middleware.body_routes import Route
+from canton.api.mutations.changes import Change, Done, On, change
+from canton.api.rendering.documents import Body, Name, TenantName, answers
+from canton.api.rendering.responses import Answer, json_response
 from canton.domain import tenant as domain
 from canton.domain.data import Json
-from canton.operations.endings import Because
-from canton.store import quotas, tenants
+from canton.operations.engine.completion import Because
+from canton.store.access import quotas, tenants
 
 router = APIRouter(tags=["quotas"], route_class=Route)
 # As much as a column holds.

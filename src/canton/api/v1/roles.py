@@ -8,9 +8,9 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 from sqlalchemy.engine import RowMapping
 
-from canton.api.caller import CallerDep
-from canton.api.documents import Body, Items, answers
-from canton.api.paging import Paging, paging
+from canton.api.auth.caller import CallerDep
+from canton.api.rendering.documents import Body, Items, answers
+from canton.api.rendering.paging import Paging, paging
 from canton.domain.data import Json
 from canton.policy.roles import Role as PolicyRole
 from canton.store.listing import Slice, Window

@@ -13,21 +13,21 @@ from fastapi.responses import Response
 from pydantic import Field
 from sqlalchemy.engine import Connection, RowMapping
 
-from canton.api.answers import Answer, shown
-from canton.api.attribution import Attributed, Attribution
-from canton.api.caller import Caller, CallerDep
-from canton.api.changes import Change, Done, On, change
-from canton.api.documents import NAME_PATTERN, Body, Description, Instant, Items, Name, answers
-from canton.api.handing_on import require_own
-from canton.api.paging import Paging, paging
-from canton.api.routes import Route
+from canton.api.auth.attribution import Attributed, Attribution
+from canton.api.auth.caller import Caller, CallerDep
+from canton.api.auth.delegation import require_own
+from canton.api.middleware.body_routes import Route
+from canton.api.mutations.changes import Change, Done, On, change
+from canton.api.rendering.documents import NAME_PATTERN, Body, Description, Instant, Items, Name, answers
+from canton.api.rendering.paging import Paging, paging
+from canton.api.rendering.responses import Answer, shown
 from canton.domain.data import Json
 from canton.domain.errors import InvalidRequest
 from canton.domain.instants import to_text
-from canton.operations.endings import Because
+from canton.operations.engine.completion import Because
 from canton.policy.decide import Rights
 from canton.policy.permissions import PERMISSIONS, Reach, find
-from canton.store import service_accounts, tenants
+from canton.store.access import service_accounts, tenants
 
 router = APIRouter(tags=["service accounts"], route_class=Route)
 AccountId = Annotated[

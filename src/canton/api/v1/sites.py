@@ -8,16 +8,16 @@ from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 from sqlalchemy.engine import Connection, RowMapping
 
-from canton.api.answers import Answer, shown
-from canton.api.caller import CallerDep
-from canton.api.changes import Change, Done, On, change
-from canton.api.documents import NAME_PATTERN, Body, Description, Instant, Items, Name, answers
-from canton.api.paging import Paging, paging
-from canton.api.routes import Route
+from canton.api.auth.caller import CallerDep
+from canton.api.middleware.body_routes import Route
+from canton.api.mutations.changes import Change, Done, On, change
+from canton.api.rendering.documents import NAME_PATTERN, Body, Description, Instant, Items, Name, answers
+from canton.api.rendering.paging import Paging, paging
+from canton.api.rendering.responses import Answer, shown
 from canton.domain.data import Json
 from canton.domain.instants import to_text
-from canton.operations.endings import Because
-from canton.store import sites
+from canton.operations.engine.completion import Because
+from canton.store.inventory import sites
 
 router = APIRouter(tags=["sites"], route_class=Route)
 SiteName = Annotated[str, Path(pattern=NAME_PATTERN, description="The site's name.", examples=["alps"])]

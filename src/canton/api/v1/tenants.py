@@ -9,18 +9,27 @@ from fastapi.responses import Response
 from pydantic import Field
 from sqlalchemy.engine import Connection, RowMapping
 
-from canton.api.answers import Answer, shown
-from canton.api.caller import CallerDep
-from canton.api.changes import Change, Done, On, change
-from canton.api.documents import NAME_PATTERN, Body, Description, Instant, Items, Name, TenantName, answers
-from canton.api.paging import Paging, paging
-from canton.api.routes import Route
+from canton.api.auth.caller import CallerDep
+from canton.api.middleware.body_routes import Route
+from canton.api.mutations.changes import Change, Done, On, change
+from canton.api.rendering.documents import (
+    NAME_PATTERN,
+    Body,
+    Description,
+    Instant,
+    Items,
+    Name,
+    TenantName,
+    answers,
+)
+from canton.api.rendering.paging import Paging, paging
+from canton.api.rendering.responses import Answer, shown
 from canton.domain.data import Json
 from canton.domain.instants import to_text
 from canton.domain.tenant import TenantState
-from canton.operations.endings import Because
+from canton.operations.engine.completion import Because
 from canton.policy.permissions import PROVIDERS
-from canton.store import approvals, tenants
+from canton.store.access import approvals, tenants
 
 router = APIRouter(tags=["tenants"], route_class=Route)
 

@@ -9,8 +9,8 @@ from fastapi.responses import Response
 from pydantic import Field
 
 from canton import __version__
-from canton.api.answers import json_response
-from canton.api.documents import Body, answers
+from canton.api.rendering.documents import Body, answers
+from canton.api.rendering.responses import json_response
 from canton.api.services import Services, services
 from canton.domain.data import JsonObject
 

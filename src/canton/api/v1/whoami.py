@@ -9,11 +9,11 @@ from fastapi.responses import Response
 from pydantic import Field
 
 from canton import __version__
-from canton.api.answers import json_response
-from canton.api.caller import Caller, CallerDep
-from canton.api.documents import NAME_PATTERN, Body, Instant, answers
-from canton.api.handing_on import EXCEEDS_OWN, describe_beyond
-from canton.api.patterns import MOMENT
+from canton.api.auth.caller import Caller, CallerDep
+from canton.api.auth.delegation import EXCEEDS_OWN, describe_beyond
+from canton.api.rendering.documents import NAME_PATTERN, Body, Instant, answers
+from canton.api.rendering.patterns import MOMENT
+from canton.api.rendering.responses import json_response
 from canton.domain.data import Json
 from canton.domain.errors import InvalidRequest
 from canton.domain.instants import from_text, to_text
@@ -21,7 +21,7 @@ from canton.domain.tenant import TenantState
 from canton.policy.bindings import Binding
 from canton.policy.decide import Decision, Question, Rights
 from canton.policy.permissions import PERMISSIONS, find
-from canton.store import tenants
+from canton.store.access import tenants
 
 router = APIRouter(tags=["whoami"])
 GRANT = "member.grant"

@@ -12,7 +12,7 @@ from pathlib import Path
 from canton.contracts.guard import Guard
 from canton.contracts.power import PowerState
 from canton.domain.errors import InvalidXname, PermanentFailure, StepFailure, TemporaryFailure
-from canton.domain.xname import parse
+from canton.domain.xname.xname import parse
 
 LONGEST = 64
 

@@ -1,4 +1,4 @@
-"""How the schema came to be, revision by revision; ``canton.store.migrate`` applies them.
+"""How the schema came to be, revision by revision; ``canton.store.maintenance.migrate`` applies them.
 
 A file is called ``NNNN_pre_what.py`` or ``NNNN_post_what.py`` and its revision has the same name, at most 32
 letters (Alembic's column). *pre* is applied before the new code is rolled out: code of the release before must be

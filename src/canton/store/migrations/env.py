@@ -1,4 +1,4 @@
-"""What Alembic executes; the connection, already inside a transaction, is handed in by ``canton.store.migrate``."""
+"""What Alembic executes. ``canton.store.maintenance.migrate`` hands in a connection that is inside a transaction."""
 
 from __future__ import annotations
 

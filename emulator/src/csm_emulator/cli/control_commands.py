@@ -1,0 +1,278 @@
+"""The switches of a running emulator, over its side channel."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote, urlsplit
+
+import click
+
+from csm_emulator.cli import running_instances as whereabouts
+from csm_emulator.errors import InvalidInput, InvalidMachine, NotFound, Unavailable
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+NO_LIMIT = 600.0
+NOT_SENT = object()
+_NEGATIVE = re.compile(r"-\.?[0-9].*")
+
+
+def truth_option(function: Function) -> Function:
+    return click.option(
+        "--truth", metavar="URL", help=f"The side channel of the emulator; also {whereabouts.ENVIRONMENT}."
+    )(function)
+
+
+def json_option(function: Function) -> Function:
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
+
+
+def ask(truth: str | None, method: str, path: str, body: object = NOT_SENT) -> Any:
+    """One request to the side channel; raises what it says."""
+    place = urlsplit(whereabouts.find(truth))
+    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=NO_LIMIT)
+    try:
+        connection.request(method, place.path + path, None if body is NOT_SENT else json.dumps(body))
+        answer = connection.getresponse()
+        text = answer.read()
+    except (OSError, http.client.HTTPException) as error:
+        raise Unavailable(f"the emulator at {place.netloc} does not answer: {error}; does it still run?") from error
+    finally:
+        connection.close()
+    if answer.status >= 400:
+        kinds = {400: InvalidMachine, 404: NotFound}
+        raise kinds.get(answer.status, InvalidInput)(str(json.loads(text)["detail"]))
+    return json.loads(text) if text else None
+
+
+def show(value: object, lines: list[str], *, as_json: bool) -> None:
+    click.echo(json.dumps(value, indent=2) if as_json else "\n".join(lines))
+
+
+@click.command(epilog="\b\nExample:\n  csm-emulator status")
+@truth_option
+@json_option
+def status(truth: str | None, as_json: bool) -> None:
+    """Show what the machine does now."""
+    told = ask(truth, "GET", "/status")
+    stages = ", ".join(f"{count} {stage}" for stage, count in sorted(told["stages"].items()))
+    show(
+        told,
+        [
+            f"machine   {told['machine']}: {told['about']}",
+            f"time      {_time(told['clock'])}",
+            f"nodes     {told['nodes']} ({stages})",
+            f"services  {', '.join(told['services'])}",
+            f"faults    {len(told['faults'])}",
+            f"log       {told['log']} entries",
+            f"state     {told['state']}",
+        ],
+        as_json=as_json,
+    )
+
+
+def _time(clock: dict[str, Any]) -> str:
+    speed = f"{clock['speed']:g} times real time" if clock["speed"] else "standing still"
+    return f"{clock['now']}, {speed}"
+
+
+@click.group(
+    epilog="\b\nExamples:\n  csm-emulator fault kinds\n"
+    "  csm-emulator fault set boot-hangs x1000c0s0b0n[0-1] stage=pxe\n"
+    "  csm-emulator fault set server-error smd --next 3 status=502\n  csm-emulator fault clear f1"
+)
+def fault() -> None:
+    """Break things, and stop breaking them."""
+
+
+@fault.command("kinds", epilog="\b\nExample:\n  csm-emulator fault kinds")
+@truth_option
+def fault_kinds(truth: str | None) -> None:
+    """What can be broken."""
+    kinds = ask(truth, "GET", "/faults")["kinds"]
+    width = max(map(len, kinds))
+    click.echo("\n".join(f"{kind:<{width}}  {told}" for kind, told in kinds.items()))
+
+
+@fault.command("list", epilog="\b\nExample:\n  csm-emulator fault list")
+@truth_option
+@json_option
+def fault_list(truth: str | None, as_json: bool) -> None:
+    """What is broken now."""
+    faults = ask(truth, "GET", "/faults")["faults"]
+    show(faults, [_line(one) for one in faults] or ["nothing is broken"], as_json=as_json)
+
+
+def _line(one: dict[str, Any]) -> str:
+    often = "" if one["remaining"] is None else f", {one['remaining']} more"
+    chance = "" if one["probability"] == 1 else f", with probability {one['probability']:g}"
+    return f"{one['id']}  {one['kind']}  {one['targets']}{_written(one['facts'])}{often}{chance}"
+
+
+def _written(facts: dict[str, Any]) -> str:
+    return "".join(f" {name}={value}" for name, value in facts.items())
+
+
+@fault.command(
+    "set",
+    epilog="\b\nExamples:\n  csm-emulator fault set no-power-on x1000c0s0b0n0\n"
+    "  csm-emulator fault set lost-response pcs --next 1 method=POST",
+)
+@click.argument("kind")
+@click.argument("targets")
+@click.argument("facts", nargs=-1, metavar="[NAME=VALUE]...")
+@click.option("--probability", type=click.FloatRange(0, 1, min_open=True), default=1.0, help="How often it strikes.")
+@click.option("--next", "remaining", type=click.IntRange(1), metavar="N", help="Only the next N times.")
+@truth_option
+def fault_set(
+    kind: str, targets: str, facts: tuple[str, ...], probability: float, remaining: int | None, truth: str | None
+) -> None:
+    """Break KIND for TARGETS: xnames as a nodeset, or services with commas between; `*` is everything."""
+    body = {
+        "kind": kind,
+        "targets": targets,
+        "probability": probability,
+        "remaining": remaining,
+        "facts": dict(map(_fact, facts)),
+    }
+    click.echo(_line(ask(truth, "POST", "/faults", body)))
+
+
+def _fact(text: str) -> tuple[str, str]:
+    """What is a number and what a name, the kind of fault knows."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise click.UsageError(f"{text!r} is not NAME=VALUE")
+    return name, value
+
+
+@fault.command("clear", epilog="\b\nExamples:\n  csm-emulator fault clear f1\n  csm-emulator fault clear --all")
+@click.argument("ids", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Clear all of them.")
+@truth_option
+def fault_clear(ids: tuple[str, ...], everything: bool, truth: str | None) -> None:
+    """Let the faults IDS strike no more, and show them.
+
+    Cables, controllers, disks and services are as before. What a fault did already stays: a session or a job that
+    stuck stays stuck, a boot that hangs hangs, and a port does what it did.
+    """
+    if everything == bool(ids):
+        raise click.UsageError("name the faults to clear, or give --all")
+    if everything:
+        cleared = ask(truth, "DELETE", "/faults")["faults"]
+        click.echo("\n".join(map(_line, cleared)) or "nothing was broken")
+    for one in ids:
+        click.echo(_line(ask(truth, "DELETE", f"/faults/{quote(one, safe='')}")))
+
+
+@click.group(
+    epilog="\b\nExamples:\n  csm-emulator clock show\n  csm-emulator clock speed 100\n  csm-emulator clock step 30"
+)
+def clock() -> None:
+    """Look at virtual time, change its speed, step it."""
+
+
+@clock.command("show", epilog="\b\nExample:\n  csm-emulator clock show")
+@truth_option
+@json_option
+def clock_show(truth: str | None, as_json: bool) -> None:
+    """What time it is in the machine."""
+    told = ask(truth, "GET", "/clock")
+    show(told, [_time(told)], as_json=as_json)
+
+
+class Forwards(click.Command):
+    """Its argument is not negative, which click would take for an option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        backwards = next((arg for arg in args if _NEGATIVE.fullmatch(arg)), None)
+        if backwards is not None:
+            raise click.UsageError(f"time only goes forward: give 0 or more, not {backwards}", ctx)
+        return super().parse_args(ctx, args)
+
+
+@clock.command(
+    "speed", cls=Forwards, epilog="\b\nExamples:\n  csm-emulator clock speed 100\n  csm-emulator clock speed 0"
+)
+@click.argument("speed", type=click.FloatRange(0, 1000))
+@truth_option
+def clock_speed(speed: float, truth: str | None) -> None:
+    """Let time run SPEED times as fast as real time; 0 stops it."""
+    click.echo(_time(ask(truth, "PATCH", "/clock", {"speed": speed})))
+
+
+@clock.command("step", cls=Forwards, epilog="\b\nExample:\n  csm-emulator clock step 30")
+@click.argument("seconds", type=click.FloatRange(0))
+@truth_option
+def clock_step(seconds: float, truth: str | None) -> None:
+    """Move time on by SECONDS at once; everything on the way happens."""
+    click.echo(_time(ask(truth, "POST", "/clock/step", {"seconds": seconds})))
+
+
+@click.command(
+    epilog="\b\nExamples:\n  csm-emulator probe x1000c0s0b0n0 x1000c0s1b0n0\n"
+    "  csm-emulator probe x1000c0s0b0n[0-1] x1000c0s1b0n0 --vlan 100\n"
+    "  csm-emulator probe x1000c0s0b0n0 x1000c0s1b0n0 --vni 1025"
+)
+@click.argument("from", metavar="FROM")
+@click.argument("to", metavar="TO")
+@click.option("--vlan", type=click.IntRange(0, 4095), help="Send frames with this tag; without, they have none.")
+@click.option("--vni", type=click.IntRange(1, 65535), help="Ask for RDMA with this VNI.")
+@click.option("--ip", "over_ip", is_flag=True, help="Ask whether a ping is answered: both nodes must be up.")
+@truth_option
+@json_option
+def probe(over_ip: bool, truth: str | None, as_json: bool, **ends: Any) -> None:
+    """Show who of FROM reaches whom of TO over the high-speed network: nodes or their NICs, as nodesets."""
+    tagged, rdma = ends["vlan"] is not None, ends["vni"] is not None
+    if rdma and (over_ip or tagged):
+        raise click.UsageError("--vni goes with neither --vlan nor --ip")
+    kind = "vni" if rdma else "ip" if over_ip else "ethernet"
+    told = ask(truth, "POST", "/fabric/probe", {**ends, "kind": kind})
+    counts = told["counts"]
+    lines = [_reach(pair) for pair in told["pairs"]]
+    show(told, [*lines, f"{counts['reached']} of {counts['pairs']} reached"], as_json=as_json)
+
+
+def _reach(pair: dict[str, Any]) -> str:
+    how = f" ({pair['leaves']})" if pair.get("leaves") else ""
+    return f"{pair['from']} → {pair['to']}  {'reached' + how if pair['reached'] else 'stopped: ' + pair['why']}"
+
+
+@click.command(epilog="\b\nExample:\n  csm-emulator log --after 100")
+@click.option("--after", type=click.IntRange(0), default=0, help="Only entries after this number.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=1000, help="How many entries.  [default: 1000]")
+@truth_option
+@json_option
+def log(after: int, limit: int, truth: str | None, as_json: bool) -> None:
+    """Show what really happened, in order, and why."""
+    entries = ask(truth, "GET", f"/log?after={after}&limit={limit}")["entries"]
+    show(entries, [_entry(entry) for entry in entries], as_json=as_json)
+
+
+def _entry(entry: dict[str, Any]) -> str:
+    known = ("number", "at", "what", "target", "cause", "fault")
+    facts = _written({name: value for name, value in entry.items() if name not in known})
+    if "fault" in entry:
+        facts = f" {entry['fault']['kind']} {entry['fault']['id']}{_written(entry['fault']['facts'])}"
+    return f"{entry['number']:>6}  {entry['at']}  {entry['what']}  {entry['target']}{facts}  ({entry['cause']})"
+
+
+@click.command(epilog="\b\nExample:\n  csm-emulator save monday.state")
+@click.argument("path", type=click.Path(dir_okay=False, path_type=Path))
+@truth_option
+def save(path: Path, truth: str | None) -> None:
+    """Write the whole state to PATH."""
+    click.echo(f"saved as {ask(truth, 'POST', '/save', {'path': str(path.absolute())})['path']}")
+
+
+@click.command(epilog="\b\nExample:\n  csm-emulator load monday.state")
+@click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@truth_option
+def load(path: Path, truth: str | None) -> None:
+    """Go on from the state in PATH; what the machine was before is gone."""
+    told = ask(truth, "POST", "/load", {"path": str(path.absolute())})
+    click.echo(f"loaded {path}: {_time(told['clock'])}")

@@ -1,0 +1,166 @@
+"""``csm-emulator psi``: run a machine until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import math
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+import uvloop
+
+from csm_emulator.cli import running_instances as whereabouts
+from csm_emulator.errors import InvalidMachine
+from csm_emulator.machine_choice import DEFAULT, Wanted
+from csm_emulator.server import LOOPBACK, Ready, Serve, serve
+from csm_emulator.state.clock import FASTEST
+
+EARLIEST, LATEST = 1971, 2999
+
+
+@click.command(
+    epilog="\b\nExamples:\n  csm-emulator psi\n  csm-emulator start alps --speed 100\n"
+    "  csm-emulator dumpstate.json --state machine.state\n  csm-emulator tiny --port 0 --json --services"
+)
+@click.argument("topology", required=False)
+@click.option("--host", default=LOOPBACK, show_default=True, help="The address that the gateway listens on.")
+@click.option(
+    "--port",
+    default=8443,
+    show_default=True,
+    type=click.IntRange(0, 65532),
+    help="The three after it are of Kubernetes, S3 and Vault; 0 takes free ones.",
+)
+@click.option("--plain", is_flag=True, help="Plain HTTP instead of TLS.")
+@click.option("--services", is_flag=True, help="Beside the gateway one loopback listener a service, without tokens.")
+@click.option(
+    "--speed", type=click.FloatRange(0, FASTEST), help="How fast time goes; 0 waits for `clock step`.  [default: 1]"
+)
+@click.option("--seed", type=int, help="Another seed gives other timings, serial numbers and passwords.  [default: 1]")
+@click.option("--begin", metavar="TIME", help="Where virtual time begins, as 2026-01-31T12:00:00Z.  [default: now]")
+@click.option(
+    "--state",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Keep the machine in this file, and go on from it; without it the machine is gone at the end.",
+)
+@click.option("--json", "as_json", is_flag=True, help="When ready, print one line of JSON and nothing else.")
+def start(topology: str | None, begin: str | None, state: Path | None, as_json: bool, **given: object) -> None:
+    """Run the machine TOPOLOGY: a name, or a file with an SLS dump.
+
+    Names: tiny (8 compute nodes), psi (PSI beside others, 288), alps-mini (1,015), alps (10,000), empty.
+    It ends cleanly on SIGTERM and Ctrl-C.
+    """
+    logging.basicConfig(format="csm-emulator: %(message)s", stream=sys.stderr, level=logging.WARNING)
+    if shutil.which("git") is None:
+        logging.warning("git is not on this machine: VCS answers 500, and CFS reads no playbooks; install git")
+    seed, speed = given.pop("seed"), given.pop("speed")
+    if speed is not None and math.isnan(speed):  # type: ignore[arg-type]
+        raise InvalidMachine("--speed takes a number, not nan")
+    if topology is None and state is None:
+        topology = DEFAULT
+    with _home(state) as kept, whereabouts.registered() as note:
+        wanted = Wanted(topology, seed, speed, _moment(begin), _hint(topology))  # type: ignore[arg-type]
+        asked = Serve(kept, wanted, **given)  # type: ignore[arg-type]
+
+        def announce(ready: Ready) -> None:
+            note(ready.machine, ready.truth)
+            click.echo(as_line(ready) if as_json else as_text(ready))
+
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(serve(asked, announce))
+
+
+def _hint(topology: str | None) -> str:
+    """Whoever wrote ``csm-emulator statsu`` meant one of the commands beside this one."""
+    above = click.get_current_context().parent
+    commands = above.command.list_commands(above) if above and isinstance(above.command, click.Group) else []
+    near = get_close_matches(topology or "", commands, 1)
+    return f"; did you mean `{above.command_path} {near[0]}`?" if above and near else ""
+
+
+@contextmanager
+def _home(state: Path | None) -> Iterator[Path]:
+    if state is not None:
+        yield state
+        return
+    with TemporaryDirectory(prefix="csm-emulator-") as folder:
+        yield Path(folder) / "state"
+
+
+def _moment(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InvalidMachine(f"--begin takes a time such as 2026-01-31T12:00:00Z, not {text!r}") from error
+    if not EARLIEST <= moment.year <= LATEST:
+        raise InvalidMachine(f"time begins in the years {EARLIEST} to {LATEST}, not {moment.year}")
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def as_line(ready: Ready) -> str:
+    """For programs: one object on one line."""
+    return json.dumps(
+        {
+            "machine": ready.machine,
+            "url": ready.url,
+            "ca": str(ready.ca) if ready.ca else None,
+            "users": [asdict(user) for user in ready.users],
+            "clients": {client.id: client.secret for client in ready.clients},
+            "services": ready.services,
+            "truth": ready.truth,
+            "addresses": ready.addresses,
+            "kubeconfig": str(ready.kubeconfig),
+            "vcs": {"user": ready.vcs[0], "password": ready.vcs[1]},
+            "node_password": ready.node_password,
+        }
+    )
+
+
+def as_text(ready: Ready) -> str:
+    """For people: where it is, who may log in, and what to try first."""
+    width = max(len(user.username) for user in ready.users)
+    users = [f"  {user.username:<{width}}  {user.password}  {', '.join(user.roles)}" for user in ready.users]
+    services = [f"  {name:<{width}}  {url}" for name, url in ready.services.items()]
+    outside = [f"{name:<12}  {url}" for name, url in ready.addresses.items()]
+    return "\n".join(
+        [
+            f"{ready.machine}: {ready.about} ({ready.nodes} nodes)",
+            f"gateway       {ready.url}",
+            f"CA            {ready.ca or 'none: plain HTTP'}",
+            *outside,
+            f"kubeconfig    {ready.kubeconfig}",
+            f"side channel  {ready.truth}",
+            *(["services without gateway:", *services] if services else []),
+            "users and their passwords:",
+            *users,
+            f"  {ready.vcs[0]:<{width}}  {ready.vcs[1]}  git at {ready.url}/vcs",
+            f"  {'root':<{width}}  {ready.node_password}  the nodes' consoles",
+            "try:",
+            *(f"  {line}" for line in curl_lines(ready)),
+            "Ctrl-C ends it.",
+        ]
+    )
+
+
+def curl_lines(ready: Ready) -> list[str]:
+    admin = ready.users[0]
+    trust = f"--cacert {ready.ca} " if ready.ca else ""
+    token = f"{ready.url}/keycloak/realms/shasta/protocol/openid-connect/token"
+    return [
+        f"TOKEN=$(curl -s {trust}-d grant_type=password -d client_id=shasta -d username={admin.username}"
+        f' -d password={admin.password} {token} | sed \'s/.*"access_token":"\\([^"]*\\).*/\\1/\')',
+        f'curl -s {trust}-H "Authorization: Bearer $TOKEN" "{ready.url}/apis/smd/hsm/v2/State/Components?type=Node"',
+        f'curl -s {trust}-H "Authorization: Bearer $TOKEN" "{ready.url}/apis/power-control/v1/power-status"',
+    ]

@@ -1,0 +1,248 @@
+"""The pods of the management cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from csm_emulator.cluster.logs import Line, Logs
+from csm_emulator.cluster.pods import (
+    ENDED,
+    RUNNING,
+    Container,
+    Pod,
+    PodEvent,
+    Program,
+    Volume,
+    as_data,
+    from_data,
+)
+from csm_emulator.errors import NotFound
+from csm_emulator.state.clock import Clock
+from csm_emulator.state.random import Dice
+from csm_emulator.state.tables import Shelves
+
+Watcher = Callable[[PodEvent], None]
+APP = "app.kubernetes.io/name"
+BATCH = "batch.kubernetes.io"
+KILLED = 137
+
+
+class Cluster:
+    """Whoever has work for a pod starts it, and says what its containers do; Kubernetes shows it."""
+
+    def __init__(self, shelves: Shelves, clock: Clock, dice: Dice) -> None:
+        self._clock = clock
+        self._dice = dice
+        self._shelf = shelves.open("cluster.pods")
+        self._files = shelves.open("cluster.files")
+        self._bereft = shelves.open("cluster.bereft-jobs")
+        self._numbers = shelves.open("cluster.numbers")
+        self._pods = {key: from_data(value) for key, value in self._shelf.items()}
+        self._running: dict[tuple[str, str], set[str]] = {}
+        for pod in self._pods.values():
+            self._count(pod)
+        self._logs = Logs(shelves, clock)
+        self._watchers: list[Watcher] = []
+        self.programs: dict[str, Program] = {}
+        self.volumes: list[Volume] = []
+
+    @property
+    def version(self) -> int:
+        """Of the last change."""
+        return int(self._numbers.get("version", 0))
+
+    def watch(self, watcher: Watcher) -> None:
+        """Be told of every event, in order."""
+        self._watchers.append(watcher)
+
+    def pod(self, namespace: str, name: str) -> Pod | None:
+        return self._pods.get(f"{namespace}/{name}")
+
+    def pods(self, namespace: str | None = None) -> Iterator[Pod]:
+        for pod in self._pods.values():
+            if namespace in (None, pod.namespace):
+                yield pod
+
+    def runs(self, workload: tuple[str, str]) -> bool:
+        """Whether a pod of this Deployment or StatefulSet, by namespace and name, runs."""
+        return bool(self._running.get(workload))
+
+    def _count(self, pod: Pod, *, gone: bool = False) -> None:
+        running = self._running.setdefault((pod.namespace, pod.labels.get(APP, "")), set())
+        (running.add if pod.phase == "Running" and not gone else running.discard)(pod.name)
+
+    def start_pod(  # noqa: PLR0913 (a pod has so many sides, and each caller names the ones it knows)
+        self,
+        namespace: str,
+        name: str,
+        containers: Sequence[Container],
+        labels: Mapping[str, str] | None = None,
+        *,
+        annotations: Mapping[str, str] | None = None,
+        owner: tuple[str, str] | None = None,
+        program: str = "",
+        node: str = "",
+        made: float | None = None,
+    ) -> Pod:
+        """Its containers wait until ``begin``. The name must be free. ``made`` is now, unless it was before."""
+        if f"{namespace}/{name}" in self._pods:
+            raise ValueError(f"pod {namespace}/{name} is there already")
+        uid = self._dice.uuid("pod", namespace, name, self.version)
+        pod = Pod(
+            namespace,
+            name,
+            uid,
+            self._clock.now() if made is None else made,
+            tuple(containers),
+            {**(labels or {}), **self._labels_of_job(namespace, owner)},
+            dict(annotations or {}),
+            owner,
+            program,
+            node,
+        )
+        return self._put("added", pod)
+
+    def job_uid(self, namespace: str, name: str) -> str:
+        return self._dice.uuid("kubernetes.job", namespace, name)
+
+    def _labels_of_job(self, namespace: str, owner: tuple[str, str] | None) -> dict[str, str]:
+        """By which a Job knows its pods, under both of their names."""
+        if owner is None or owner[0] != "Job":
+            return {}
+        labels = {"job-name": owner[1], "controller-uid": self.job_uid(namespace, owner[1])}
+        return {**labels, **{f"{BATCH}/{key}": value for key, value in labels.items()}}
+
+    def begin(self, namespace: str, name: str, container: str, at: float | None = None) -> None:
+        """Now, unless it was before."""
+        began = self._clock.now() if at is None else at
+        self._change(namespace, name, container, state=RUNNING, began=began, ended=None, code=None)
+
+    def end(self, namespace: str, name: str, container: str, code: int, at: float | None = None) -> None:
+        """Now, unless it was before. What it was going to say after now is not said."""
+        self._logs.cut(_log(namespace, name, container))
+        self._change(namespace, name, container, state=ENDED, ended=self._clock.now() if at is None else at, code=code)
+
+    def restart(self, namespace: str, name: str, container: str) -> None:
+        """It begins anew, and counts."""
+        found = self._found(namespace, name).container(container)
+        times = found.restarts + 1 if found else 1
+        self._change(
+            namespace, name, container, state=RUNNING, began=self._clock.now(), ended=None, code=None, restarts=times
+        )
+
+    def _change(self, namespace: str, name: str, container: str, **fields: object) -> None:
+        pod = self._found(namespace, name)
+        if pod.container(container) is None:
+            raise NotFound(f"no container {container} in pod {namespace}/{name}")
+        changed = tuple(
+            replace(one, **fields) if one.name == container else one  # type: ignore[arg-type]
+            for one in pod.containers
+        )
+        self._put("changed", replace(pod, containers=changed))
+
+    def relabel(self, namespace: str, name: str, labels: Mapping[str, str], annotations: Mapping[str, str]) -> None:
+        pod = self._found(namespace, name)
+        self._put("changed", replace(pod, labels=dict(labels), annotations=dict(annotations)))
+
+    def delete_pod(self, namespace: str, name: str) -> None:
+        """It is gone, with its logs and its files. Its Job stays, and no other pod takes its place."""
+        pod = self._found(namespace, name)
+        kind, owner = pod.owner or ("", "")
+        if kind == "Job":
+            pod = _cut_off(pod, self._clock.now())
+            self._bereft[f"{namespace}/{owner}"] = as_data(pod)
+        self._delete(pod)
+
+    def _delete(self, pod: Pod, what: str = "") -> None:
+        key = f"{pod.namespace}/{pod.name}"
+        del self._pods[key], self._shelf[key]
+        self._count(pod, gone=True)
+        self._files.pop(key, None)
+        for container in pod.containers:
+            self._logs.forget(_log(pod.namespace, pod.name, container.name))
+        self._tell("deleted", replace(pod, version=self._next_version()), what)
+
+    def bereft_jobs(self) -> Iterator[Pod]:
+        """The pods that Jobs had, as they were when they were deleted."""
+        return map(from_data, self._bereft.values())
+
+    def delete_job(self, namespace: str, name: str) -> None:
+        """With its pods; nothing, when it is gone already."""
+        pods = [pod for pod in self.pods(namespace) if pod.owner == ("Job", name)]
+        for pod in pods:
+            self._delete(pod, "job")
+        left = self._bereft.pop(f"{namespace}/{name}", None)
+        last = pods[-1] if pods else from_data(left) if left else None
+        if last is not None:
+            self._tell("job-deleted", last)
+
+    def say(self, namespace: str, name: str, container: str, lines: Iterable[str | Line]) -> None:
+        """Lines, or lines with their moments, which may be in the future."""
+        self._found(namespace, name)
+        self._logs.say(_log(namespace, name, container), lines)
+
+    def log(self, namespace: str, name: str, container: str, after: int = 0) -> list[Line]:
+        """What was said by now, after so many lines."""
+        return self._logs.lines(_log(namespace, name, container), after)[0]
+
+    def follow(
+        self, namespace: str, name: str, container: str, after: int, most: int | None = None
+    ) -> tuple[list[Line], int]:
+        """The same, at most so many, and the position to go on from."""
+        return self._logs.lines(_log(namespace, name, container), after, most)
+
+    def touch(self, namespace: str, name: str, container: str, path: str, content: str = "") -> None:
+        """Write a file in a container."""
+        pod = self._found(namespace, name)
+        key = f"{namespace}/{name}"
+        self._files[key] = {**self._files.get(key, {}), f"{container}:{path}": content}
+        self._tell("file", pod, f"{container}:{path}")
+
+    def read(self, namespace: str, name: str, container: str, path: str) -> str | None:
+        found: str | None = self._files.get(f"{namespace}/{name}", {}).get(f"{container}:{path}")
+        return found
+
+    def paths(self, namespace: str, name: str, container: str) -> list[str]:
+        """Of the files that were written in a container."""
+        start = f"{container}:"
+        return [path[len(start) :] for path in self._files.get(f"{namespace}/{name}", {}) if path.startswith(start)]
+
+    def remove_file(self, namespace: str, name: str, container: str, path: str) -> None:
+        key = f"{namespace}/{name}"
+        self._files[key] = {
+            place: text for place, text in self._files.get(key, {}).items() if place != f"{container}:{path}"
+        }
+
+    def _found(self, namespace: str, name: str) -> Pod:
+        pod = self.pod(namespace, name)
+        if pod is None:
+            raise NotFound(f"no pod {namespace}/{name}")
+        return pod
+
+    def _put(self, kind: str, pod: Pod) -> Pod:
+        pod = replace(pod, version=self._next_version())
+        key = f"{pod.namespace}/{pod.name}"
+        self._pods[key] = pod
+        self._shelf[key] = as_data(pod)
+        self._count(pod)
+        self._tell(kind, pod)
+        return pod
+
+    def _next_version(self) -> int:
+        self._numbers["version"] = self.version + 1
+        return self.version
+
+    def _tell(self, kind: str, pod: Pod, what: str = "") -> None:
+        for watcher in self._watchers:
+            watcher(PodEvent(kind, pod, what))
+
+
+def _cut_off(pod: Pod, now: float) -> Pod:
+    """What had not ended has, by a signal."""
+    ended = (one if one.state == ENDED else replace(one, state=ENDED, ended=now, code=KILLED) for one in pod.containers)
+    return replace(pod, containers=tuple(ended))
+
+
+def _log(namespace: str, name: str, container: str) -> str:
+    return f"{namespace}/{name}/{container}"

@@ -1,0 +1,106 @@
+"""What containers say, line by line, each at its moment; a line whose moment has not come is not there yet."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from csm_emulator.state.clock import Clock
+from csm_emulator.state.tables import Shelves
+
+Line = tuple[float, str]
+
+MOST_BYTES = 10 << 20
+"""As a kubelet: of a longer log the beginning is gone."""
+
+
+class Logs:
+    """A log is kept in pieces, one for each time that somebody said something."""
+
+    def __init__(self, shelves: Shelves, clock: Clock) -> None:
+        self._clock = clock
+        self._shelf = shelves.open("cluster.logs")
+        self._pieces: dict[str, list[int]] = {}
+        """Numbers of the pieces by log."""
+        self._sizes: dict[str, int] = {}
+        for key in self._shelf:
+            log, _, number = key.rpartition("/")
+            self._pieces.setdefault(log, []).append(int(number))
+        for log, numbers in self._pieces.items():
+            numbers.sort()
+            self._sizes[log] = sum(_size(self._shelf[f"{log}/{number}"]["lines"]) for number in numbers)
+
+    def say(self, log: str, lines: Iterable[str | Line]) -> None:
+        """Moments never go back: an earlier one is taken as that of the line before."""
+        numbers = self._pieces.setdefault(log, [])
+        last = self._shelf[f"{log}/{numbers[-1]}"] if numbers else None
+        moment = last["lines"][-1][0] if last else 0.0
+        now = self._clock.now()
+        piece: list[list[float | str]] = []
+        for line in lines:
+            at, text = (now, line) if isinstance(line, str) else line
+            moment = max(moment, at)
+            piece.append([moment, text])
+        if not piece:
+            return
+        number = numbers[-1] + 1 if numbers else 0
+        before = last["before"] + len(last["lines"]) if last else 0
+        self._shelf[f"{log}/{number}"] = {"before": before, "lines": piece}
+        numbers.append(number)
+        self._sizes[log] = self._sizes.get(log, 0) + _size(piece)
+        self._shorten(log)
+
+    def _shorten(self, log: str) -> None:
+        numbers = self._pieces[log]
+        while self._sizes[log] > MOST_BYTES and len(numbers) > 1:
+            gone = self._shelf.pop(f"{log}/{numbers.pop(0)}")
+            self._sizes[log] -= _size(gone["lines"])
+
+    def lines(self, log: str, after: int = 0, most: int | None = None) -> tuple[list[Line], int]:
+        """What was said by now after so many lines of all that ever were, and how many those are then."""
+        found: list[Line] = []
+        now = self._clock.now()
+        for number in self._pieces.get(log, ()):
+            piece = self._shelf[f"{log}/{number}"]
+            before, lines = piece["before"], piece["lines"]
+            if before + len(lines) <= after:
+                continue
+            start, stop = max(after - before, 0), bisect_right(lines, now, key=_moment)
+            if most is not None:
+                stop = min(stop, start + most - len(found))
+            found += [(moment, text) for moment, text in lines[start:stop]]
+            after = before + max(start, stop)
+            if stop < len(lines):
+                break
+        return found, after
+
+    def cut(self, log: str) -> None:
+        """What it was going to say is not said any more."""
+        now = self._clock.now()
+        numbers = self._pieces.get(log, [])
+        while numbers:
+            key = f"{log}/{numbers[-1]}"
+            piece = self._shelf[key]
+            there = bisect_right(piece["lines"], now, key=_moment)
+            if there == len(piece["lines"]):
+                return
+            self._sizes[log] -= _size(piece["lines"][there:])
+            if there:
+                self._shelf[key] = {**piece, "lines": piece["lines"][:there]}
+                return
+            del self._shelf[key]
+            numbers.pop()
+
+    def forget(self, log: str) -> None:
+        for number in self._pieces.pop(log, ()):
+            del self._shelf[f"{log}/{number}"]
+        self._sizes.pop(log, None)
+
+
+def _moment(line: Sequence[Any]) -> float:
+    return float(line[0])
+
+
+def _size(lines: Iterable[Sequence[Any]]) -> int:
+    return sum(len(text) + 1 for _, text in lines)

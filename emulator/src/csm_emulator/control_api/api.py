@@ -1,0 +1,240 @@
+"""The side channel: the ground truth and its switches, for tests and for `csm-emulator status|fault|clock|save|load`.
+
+A listener of its own on loopback, behind a key that is part of its address: other users of the machine do not know it.
+No service answers from it, and nothing of Canton's product may ask it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, replace
+from functools import partial
+from hmac import compare_digest
+from pathlib import Path
+from typing import Any
+
+from csm_emulator.context import World
+from csm_emulator.control_api import console_views as looking
+from csm_emulator.control_api.fabric_probe import describe_ports, probe
+from csm_emulator.errors import EmulatorError, InvalidInput, InvalidMachine, NotFound
+from csm_emulator.machine.faults.faults import Fault
+from csm_emulator.machine.faults.kinds import KINDS
+from csm_emulator.site_runner import Running
+from csm_emulator.state.clock import FASTEST, rfc3339
+from csm_emulator.transport.call import Call, Json, Reply, json_reply
+from csm_emulator.transport.listeners import is_loopback
+
+PAGE = 10_000
+LONGEST_STEP = 366 * 86400
+
+Handler = Callable[[Call], Awaitable[Reply]]
+
+
+class Truth:
+    def __init__(self, running: Running, key: str) -> None:
+        self._running = running
+        self._key = key
+        self._routes: dict[tuple[str, str], Handler] = {
+            ("GET", "/status"): self._status,
+            ("GET", "/log"): self._log,
+            ("GET", "/parts"): self._parts,
+            ("GET", "/fabric/ports"): self._fabric_ports,
+            ("POST", "/fabric/probe"): self._probe,
+            ("GET", "/console"): partial(self._look, looking.console),
+            ("GET", "/pods"): partial(self._look, looking.pods),
+            ("GET", "/pods/log"): partial(self._look, looking.pod_log),
+            ("GET", "/faults"): self._faults,
+            ("POST", "/faults"): self._set_fault,
+            ("DELETE", "/faults"): self._clear_faults,
+            ("GET", "/clock"): self._clock,
+            ("PATCH", "/clock"): self._set_speed,
+            ("POST", "/clock/step"): self._step,
+            ("POST", "/save"): self._save,
+            ("POST", "/load"): self._load,
+        }
+
+    async def answer(self, call: Call) -> Reply:
+        if not _from_here(call):
+            return _problem(InvalidInput("the side channel answers programs of this machine only"), 403)
+        key, _, path = call.path[1:].partition("/")
+        if not compare_digest(key.encode(), self._key.encode()):
+            return _problem(
+                NotFound("nothing is here: the side channel's whole address is what `csm-emulator` printed")
+            )
+        call = replace(call, path=f"/{path}")
+        handler = self._routes.get((call.method, call.path))
+        if handler is None and call.path.startswith("/faults/") and call.method == "DELETE":
+            handler = self._clear_fault
+        if handler is None and call.path.startswith("/keycloak/") and call.method == "POST":
+            handler = self._keycloak
+        if handler is None:
+            return _problem(NotFound(f"no {call.method} {call.path} here; there are {self._paths()}"))
+        self._running.site.catch_up()
+        try:
+            return await handler(call)
+        except EmulatorError as error:
+            return _problem(error)
+
+    def _paths(self) -> str:
+        return ", ".join(f"{method} {path}" for method, path in self._routes)
+
+    async def _status(self, _: Call) -> Reply:
+        site = self._running.site
+        nodes = [part.xname for part in site.machine.parts("Node")]
+        return json_reply(
+            {
+                "machine": site.machine.topology.name,
+                "about": site.machine.topology.about,
+                "clock": self._time(),
+                "nodes": len(nodes),
+                "stages": dict(Counter(site.machine.boot.stage(node) for node in nodes)),
+                "faults": [asdict(fault) for fault in site.faults],
+                "services": sorted(site.faces),
+                "log": site.log.last,
+                "state": str(site.kept.path),
+            }
+        )
+
+    async def _log(self, call: Call) -> Reply:
+        log = self._running.site.log
+        after, limit = _number(call, "after", 0), min(_number(call, "limit", 1000), PAGE)
+        return json_reply({"entries": log.after(after, limit), "last": log.last})
+
+    async def _parts(self, call: Call) -> Reply:
+        """``?xname=`` some, ``?type=`` all of a type."""
+        machine = self._running.site.machine
+        names = call.all("xname") or [part.xname for part in machine.parts(*call.all("type"))]
+        told = {name: machine.describe(name) for name in names}
+        unknown = [name for name, found in told.items() if found is None]
+        if unknown:
+            raise NotFound(f"no part {unknown[0]} in this machine")
+        return json_reply({"parts": [told[name] for name in names]})
+
+    async def _look(self, view: Callable[[World, Call], Json], call: Call) -> Reply:
+        return json_reply(view(self._running.site.world, call))
+
+    async def _fabric_ports(self, call: Call) -> Reply:
+        """``?port=`` some, else all; with ``?differs=true`` those that are not as the documents want them."""
+        ports = describe_ports(self._running.site.machine, call.all("port"), differs=call.first("differs") == "true")
+        return json_reply({"ports": ports})
+
+    async def _probe(self, call: Call) -> Reply:
+        """Who reaches whom over the high-speed network."""
+        return json_reply(probe(self._running.site.machine, _object(call)))
+
+    async def _faults(self, _: Call) -> Reply:
+        kinds = {name: kind.about for name, kind in KINDS.items()}
+        return json_reply({"faults": [asdict(fault) for fault in self._running.site.faults], "kinds": kinds})
+
+    async def _set_fault(self, call: Call) -> Reply:
+        site = self._running.site
+        asked = _object(call)
+        unknown = set(asked) - {"kind", "targets", "probability", "remaining", "facts"}
+        if unknown:
+            raise InvalidMachine(
+                f"a fault has no {sorted(unknown)[0]}; it has kind, targets, probability, remaining, facts"
+            )
+        fault = site.set_fault(_fault(site.faults.new_id(), asked))
+        self._running.stir()
+        return json_reply(asdict(fault), 201)
+
+    async def _clear_fault(self, call: Call) -> Reply:
+        return json_reply(asdict(self._running.site.clear_fault(call.path.removeprefix("/faults/"))))
+
+    async def _clear_faults(self, _: Call) -> Reply:
+        site = self._running.site
+        return json_reply({"faults": [asdict(site.clear_fault(fault.id)) for fault in list(site.faults)]})
+
+    async def _keycloak(self, call: Call) -> Reply:
+        """``rotate`` and ``drop`` keys, change ``settings``, ``mint`` any token."""
+        switch = call.path.removeprefix("/keycloak/")
+        reply = self._running.site.ask("keycloak", Call("POST", f"/side/{switch}", body=call.body))
+        self._running.gateway.tokens.forget()
+        return reply
+
+    def _time(self) -> dict[str, Any]:
+        clock = self._running.site.clock
+        return {"now": rfc3339(clock.now()), "moment": clock.now(), "speed": clock.speed}
+
+    async def _clock(self, _: Call) -> Reply:
+        return json_reply(self._time())
+
+    async def _set_speed(self, call: Call) -> Reply:
+        speed = _real(_object(call), "speed", 0, FASTEST)
+        self._running.site.clock.set_speed(speed)
+        self._running.stir()
+        return json_reply(self._time())
+
+    async def _step(self, call: Call) -> Reply:
+        await self._running.step(_real(_object(call), "seconds", 0, LONGEST_STEP))
+        return json_reply(self._time())
+
+    async def _save(self, call: Call) -> Reply:
+        path = _path(_object(call))
+        self._running.site.keep()
+        self._running.site.kept.copy_to(path)
+        return json_reply({"path": str(path)})
+
+    async def _load(self, call: Call) -> Reply:
+        path = _path(_object(call))
+        self._running.load(path)
+        return json_reply({"path": str(path), "clock": self._time()})
+
+
+def _from_here(call: Call) -> bool:
+    """No page in a browser may pull these switches: not across origins, nor through a name for loopback."""
+    host = call.headers.get("host", "").rsplit(":", 1)[0].strip("[]")
+    return "origin" not in call.headers and is_loopback(host)
+
+
+def _problem(error: EmulatorError, status: int | None = None) -> Reply:
+    told = status or error.status
+    return json_reply(
+        {"title": error.code, "status": told, "detail": error.message}, told, media="application/problem+json"
+    )
+
+
+def _object(call: Call) -> dict[str, Json]:
+    try:
+        found = json.loads(call.body)
+    except (ValueError, RecursionError) as error:
+        raise InvalidMachine(f"the body is not JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise InvalidMachine("the body must be a JSON object")
+    return found
+
+
+def _number(call: Call, name: str, default: int) -> int:
+    text = call.first(name, str(default))
+    if not text.isdecimal() or len(text) > 18:
+        raise InvalidMachine(f"{name} must be a whole number, not {text!r}")
+    return int(text)
+
+
+def _real(asked: dict[str, Json], name: str, least: float, most: float) -> float:
+    value = asked.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidMachine(f"{name} must be a number, not {value!r}")
+    if not least <= value <= most:
+        raise InvalidMachine(f"{name} must be from {least:.0f} to {most:.0f}, not {value!r}")
+    return float(value)
+
+
+def _path(asked: dict[str, Json]) -> Path:
+    value = asked.get("path")
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise InvalidMachine(f"path must name a file, not {value!r}")
+    return Path(value)
+
+
+def _fault(fault_id: str, asked: dict[str, Json]) -> Fault:
+    kind, targets, facts = asked.get("kind"), asked.get("targets", "*"), asked.get("facts", {})
+    if not isinstance(kind, str) or not isinstance(targets, str) or not isinstance(facts, dict):
+        raise InvalidMachine("kind and targets are texts, facts is an object")
+    probability = _real(asked, "probability", 0, 1) if "probability" in asked else 1.0
+    remaining = asked.get("remaining")
+    if remaining is not None and (isinstance(remaining, bool) or not isinstance(remaining, int)):
+        raise InvalidMachine(f"remaining must be a whole number, not {remaining!r}")
+    return Fault(fault_id, kind, targets, probability, remaining, facts)

@@ -1,0 +1,96 @@
+"""The side channel's view of consoles and of what pods say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from csm_emulator.cluster.pods import ENDED, Container, Pod
+from csm_emulator.context import World
+from csm_emulator.errors import InvalidMachine, NotFound
+from csm_emulator.nodes.consoles import Position
+from csm_emulator.transport.call import Call
+
+LINES = 1000
+LONGEST_NUMBER = 18
+
+
+def console(world: World, call: Call) -> dict[str, Any]:
+    """``?xname=`` the last lines of a console, ``&after=`` what has come since a position."""
+    node = call.first("xname")
+    part = world.machine.part(node)
+    if part is None or part.type != "Node":
+        raise NotFound(f"no node {node} in this machine")
+    if call.has("after"):
+        texts, position = world.consoles.read(node, _position(call.first("after")))
+        return {"text": "".join(texts), "position": _written(position)}
+    text, position = world.consoles.tail(node, _number(call, "lines", LINES))
+    return {"text": text, "position": _written(position)}
+
+
+def _position(text: str) -> Position:
+    number, _, done = text.partition(".")
+    if not _is_number(number) or not _is_number(done):
+        raise InvalidMachine(f"after= is a position that an answer gave, not {text!r}")
+    return int(number), int(done)
+
+
+def _written(position: Position) -> str:
+    return f"{position[0]}.{position[1]}"
+
+
+def _is_number(text: str) -> bool:
+    return text.isdecimal() and len(text) <= LONGEST_NUMBER
+
+
+def _number(call: Call, name: str, default: int) -> int:
+    text = call.first(name, str(default))
+    if not _is_number(text):
+        raise InvalidMachine(f"{name}= takes a number, not {text!r}")
+    return int(text)
+
+
+def pods(world: World, call: Call) -> dict[str, Any]:
+    """Which pods there are: all, or those of ``?namespace=``."""
+    return {"pods": [_told(pod) for pod in world.cluster.pods(call.first("namespace") or None)]}
+
+
+def _told(pod: Pod) -> dict[str, Any]:
+    return {
+        "namespace": pod.namespace,
+        "name": pod.name,
+        "phase": pod.phase,
+        "labels": dict(pod.labels),
+        "containers": {container.name: container.state for container in pod.containers},
+    }
+
+
+def pod_log(world: World, call: Call) -> dict[str, Any]:
+    """``?pod=`` a name, or a label and its value with ``=`` between; ``&container=``, ``&after=`` so many lines."""
+    pod = _find(world, call.first("pod"))
+    container = _container(pod, call.first("container"))
+    lines, position = world.cluster.follow(pod.namespace, pod.name, container.name, _number(call, "after", 0))
+    return {
+        "pod": pod.name,
+        "lines": [text for _, text in lines],
+        "position": position,
+        "over": container.state == ENDED,
+    }
+
+
+def _container(pod: Pod, name: str) -> Container:
+    if not name and len(pod.containers) == 1:
+        return pod.containers[0]
+    found = pod.container(name)
+    if found is None:
+        there = ", ".join(one.name for one in pod.containers)
+        wrong = f"no container {name} in {pod.name}" if name else f"{pod.name} has several containers, name one"
+        raise NotFound(f"{wrong}; there are {there}")
+    return found
+
+
+def _find(world: World, wanted: str) -> Pod:
+    label, equals, value = wanted.partition("=")
+    for pod in world.cluster.pods():
+        if pod.labels.get(label) == value if equals else pod.name == wanted:
+            return pod
+    raise NotFound(f"no pod {wanted}; `csm-emulator pods` shows them")

@@ -1,0 +1,93 @@
+"""JSON text as a tree that remembers what was written: the order of fields, those named twice, how numbers are spelled.
+
+``None``, ``bool``, ``str``, ``Number``, ``list`` and ``Object``; and what Go says of text that is none.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+from typing import Any
+
+from csm_emulator.dialects.go_json.syntax_errors import END, complaint
+from csm_emulator.transport.call import Json
+
+LONGEST = 1 << 20
+"""Longer text is not looked through for Go's exact words: it would hold up everybody else."""
+DEEPEST = 400
+"""Python's own limit is near 1000 on the whole stack; Go's is 10,000. No real body is deeper than a dozen."""
+_BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{}]', re.DOTALL)
+_SURROGATES = re.compile("[\ud800-\udfff]")
+BLANK = " \t\r\n"
+
+
+class Number(str):
+    """A number as it was written."""
+
+    __slots__ = ()
+
+
+class Object(list[tuple[str, Any]]):
+    """Fields in the order in which they were written."""
+
+
+def text_of(body: bytes) -> str:
+    """Go has a U+FFFD for every byte that is no UTF-8."""
+    return paired(body.decode("utf-8", "surrogateescape"))
+
+
+def paired(text: str) -> str:
+    """Go has no half pairs of surrogates."""
+    return _SURROGATES.sub("\ufffd", text)
+
+
+def parsed(text: str, *, whole: bool) -> Json:
+    """Raises ``ValueError`` and ``RecursionError``."""
+    _check_depth(text)
+    decoder = _decoder()
+    return decoder.decode(text) if whole else decoder.raw_decode(text.lstrip(BLANK))[0]
+
+
+def _no_constant(name: str) -> Json:
+    """Python knows NaN and Infinity, JSON does not."""
+    raise ValueError(name)
+
+
+def _decoder() -> json.JSONDecoder:
+    """Another for each text: a number that is there a million times is made once, and not kept for longer."""
+    number = lru_cache(maxsize=1024)(Number)
+    return json.JSONDecoder(object_pairs_hook=Object, parse_int=number, parse_float=number, parse_constant=_no_constant)
+
+
+def _check_depth(text: str) -> None:
+    if text.count("[") + text.count("{") <= DEEPEST:
+        return
+    depth = 0
+    for piece in _BRACKETS.findall(text):
+        if piece in "[{":
+            depth += 1
+        elif piece in "]}":
+            depth -= 1
+        if depth > DEEPEST:
+            raise ValueError("too deep")
+
+
+def complaint_of(body: bytes, *, whole: bool) -> str:
+    if len(body) > LONGEST:
+        return END if whole else "unexpected EOF"
+    said = complaint(body)
+    if whole or not said:
+        return said
+    if said.endswith("after top-level value"):
+        return ""
+    # A Decoder has the same words for every text that is too short; a byte more tells which those are.
+    return said if complaint(body + b"\0") == said else "unexpected EOF"
+
+
+def word(value: Json) -> str:
+    if isinstance(value, Object):
+        return "object"
+    if isinstance(value, Number):
+        return "number"
+    return {bool: "bool", str: "string", list: "array"}[type(value)]

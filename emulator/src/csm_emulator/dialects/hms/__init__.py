@@ -1,0 +1,1 @@
+"""What HPE's hardware management services share through their libraries."""

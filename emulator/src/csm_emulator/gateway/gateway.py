@@ -1,0 +1,119 @@
+"""The one door: finds the service that a path belongs to, and asks the policy whether the caller may go there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from urllib.parse import parse_qsl, quote, unquote, urlencode
+
+from csm_emulator.context import World
+from csm_emulator.gateway.policy import Deny, decide
+from csm_emulator.gateway.tokens import Ambiguous, Tokens, bearer
+from csm_emulator.transport.call import Call, Reply
+from csm_emulator.transport.routes import Face
+
+SERVER = ("server", "istio-envoy")
+SERVICE_TIME = "x-envoy-upstream-service-time"
+
+# Envoy's and OPA's own answers; templates/policies/base.yaml has the words of the second.
+BAD_REQUEST = Reply(400, headers=(SERVER,))
+NO_ROUTE = Reply(404, headers=(SERVER,))
+REFUSED = Reply(403, b"Unauthorized Request", "text/plain", (("x-ext-auth-allow", "no"), SERVER))
+UNDECIDED = Reply(503, headers=(SERVER,))
+
+FORWARDED = "x-forwarded-for"
+_DECORATED = "x-envoy-decorator-operation"
+_UNRESERVED = re.compile(r"%(2[dDeE]|3[0-9]|[46][1-9a-fA-F]|[57][0-9aA]|5[fF]|7[eE])")
+
+
+class Gateway:
+    """``answer`` says to which face a request goes, or answers it; ``decorate`` is for what the face replies."""
+
+    def __init__(self, world: World, faces: Iterable[Face]) -> None:
+        self.tokens = Tokens(world.mesh, world.faults)
+        mounts = [(outer, inner, face) for face in faces for outer, inner in face.mounts]
+        self._mounts = sorted(mounts, key=lambda mount: len(mount[0]), reverse=True)
+
+    def answer(self, call: Call) -> tuple[str, Call] | Reply:
+        """``call`` is as it came: the whole path, and ``base`` just scheme and host."""
+        path, mark, query = (call.target or _target(call)).partition("?")
+        if not path.startswith("/") or "#" in path or "\0" in path:
+            return BAD_REQUEST
+        path = normalize(path)
+        found = self._find(path)
+        if found is None:
+            # Envoy asks OPA only about requests that have a route.
+            return NO_ROUTE
+        outer, inner, face = found
+        refusal = self._refuse(call, path + mark + query, face)
+        if refusal is not None:
+            return refusal
+        return face.name, replace(
+            call,
+            path=unquote(inner + path[len(outer) :]),
+            query=call.query or tuple(parse_qsl(query, keep_blank_values=True)),
+            base=call.base + outer,
+            headers={**call.headers, FORWARDED: _forwarded(call)},
+        )
+
+    def _find(self, path: str) -> tuple[str, str, Face] | None:
+        for outer, inner, face in self._mounts:
+            # The routes of services end in "/": /apis/smd alone is nobody's.
+            if path.startswith(outer) and (path[len(outer) : len(outer) + 1] == "/" or (path == outer and inner)):
+                return outer, inner, face
+        return None
+
+    def _refuse(self, call: Call, target: str, face: Face) -> Reply | None:
+        if target.startswith(tuple(face.open_paths)):
+            return None
+        # Envoy takes away from callers what it says itself.
+        headers = call.headers
+        if _DECORATED in headers:
+            headers = {name: value for name, value in headers.items() if name != _DECORATED}
+        if not isinstance(decide(None, call.method, target, headers), Deny):
+            return None
+        try:
+            token = bearer(headers)
+        except Ambiguous:
+            return UNDECIDED
+        claims = self.tokens.claims(token, call.base) if token else None
+        return REFUSED if isinstance(decide(claims, call.method, target, headers), Deny) else None
+
+    def decorate(self, reply: Reply, seconds: float = 0.0) -> Reply:
+        """What Envoy adds to the reply of a service, which took so long."""
+        kept = [(name, value) for name, value in reply.headers if name.lower() not in (SERVER[0], SERVICE_TIME)]
+        return replace(reply, headers=(*kept, (SERVICE_TIME, str(int(seconds * 1000))), SERVER))
+
+
+def _target(call: Call) -> str:
+    path = quote(call.path, safe="/:@!$&'()*+,;=~")
+    return f"{path}?{urlencode(call.query)}" if call.query else path
+
+
+def normalize(path: str) -> str:
+    """Envoy's normalize_path, which Istio has on: unreserved characters are decoded, dot segments are gone, and the
+    doubled slash and %2F stay.
+    """
+    if "%" in path or "\\" in path:
+        path = _UNRESERVED.sub(lambda found: chr(int(found[1], 16)), path.replace("\\", "/"))
+    return _without_dots(path) if "/." in path else path
+
+
+def _without_dots(path: str) -> str:
+    kept: list[str] = []
+    segments = path.split("/")[1:]
+    for segment in segments:
+        if segment == "..":
+            del kept[-1:]
+        elif segment != ".":
+            kept.append(segment)
+    if segments[-1] in (".", ".."):
+        kept.append("")
+    return "/" + "/".join(kept)
+
+
+def _forwarded(call: Call) -> str:
+    """Envoy adds the caller's own address at the end, where services look: nobody can pose as another node."""
+    before = call.headers.get(FORWARDED, "")
+    return f"{before},{call.peer}" if before else call.peer

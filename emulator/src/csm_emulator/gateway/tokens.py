@@ -1,0 +1,158 @@
+"""Whose token a request carries, verified as OPA does it: with the keys that Keycloak publishes."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
+
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import RSAKey
+
+from csm_emulator.gateway.policy import SPIRE_ISSUERS, Claims, Headers
+from csm_emulator.machine.faults.faults import Faults
+from csm_emulator.services.keycloak.wall_clock import issued_at
+from csm_emulator.transport.mesh import Mesh
+
+CERTS = "/keycloak/realms/shasta/protocol/openid-connect/certs"
+REALM = "/keycloak/realms/shasta"
+MOST = 2048
+"""So many verified tokens are remembered, at about 4 kB each: more than a site has people and services."""
+
+# What the chart lists by default, and the names under which a laptop knows itself; every port, since clients come
+# through tunnels.
+_HOSTS = r"keycloak|api-gw-service-nmn\.local|auth\.cmn\.[a-z0-9.-]+|localhost|127\.0\.0\.1|\[::1\]"
+_KNOWN_ISSUER = re.compile(rf"https?://(?:{_HOSTS})(?::[0-9]{{1,5}})?{REALM}")
+# What a token made of garbage can raise on its way through base64, JSON and joserfc.
+_BROKEN = (JoseError, ValueError, TypeError, KeyError, RecursionError)
+
+
+class Ambiguous(Exception):
+    """Two headers name two tokens: OPA cannot decide that its rule has two answers, and the request fails."""
+
+
+def bearer(headers: Headers) -> str | None:
+    """The token; the word before it must be ``Bearer``, exactly, and one blank must follow."""
+    found = set()
+    parts = headers.get("authorization", "").split(" ")
+    if len(parts) == 2:
+        found.add((parts[0], parts[1]))
+    forwarded = headers.get("x-forwarded-access-token")
+    kind = _kind(forwarded) if forwarded else None
+    if forwarded and kind is not None:
+        found.add((kind, forwarded))
+    if len(found) > 1:
+        raise Ambiguous
+    return next((token for kind, token in found if kind == "Bearer"), None)
+
+
+def _kind(token: str) -> str | None:
+    """The ``typ`` of the payload, which says of a forwarded token what the word before it says of others."""
+    payload = _part(token, 1)
+    kind = payload.get("typ") if payload else None
+    return kind if isinstance(kind, str) else None
+
+
+def _part(token: str, index: int) -> dict[str, Any] | None:
+    parts = token.split(".")
+    if len(parts) != 3:
+        return None
+    try:
+        found = json.loads(base64.urlsafe_b64decode(parts[index] + "=" * (-len(parts[index]) % 4)))
+    except _BROKEN:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+class Tokens:
+    """Remembers verified tokens, so that only their first use costs a signature."""
+
+    def __init__(self, mesh: Mesh, faults: Faults) -> None:
+        self._mesh = mesh
+        self._faults = faults
+        self._published = b""
+        self._keys: dict[str, RSAKey] = {}
+        self._verified: OrderedDict[str, Claims] = OrderedDict()
+
+    def forget(self) -> None:
+        """Ask for the keys again: call it when one of them was dropped."""
+        self._published = b""
+        self._keys.clear()
+        self._verified.clear()
+
+    def claims(self, token: str, base: str) -> Claims | None:
+        """Of a genuine token that counts now, at the gateway that is reached as ``base``."""
+        claims = self._verified.get(token)
+        if claims is None:
+            claims = self._verify(token)
+            if claims is None:
+                return None
+            self._remember(token, claims)
+        else:
+            self._verified.move_to_end(token)
+        # The wall's clock, not the machine's: those who carry tokens look at their own.
+        return claims if self._counts(claims, time.time(), base) else None
+
+    def _remember(self, token: str, claims: Claims) -> None:
+        self._verified[token] = claims
+        if len(self._verified) > MOST:
+            self._verified.popitem(last=False)
+
+    def _verify(self, token: str) -> Claims | None:
+        header = _part(token, 0)
+        kid = header.get("kid") if header else None
+        key = self._key(kid) if isinstance(kid, str) else None
+        if key is None:
+            return None
+        try:
+            return jwt.decode(token, key, algorithms=["RS256"]).claims
+        except _BROKEN:
+            return None
+
+    def _key(self, kid: str) -> RSAKey | None:
+        if kid not in self._keys:
+            self._fetch()
+        return self._keys.get(kid)
+
+    def _fetch(self) -> None:
+        reply = self._mesh.ask("keycloak", "GET", CERTS)
+        if not reply.ok or reply.body == self._published:
+            return
+        self._published = reply.body
+        self._verified.clear()
+        self._keys = {key["kid"]: RSAKey.import_key(key) for key in reply.json()["keys"] if key["use"] == "sig"}
+
+    def _counts(self, claims: Claims, now: float, base: str) -> bool:
+        if not _in_time(claims, now):
+            return False
+        issuer, audience = claims.get("iss"), claims.get("aud")
+        meant_for = audience if isinstance(audience, list) else [audience]
+        if isinstance(issuer, str) and issuer in SPIRE_ISSUERS:
+            return "system-compute" in meant_for
+        return "shasta" in meant_for and _trusted(issuer, base) and not self._called_expired(claims)
+
+    def _called_expired(self, claims: Claims) -> bool:
+        fault = self._faults.present("token-expiry", "keycloak")
+        return fault is not None and issued_at(claims) < _moment(fault.facts)
+
+
+def _trusted(issuer: Any, base: str) -> bool:
+    return isinstance(issuer, str) and (issuer == base + REALM or _KNOWN_ISSUER.fullmatch(issuer) is not None)
+
+
+def _moment(facts: Mapping[str, Any]) -> float:
+    """Without a moment the fault is about every token there is."""
+    before = facts.get("before")
+    return float(before) if isinstance(before, int | float) else math.inf
+
+
+def _in_time(claims: Claims, now: float) -> bool:
+    """As OPA: what is not said is not checked."""
+    ends, starts = claims.get("exp", math.inf), claims.get("nbf", -math.inf)
+    return isinstance(ends, int | float) and isinstance(starts, int | float) and starts <= now < ends

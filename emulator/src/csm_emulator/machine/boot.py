@@ -1,0 +1,124 @@
+"""What a node does between power and heartbeat: POST, iPXE, kernel, systemd, up, and back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from csm_emulator.machine import timings
+from csm_emulator.machine.context import Means
+
+if TYPE_CHECKING:
+    from csm_emulator.machine.machine import Machine
+
+OFF, POST, PXE, KERNEL, SYSTEMD, UP, STOPPING, HUNG = (
+    "off",
+    "post",
+    "pxe",
+    "kernel",
+    "systemd",
+    "up",
+    "stopping",
+    "hung",
+)
+_NEXT = {POST: PXE, PXE: KERNEL, KERNEL: SYSTEMD, SYSTEMD: UP}
+_SPANS = {POST: timings.POST, PXE: timings.PXE, KERNEL: timings.KERNEL, SYSTEMD: timings.SYSTEMD}
+# iPXE's command: options before the address, and after the parameters what to do when it fails.
+_KERNEL = re.compile(r"^kernel\s+(?:--name\s+\S+\s+)?(\S+) *(.*)$", re.MULTILINE)
+_OR_ELSE = re.compile(r"\|\| *goto ")
+
+BootScript = Callable[[str], str | None]
+"""The iPXE script that the node's firmware is given, or None when nobody answers."""
+
+
+class Boot:
+    """A node's stage, how often it booted, and with what."""
+
+    def __init__(self, machine: Machine, means: Means) -> None:
+        self._means = means
+        self._machine = machine
+        self.boot_script: BootScript = lambda _: None
+        self.tftp_answers: Callable[[], bool] = lambda: True
+        """Whether the firmware of nodes gets iPXE."""
+        up = {"stage": UP, "boots": 1, "kernel": "", "parameters": ""}
+        down = {"stage": OFF, "boots": 0, "kernel": "", "parameters": ""}
+        running = machine.topology.running
+        self._shelf = means.shelves.open(
+            "machine.boot", {part.xname: up if part.xname in running else down for part in machine.parts("Node")}
+        )
+        means.agenda.answer("boot.goes-on", self._goes_on)
+
+    def record(self, node: str) -> dict[str, Any]:
+        return dict(self._shelf[node])
+
+    def stage(self, node: str) -> str:
+        return str(self._shelf[node]["stage"])
+
+    def beating(self, node: str) -> bool:
+        """Whether the node sends heartbeats."""
+        return node in self._shelf and self.stage(node) == UP
+
+    def begin_shutdown(self, node: str) -> bool:
+        """Whether there is a system that hears the order; it stops its heartbeat."""
+        if self.stage(node) != UP:
+            return False
+        self._enter(node, STOPPING, "shutdown")
+        return True
+
+    def power_changed(self, xname: str, state: str) -> None:
+        if xname not in self._shelf:
+            return
+        if state == "on":
+            self.begin(xname, "power")
+        elif self.stage(xname) != OFF:
+            self._enter(xname, OFF, "power")
+
+    def begin(self, node: str, cause: str) -> None:
+        """From the start, whatever the node was doing."""
+        self._shelf[node] = {**self._shelf[node], "boots": self._shelf[node]["boots"] + 1}
+        self._enter(node, POST, cause)
+
+    def _enter(self, node: str, stage: str, cause: str) -> None:
+        before = self._shelf[node]
+        self._shelf[node] = {**before, "stage": stage}
+        self._means.log.add("boot-stage", node, cause, stage=stage)
+        self._means.tell("stage", node, stage)
+        if UP in (stage, before["stage"]):
+            self._means.tell("beat", node, "started" if stage == UP else "stopped")
+        if stage in _SPANS:
+            self._begin_stage(node, stage)
+
+    def _begin_stage(self, node: str, stage: str) -> None:
+        if stage == PXE and not self.tftp_answers():
+            self._wait(node, PXE, timings.TFTP_AGAIN, has_ipxe=False)
+        else:
+            self._wait(node, stage, self._means.chance(_SPANS[stage], stage, node, self._shelf[node]["boots"]))
+
+    def _wait(self, node: str, stage: str, seconds: float, *, has_ipxe: bool = True) -> None:
+        self._means.agenda.after(seconds, "boot.goes-on", node, stage, self._shelf[node]["boots"], has_ipxe)
+
+    def _goes_on(self, node: str, stage: str, boots: int, has_ipxe: bool = True) -> None:
+        """A stage is over, unless the node was switched off, or began anew, on the way."""
+        record = self._shelf[node]
+        if record["stage"] != stage or record["boots"] != boots:
+            return
+        faults = self._means.faults
+        if faults.strikes("boot-hangs", node, when=lambda fault: fault.facts.get("stage", KERNEL) == stage):
+            self._enter(node, HUNG, f"fault boot-hangs at {stage}")
+        elif not has_ipxe:
+            self._means.tell("stage", node, PXE)
+            self._begin_stage(node, PXE)
+        elif stage == PXE and not self._load(node):
+            self._wait(node, PXE, timings.PXE_AGAIN)
+        else:
+            self._enter(node, _NEXT[stage], "boot")
+
+    def _load(self, node: str) -> bool:
+        """Whether the boot script names a kernel; what it says is what the node runs with."""
+        found = _KERNEL.search(self.boot_script(node) or "")
+        if found is None:
+            return False
+        parameters = _OR_ELSE.split(found[2], 1)[0].rstrip(" ")
+        self._shelf[node] = {**self._shelf[node], "kernel": found[1], "parameters": parameters}
+        return True

@@ -1,0 +1,48 @@
+"""What the machine's own rooms work with, and how they tell what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from csm_emulator.machine.faults.faults import Faults
+from csm_emulator.state.clock import Clock
+from csm_emulator.state.event_log import TruthLog
+from csm_emulator.state.random import Dice
+from csm_emulator.state.scheduler import Agenda
+from csm_emulator.state.tables import Shelves
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something became so, now.
+
+    ``power`` on or off · ``stage`` of a node's boot · ``beat`` started or stopped (the node's heartbeat) ·
+    ``controller`` up or down (a BMC began or ceased to answer).
+    """
+
+    kind: str
+    xname: str
+    value: str
+
+
+Watcher = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    clock: Clock
+    agenda: Agenda
+    shelves: Shelves
+    dice: Dice
+    faults: Faults
+    log: TruthLog
+    watchers: list[Watcher] = field(default_factory=list)
+
+    def tell(self, kind: str, xname: str, value: str) -> None:
+        event = Event(kind, xname, value)
+        for watcher in self.watchers:
+            watcher(event)
+
+    def chance(self, span: tuple[float, float], *about: object) -> float:
+        return self.dice.between(*span, *about)

@@ -1,0 +1,67 @@
+"""Controllers of all kinds: whether they answer, and how they go away and come back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from csm_emulator.machine import timings
+from csm_emulator.machine.context import Means
+
+if TYPE_CHECKING:
+    from csm_emulator.machine.machine import Machine
+
+CONTROLLERS = frozenset({"NodeBMC", "ChassisBMC", "RouterBMC", "CabinetPDUController"})
+
+
+class Controllers:
+    def __init__(self, machine: Machine, means: Means) -> None:
+        self._machine = machine
+        self._means = means
+        self._away = means.shelves.open("machine.controllers.away")
+        """When the controller is to be back."""
+        means.agenda.answer("controller.back", self._back)
+
+    def reachable(self, controller: str) -> bool:
+        """Whether it answers, as far as lasting things go."""
+        if controller in self._away or not self._is_one(controller):
+            return False
+        return self._machine.power.fed(controller) and not self._means.faults.present("bmc-unreachable", controller)
+
+    def answers(self, controller: str, about: str) -> bool:
+        """One call to it, about one of its parts: this uses up a fault that strikes so many times."""
+        struck = self._means.faults.strikes("bmc-unreachable", controller, about)
+        return struck is None and self.reachable(controller)
+
+    def restart(self, controller: str, cause: str) -> None:
+        self._means.log.add("controller-restart", controller, cause)
+        self._say(controller, "down", cause)
+        self._leave(controller, timings.BMC_RESTART)
+
+    def lose_power(self, xname: str, cause: str) -> None:
+        if self._is_one(xname):
+            self._away.pop(xname, None)
+            self._say(xname, "down", cause)
+
+    def regain_power(self, xname: str) -> None:
+        if self._is_one(xname):
+            self._leave(xname, timings.BLADE_SETTLES)
+
+    def _is_one(self, xname: str) -> bool:
+        part = self._machine.part(xname)
+        return part is not None and part.type in CONTROLLERS
+
+    def _leave(self, controller: str, span: tuple[float, float]) -> None:
+        now = self._means.clock.now()
+        back = now + self._means.chance(span, controller, now)
+        self._away[controller] = back
+        self._means.agenda.at(back, "controller.back", controller, back)
+
+    def _back(self, controller: str, moment: float) -> None:
+        """It started, unless it lost power or was restarted again on the way."""
+        if self._away.get(controller) == moment:
+            del self._away[controller]
+            self._say(controller, "up", "started")
+
+    def _say(self, controller: str, value: str, cause: str) -> None:
+        self._means.log.add(f"controller-{value}", controller, cause)
+        self._means.tell("controller", controller, value)

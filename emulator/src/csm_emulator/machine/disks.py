@@ -1,0 +1,32 @@
+"""What is left on the disks of nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from csm_emulator.machine.faults.faults import Faults
+from csm_emulator.machine.parts import Part
+
+SOMEBODY = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Remnants:
+    """Files of a tenant who had the node before."""
+
+    of: str
+    drives: tuple[str, ...]
+
+
+def drives(node: Part) -> tuple[str, ...]:
+    """The xnames of a node's disks."""
+    fittings = node.model.fittings if node.model else ()
+    found = [fitting for fitting in fittings if fitting.fru.kind == "Drive"]
+    return tuple(node.xname + fitting.name.format(number) for fitting in found for number in range(fitting.count))
+
+
+def find_remnants(node: Part, faults: Faults) -> Remnants | None:
+    """None where the disks are clean, or where there are none."""
+    fault = faults.present("disk-remnants", node.xname)
+    on = drives(node)
+    return Remnants(str(fault.facts.get("of", SOMEBODY)), on) if fault and on else None

@@ -1,0 +1,38 @@
+"""The high-speed network's cables as they are plugged, faults included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from csm_emulator.machine.faults.faults import Faults
+from csm_emulator.machine.parts import Cable
+
+
+class Cabling:
+    def __init__(self, cables: Sequence[Cable], faults: Faults) -> None:
+        self._cables = cables
+        self._faults = faults
+
+    def end(self, port: str) -> str | None:
+        """What is at the other end of the cable in this port, or at this NIC; None where there is none."""
+        swaps = list(self._swaps())
+        planned = self._ends.get(_moved(port, reversed(swaps)))
+        return None if planned is None else _moved(planned, swaps)
+
+    @cached_property
+    def _ends(self) -> dict[str, str]:
+        ends = {cable.port: cable.end for cable in self._cables}
+        return ends | {end: port for port, end in ends.items()}
+
+    def _swaps(self) -> Iterator[tuple[str, str]]:
+        """Ports whose plugs changed places, in the order in which that was done."""
+        for fault in self._faults:
+            if fault.kind == "wrong-cabling" and "with" in fault.facts:
+                yield fault.targets, str(fault.facts["with"])
+
+
+def _moved(port: str, swaps: Iterator[tuple[str, str]] | Sequence[tuple[str, str]]) -> str:
+    for one, other in swaps:
+        port = {one: other, other: one}.get(port, port)
+    return port

@@ -1,0 +1,211 @@
+"""The high-speed network as it is: the effective state of every switch port, and where a frame gets to.
+
+What the Fabric Manager has in its documents is another thing: it tells switches what to do, and here is what they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from csm_emulator.machine.context import Event, Means
+from csm_emulator.machine.fabric.links import Links
+from csm_emulator.machine.fabric.packets import Packet, Packets
+from csm_emulator.machine.fabric.plan import Plan, PortPlace
+from csm_emulator.machine.fabric.port_drift import read_drift
+from csm_emulator.machine.fabric.ports import DOWN, EDGE, FABRIC, Dropped, PortState, read_state
+from csm_emulator.machine.faults.faults import Fault
+
+if TYPE_CHECKING:
+    from csm_emulator.machine.machine import Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What became of a frame."""
+
+    reached: bool
+    why: str
+    """Empty when it got there."""
+    at: str
+    """The port, switch or NIC where it ended."""
+    path: Sequence[str]
+    """The ports that it passed, from the first switch's on."""
+    leaves: str = ""
+    """How it comes out of the last port: tagged or untagged; empty for RDMA."""
+    vlan: int | None = None
+
+
+class Fabric:
+    """A frame is walked whether or not its node has power: what could be sent is what counts for isolation."""
+
+    def __init__(self, machine: Machine, means: Means) -> None:
+        self._machine = machine
+        self._means = means
+        self.plan = Plan(machine.topology)
+        edge, fabric = EDGE.data(), FABRIC.data()
+        seed = {port.xname: edge if port.edge else fabric for port in self.plan.ports.values()}
+        self._shelf = means.shelves.open("machine.fabric.ports", seed)
+        self._links: tuple[tuple[tuple[str, str], ...], Links] | None = None
+        self._packets = Packets(machine, self)
+        self.intention: Callable[[str], dict[str, Any] | None] = lambda _: None
+        """What the Fabric Manager's documents want of a port; it says so itself."""
+        means.watchers.append(self._hear)
+        means.faults.answer("port-drift", self._drift)
+
+    def state(self, port: str) -> PortState:
+        found = self._shelf.get(port)
+        return DOWN if found is None else read_state(found)
+
+    def configure(self, port: str, cause: str, **changes: Any) -> None:
+        """From now on the port does this; whoever sets it has seen that it is there."""
+        before = self.state(port)
+        after = replace(before, **changes)
+        if after == before:
+            return
+        self._shelf[port] = after.data()
+        place = self.plan.ports.get(port)
+        if place is None or not place.edge:
+            self._links = None
+        told = after.data()
+        self._means.log.add("port-changed", port, cause, **{name: told[name] for name in changes})
+
+    def powered(self, switch: str) -> bool:
+        return self._machine.power.state(switch) == "on"
+
+    def links(self) -> Links:
+        """As they are now."""
+        swaps = tuple(
+            (fault.targets, str(fault.facts.get("with")))
+            for fault in self._means.faults
+            if fault.kind == "wrong-cabling"
+        )
+        if self._links is None or self._links[0] != swaps:
+            moved = {name for swap in swaps for name in swap}
+            powered = frozenset(switch for switch in self.plan.switches if self.powered(switch))
+            self._links = (swaps, Links(self.plan, lambda port: self._end(port, moved), self.state, powered))
+        return self._links[1]
+
+    def _end(self, port: str, moved: set[str]) -> str | None:
+        place = self.plan.ports.get(port)
+        planned = place.end if place else None
+        return self._machine.cable_end(port) if port in moved or planned in moved else planned
+
+    def plug(self, nic: str) -> PortPlace:
+        """The switch port that a NIC is really at; raises ``Dropped`` when nothing can pass between them."""
+        port = self._machine.cable_end(nic)
+        place = self.plan.find(port) if port else None
+        if port is None or place is None:
+            raise Dropped(nic, "has no cable to a switch")
+        if not place.edge and place.end:
+            raise Dropped(port, "speaks to switches only, and a NIC is plugged in")
+        if not self.powered(place.switch.xname):
+            raise Dropped(place.switch.xname, "has no power")
+        return place
+
+    def frame(self, source: str, target: str, vlan: int | None) -> Walk:
+        """An Ethernet frame from NIC to NIC, with a tag or without."""
+        path: list[str] = []
+        inside: int | None = None
+        try:
+            entry = self._enter(source, path)
+            inside = self.state(entry.xname).admit(entry.xname, vlan)
+            leave = self._cross(entry, self.plug(target), inside, path)
+            how = self.state(leave.xname).release(leave.xname, inside)
+        except Dropped as end:
+            return Walk(False, str(end), end.at, path, vlan=inside)
+        path.append(leave.xname)
+        return Walk(True, "", target, path, how, inside)
+
+    def rdma(self, source: str, target: str, vni: int) -> Walk:
+        """What both edge ports enforce counts, and nothing that the nodes do: their tenants have root.
+
+        VLANs are rules for Ethernet; whether a real switch applies them to RDMA is not published.
+        """
+        path: list[str] = []
+        try:
+            entry = self._enter(source, path)
+            self.state(entry.xname).check_vni(entry.xname, vni)
+            leave = self._cross(entry, self.plug(target), None, path)
+            self.state(leave.xname).check_vni(leave.xname, vni)
+        except Dropped as end:
+            return Walk(False, str(end), end.at, path)
+        path.append(leave.xname)
+        return Walk(True, "", target, path)
+
+    def _enter(self, source: str, path: list[str]) -> PortPlace:
+        entry = self.plug(source)
+        path.append(entry.xname)
+        return entry
+
+    def _cross(self, entry: PortPlace, leave: PortPlace, vlan: int | None, path: list[str]) -> PortPlace:
+        if leave == entry:
+            raise Dropped(entry.xname, "gives nothing back to where it came from")
+        way = self.links().path(entry.switch.xname, leave.switch.xname, vlan)
+        if way is None:
+            raise Dropped(entry.switch.xname, f"has no way to {leave.switch.xname}")
+        path += way
+        return leave
+
+    def broadcast(self, source: str, vlan: int | None) -> dict[str, str]:
+        """The NICs that a frame to everybody comes out at, and how: tagged or untagged."""
+        got: dict[str, str] = {}
+        try:
+            entry = self.plug(source)
+            inside = self.state(entry.xname).admit(entry.xname, vlan)
+        except Dropped:
+            return got
+        links = self.links()
+        zone = links.zone(entry.switch.xname, inside)
+        for nic in self.plan.nics:
+            try:
+                leave = self.plug(nic)
+                if nic != source and links.zone(leave.switch.xname, inside) == zone:
+                    got[nic] = self.state(leave.xname).release(leave.xname, inside)
+            except Dropped:
+                continue
+        return got
+
+    def packet(
+        self, source: str, address: str, vlan: int | None = None, number: int = 0, via: str | None = None
+    ) -> Packet:
+        """An echo request from a node to an address, and the answer; ``number`` counts them.
+
+        ``via`` is the NIC of the high-speed network that it goes out at, when it is not the one of the kernel's route.
+        """
+        return self._packets.send(source, address, vlan or None, number, via)
+
+    def is_linked(self, nic: str) -> bool:
+        """Whether a NIC of the high-speed network has a link."""
+        return self._packets.is_linked(nic)
+
+    def linked_nic(self, node: str) -> str | None:
+        """The NIC that the node's packets go out at; None when no link is up."""
+        return self._packets.linked_nic(node)
+
+    def describe(self, port: str) -> dict[str, Any] | None:
+        """All that is true of one port, and what the documents want of it."""
+        place = self.plan.find(port)
+        if place is None:
+            return None
+        return {
+            "port": port,
+            "switch": place.switch.xname,
+            "number": place.number,
+            "dfa": place.dfa,
+            "planned": place.end or None,
+            "cable": self._machine.cable_end(port),
+            "power": self._machine.power.state(place.switch.xname),
+            "effective": self.state(port).data(),
+            "intended": self.intention(port),
+        }
+
+    def _hear(self, event: Event) -> None:
+        if event.kind == "power" and event.xname in self.plan.switches:
+            self._links = None
+
+    def _drift(self, fault: Fault) -> None:
+        ports, changes = read_drift(fault, self.plan)
+        for port in ports:
+            self.configure(port, "fault port-drift", **changes)

@@ -1,0 +1,110 @@
+"""IP between nodes: who answers a ping, and after how long."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from csm_emulator.machine.boot import UP
+from csm_emulator.machine.fabric.ports import TAGGED, Dropped
+from csm_emulator.machine.parts import Nic
+
+if TYPE_CHECKING:
+    from csm_emulator.machine.fabric.fabric import Fabric
+    from csm_emulator.machine.machine import Machine
+
+LOCAL = (0.00002, 0.00005)
+STACKS = (0.00003, 0.00008)
+"""Two kernels, on the high-speed network: a NIC and a kernel at each end, there and back."""
+HOP = 0.000_000_35
+"""Through one switch."""
+MANAGEMENT = (0.00012, 0.0004)
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """What became of an echo request."""
+
+    reached: bool
+    why: str = ""
+    seconds: float = 0.0
+    """The whole round trip."""
+    path: Sequence[str] = ()
+    """Switch ports on the way there."""
+
+
+class Packets:
+    def __init__(self, machine: Machine, fabric: Fabric) -> None:
+        self._machine = machine
+        self._fabric = fabric
+
+    @cached_property
+    def _by_address(self) -> dict[str, Nic]:
+        return {nic.address: nic for nic in self._machine.topology.nics if nic.address}
+
+    def send(self, source: str, address: str, vlan: int | None, number: int, via: str | None = None) -> Packet:
+        nic = self._by_address.get(address)
+        if not self._up(source):
+            return Packet(False, f"{source} is not up")
+        if nic is None:
+            return Packet(False, f"nobody has the address {address}")
+        if nic.owner == source:
+            return Packet(True, "", self._chance(LOCAL, source, address, number))
+        if nic.network == "HMN":
+            return Packet(False, f"{address} is on the hardware management network, where no node is")
+        return self._to_node(source, nic, vlan, number, via)
+
+    def _to_node(self, source: str, nic: Nic, vlan: int | None, number: int, via: str | None) -> Packet:
+        if not self._up(nic.owner):
+            return Packet(False, f"{nic.owner} is not up")
+        if nic.network == "NMN":
+            return Packet(True, "", self._chance(MANAGEMENT, source, nic.address, number))
+        return self._over_fabric(source, nic, vlan, number, via)
+
+    def _over_fabric(self, source: str, target: Nic, vlan: int | None, number: int, via: str | None) -> Packet:
+        """ARP asks everybody, the answer comes back, and then the packet goes the same two ways.
+
+        Whoever hears a frame answers as it was heard, with its tag or without.
+        """
+        own = via or self.linked_nic(source)
+        if own is None or not self.is_linked(own):
+            return Packet(False, f"{via or source} has no link on the high-speed network")
+        there = self._fabric.frame(own, target.xname, vlan)
+        heard = there.vlan if there.leaves == TAGGED else None
+        if not there.reached or (vlan is None and heard is not None):
+            return Packet(False, there.why or _no_interface(target.xname, heard))
+        back = self._fabric.frame(target.xname, own, heard)
+        answered = back.vlan if back.leaves == TAGGED else None
+        if not back.reached or answered != vlan:
+            return Packet(False, back.why or _no_interface(own, answered))
+        hops = len(there.path) // 2
+        seconds = self._chance(STACKS, source, target.address, number) + 2 * hops * HOP
+        return Packet(True, "", seconds, there.path)
+
+    def linked_nic(self, node: str) -> str | None:
+        """The first of hsn0, hsn1, … whose link is up: the kernel's route goes over it."""
+        for nic in self._machine.nics(node):
+            if nic.network == "HSN" and self.is_linked(nic.xname):
+                return nic.xname
+        return None
+
+    def is_linked(self, nic: str) -> bool:
+        try:
+            port = self._fabric.plug(nic)
+        except Dropped:
+            return False
+        return self._fabric.state(port.xname).online
+
+    def _up(self, node: str) -> bool:
+        part = self._machine.part(node)
+        return part is not None and part.type == "Node" and self._machine.boot.stage(node) == UP
+
+    def _chance(self, span: tuple[float, float], source: str, address: str, number: int) -> float:
+        return self._machine.means.chance(span, "ping", source, address, number)
+
+
+def _no_interface(nic: str, tag: int | None) -> str:
+    how = "without a tag" if tag is None else f"with the tag {tag}"
+    return f"{nic} gets the frames {how}, and has no interface for it"

@@ -1,0 +1,183 @@
+"""What is wrong with the machine and with the wire, switchable while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from csm_emulator import nodesets
+from csm_emulator.errors import InvalidMachine, NotFound
+from csm_emulator.machine.faults.kinds import KINDS, XNAMES
+from csm_emulator.state.event_log import TruthLog
+from csm_emulator.state.random import Dice
+from csm_emulator.state.tables import Shelves
+from csm_emulator.xnames import XnameType, is_xname, parse
+
+EVERYTHING = "*"
+RESTART = "service-restart"
+_PLUGS = frozenset({XnameType.HSN_CONNECTOR_PORT, XnameType.NODE_HSN_NIC})
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that goes wrong, for whom and how often."""
+
+    id: str
+    kind: str
+    targets: str = EVERYTHING
+    """A nodeset or an xname; for the wire, services with commas between. ``*`` is all of them."""
+    probability: float = 1.0
+    remaining: int | None = None
+    """How many times more; None for always."""
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+class Faults:
+    """Ask ``strikes`` at the moment at which the thing would go wrong: it counts."""
+
+    def __init__(self, shelves: Shelves, dice: Dice, log: TruthLog) -> None:
+        self._shelf = shelves.open("faults")
+        self._rolls = shelves.open("faults.rolls")
+        self._numbers = shelves.open("faults.numbers")
+        self._dice = dice
+        self._log = log
+        self.absent: Callable[[str], bool] = lambda _: False
+        """Whether a service has nothing that it runs in, which is as if it restarted without end."""
+        self._actions: dict[str, Callable[[Fault], None]] = {}
+        self._faults: dict[str, Fault] = {key: Fault(**value) for key, value in self._shelf.items()}
+        self._targets: dict[str, frozenset[str]] = {key: names_in(fault) for key, fault in self._faults.items()}
+
+    def __iter__(self) -> Iterator[Fault]:
+        return iter(self._faults.values())
+
+    def answer(self, kind: str, action: Callable[[Fault], None]) -> None:
+        """What is done at once when such a fault is set; each kind has one answer, which may refuse."""
+        if kind in self._actions:
+            raise ValueError(f"{kind} is answered already")
+        self._actions[kind] = action
+
+    def set(self, fault: Fault) -> Fault:
+        """As it was read; raises ``InvalidMachine`` when it could never strike."""
+        fault = _read(fault)
+        targets = names_in(fault)
+        if not targets or "" in targets:
+            raise InvalidMachine(f"{fault.kind} strikes somebody, not {fault.targets!r}; * is everybody")
+        if fault.kind in self._actions:
+            self._actions[fault.kind](fault)
+        if not KINDS[fault.kind].leaves_nothing:
+            self._targets[fault.id] = targets
+            self._keep(fault)
+        self._log.add("fault-set", fault.targets, "side channel", fault=asdict(fault))
+        return fault
+
+    def new_id(self) -> str:
+        """Never one of before: somebody may still mean the other by it."""
+        number = int(self._numbers.get("last", 0)) + 1
+        while f"f{number}" in self._faults:
+            number += 1
+        self._numbers["last"] = number
+        return f"f{number}"
+
+    def clear(self, fault_id: str) -> Fault:
+        if fault_id not in self._faults:
+            raise NotFound(f"no fault {fault_id}; `csm-emulator fault list` shows them")
+        fault = self._forget(fault_id)
+        self._log.add("fault-cleared", fault.targets, "side channel", fault=asdict(fault))
+        return fault
+
+    def spend(self, fault_id: str) -> None:
+        """What it did is over."""
+        fault = self._faults.get(fault_id)
+        if fault is not None:
+            self._forget(fault_id)
+            self._log.add("fault-used-up", fault.targets, "it is over", fault=asdict(fault))
+
+    def _forget(self, fault_id: str) -> Fault:
+        del self._shelf[fault_id], self._targets[fault_id]
+        self._rolls.pop(fault_id, None)
+        return self._faults.pop(fault_id)
+
+    def strikes(self, kind: str, *targets: str, when: Callable[[Fault], bool] = lambda _: True) -> Fault | None:
+        """The fault that hits any of these names now, if one does; one use of it is gone."""
+        for fault in list(self._faults.values()):
+            if fault.kind == kind and self._aims(fault, targets) and when(fault) and self._lucky(fault):
+                self._use(fault)
+                return fault
+        return None
+
+    def present(self, kind: str, *targets: str) -> Fault | None:
+        """The lasting fault that is there: not one that strikes now and then, or so many times."""
+        for fault in self._faults.values():
+            lasting = fault.probability >= 1 and fault.remaining is None
+            if fault.kind == kind and lasting and self._aims(fault, targets):
+                return fault
+        absent = next((target for target in targets if kind == RESTART and self.absent(target)), None)
+        return Fault("", kind, absent) if absent else None
+
+    def _aims(self, fault: Fault, targets: tuple[str, ...]) -> bool:
+        aimed = self._targets[fault.id]
+        return EVERYTHING in aimed or any(target in aimed for target in targets)
+
+    def _lucky(self, fault: Fault) -> bool:
+        if fault.probability >= 1:
+            return True
+        count = self._rolls.get(fault.id, 0)
+        self._rolls[fault.id] = count + 1
+        return self._dice.roll("fault", fault.id, count) < fault.probability
+
+    def _use(self, fault: Fault) -> None:
+        if fault.remaining is None:
+            return
+        if fault.remaining <= 1:
+            self._forget(fault.id)
+            self._log.add("fault-used-up", fault.targets, "last use", fault=asdict(fault))
+        else:
+            self._keep(Fault(**{**asdict(fault), "remaining": fault.remaining - 1}))
+
+    def _keep(self, fault: Fault) -> None:
+        self._faults[fault.id] = fault
+        self._shelf[fault.id] = asdict(fault)
+
+
+def _read(fault: Fault) -> Fault:
+    if fault.kind not in KINDS:
+        raise InvalidMachine(f"no fault is called {fault.kind!r}; there are {', '.join(KINDS)}")
+    if not 0 < fault.probability <= 1:
+        raise InvalidMachine(f"a probability is above 0 and at most 1, not {fault.probability}")
+    if fault.remaining is not None and fault.remaining < 1:
+        raise InvalidMachine(f"a fault strikes at least once, not {fault.remaining} times")
+    if KINDS[fault.kind].at_once and (fault.remaining is not None or fault.probability < 1):
+        raise InvalidMachine(f"{fault.kind} happens at once; it has no probability and no number of times")
+    if fault.kind == "wrong-cabling":
+        _check_ports(fault)
+    return replace(fault, facts={name: _read_fact(fault.kind, name, value) for name, value in fault.facts.items()})
+
+
+def _read_fact(kind: str, name: str, value: object) -> object:
+    takes = KINDS[kind].facts
+    if name not in takes:
+        listed = ", ".join(f"{known}=" for known in takes)
+        raise InvalidMachine(f"{kind} takes {listed or 'no facts'}, not {name}=")
+    try:
+        return takes[name].read(value)
+    except ValueError as error:
+        raise InvalidMachine(f"{kind} takes {name}= {takes[name].takes}, not {value!r}") from error
+
+
+def _check_ports(fault: Fault) -> None:
+    """Both ends of a swap are ports of switches, or NICs: one target and one ``with``."""
+    other = fault.facts.get("with")
+    for port in (fault.targets, other):
+        if not isinstance(port, str) or not is_xname(port) or parse(port).type not in _PLUGS:
+            raise InvalidMachine(
+                "wrong-cabling swaps the cables of two ports, one as target, the other as with=x1000c0r7j1p0; "
+                f"found {fault.targets!r} and {other!r}"
+            )
+
+
+def names_in(fault: Fault) -> frozenset[str]:
+    """Of all that it aims at; ``*`` is one of them when it is everything."""
+    if fault.targets == EVERYTHING or KINDS[fault.kind].targets != XNAMES:
+        return frozenset(name.strip() for name in fault.targets.split(","))
+    return frozenset(nodesets.expand(fault.targets))

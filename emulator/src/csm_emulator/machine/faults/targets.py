@@ -1,0 +1,85 @@
+"""Faults of hardware strike parts that the machine has, of a type that they can strike; others are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
+
+from csm_emulator.errors import InvalidMachine
+from csm_emulator.machine.controllers import CONTROLLERS
+from csm_emulator.machine.faults.faults import EVERYTHING, Fault, Faults, names_in
+from csm_emulator.machine.power import RESETS, SWITCHED
+from csm_emulator.nodesets import natural_order
+from csm_emulator.xnames import is_xname
+
+if TYPE_CHECKING:
+    from csm_emulator.machine.machine import Machine
+
+_NODES = frozenset({"Node"})
+_TYPES: dict[str, Collection[str]] = {
+    "no-power-on": SWITCHED,
+    "boot-hangs": _NODES,
+    "bmc-unreachable": CONTROLLERS.union(RESETS),
+    "pcs-failure": RESETS,
+    "stale-inventory": (),
+    "disk-remnants": _NODES,
+    "cfs-layer-fails": _NODES,
+    "bos-unknown-member": _NODES,
+}
+"""Which types of parts; all, where none is named."""
+_PORTS = ("fm-no-effect", "slow-barrier")
+_MAY_COME = frozenset({"cfs-layer-fails"})
+"""They strike images too, by their ids, which may be made later."""
+
+
+class _Targets:
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    def look_at_parts(self, fault: Fault) -> None:
+        types = _TYPES[fault.kind]
+        for name in _names(fault):
+            part = self._machine.part(name)
+            if part is None and (fault.kind not in _MAY_COME or is_xname(name)):
+                raise InvalidMachine(f"no part {name} in this machine; {fault.kind} strikes {self._there(types)}")
+            if part is not None and types and part.type not in types:
+                raise InvalidMachine(f"{name} is a {part.type}, and {fault.kind} strikes {self._there(types)}")
+
+    def look_at_ports(self, fault: Fault) -> None:
+        for name in _names(fault):
+            if self._machine.fabric.plan.find(name) is None:
+                self._refuse_port(fault, name)
+
+    def look_at_plugs(self, fault: Fault) -> None:
+        plan = self._machine.fabric.plan
+        for name in (fault.targets, str(fault.facts["with"])):
+            if plan.find(name) is None and name not in plan.nics:
+                self._refuse_port(fault, name)
+
+    def _there(self, types: Collection[str]) -> str:
+        wanted = sorted(types)
+        found = [part.xname for part in self._machine.parts(*wanted)]
+        return f"{' or '.join(wanted) or 'any part'}, {_span(found)}"
+
+    def _refuse_port(self, fault: Fault, name: str) -> None:
+        ports = _span(list(self._machine.fabric.plan.ports))
+        raise InvalidMachine(f"no switch has a port {name}; {fault.kind} strikes ports with cables, {ports}")
+
+
+def _names(fault: Fault) -> Iterator[str]:
+    return (name for name in sorted(names_in(fault)) if name != EVERYTHING)
+
+
+def _span(xnames: list[str]) -> str:
+    """A machine has thousands of them."""
+    ordered = natural_order(xnames)
+    return f"here {len(ordered)} from {ordered[0]} to {ordered[-1]}" if ordered else "of which there are none"
+
+
+def look_at_targets(machine: Machine, faults: Faults) -> None:
+    targets = _Targets(machine)
+    for kind in _TYPES:
+        faults.answer(kind, targets.look_at_parts)
+    for kind in _PORTS:
+        faults.answer(kind, targets.look_at_ports)
+    faults.answer("wrong-cabling", targets.look_at_plugs)

@@ -1,0 +1,93 @@
+"""The machine as everybody sees it: what there is, what it does, and whom to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from csm_emulator.machine.boot import Boot
+from csm_emulator.machine.context import Means, Watcher
+from csm_emulator.machine.disks import Remnants, find_remnants
+from csm_emulator.machine.fabric.cabling import Cabling
+from csm_emulator.machine.fabric.fabric import Fabric
+from csm_emulator.machine.faults.targets import look_at_targets
+from csm_emulator.machine.parts import Nic, NodePlace, Part, Topology
+from csm_emulator.machine.power import Power
+from csm_emulator.machine.power_caps import Caps
+
+
+class Machine:
+    """The hardware index. Power and boot are in ``power`` and ``boot``, which this hands on."""
+
+    def __init__(self, topology: Topology, means: Means) -> None:
+        self.topology = topology
+        self.means = means
+        self._by_type: dict[str, list[Part]] = {}
+        for part in topology.parts.values():
+            self._by_type.setdefault(part.type, []).append(part)
+        self._nics: dict[str, list[Nic]] = {}
+        for nic in topology.nics:
+            self._nics.setdefault(nic.owner, []).append(nic)
+        self.power = Power(self, means)
+        self.boot = Boot(self, means)
+        self.caps = Caps(self, means)
+        self._cabling = Cabling(topology.cables, means.faults)
+        self.fabric = Fabric(self, means)
+        look_at_targets(self, means.faults)
+
+    def part(self, xname: str) -> Part | None:
+        return self.topology.parts.get(xname)
+
+    def parts(self, *types: str) -> Iterator[Part]:
+        """All of these types, in the order of xnames within each; without types, everything."""
+        if not types:
+            yield from self.topology.parts.values()
+        for kind in types:
+            yield from self._by_type.get(kind, ())
+
+    def nics(self, owner: str) -> Sequence[Nic]:
+        """Of a node or of a controller."""
+        return self._nics.get(owner, ())
+
+    def place(self, node: str) -> NodePlace | None:
+        return self.topology.places.get(node)
+
+    def controller(self, xname: str) -> str:
+        part = self.part(xname)
+        return part.controller if part else ""
+
+    def cable_end(self, port: str) -> str | None:
+        """What the cable in a switch's port, or at an HSN NIC, leads to; None where no cable is."""
+        return self._cabling.end(port)
+
+    def remnants(self, node: str) -> Remnants | None:
+        """What the last tenant left on the node's disks."""
+        part = self.part(node)
+        return find_remnants(part, self.means.faults) if part else None
+
+    def watch(self, watcher: Watcher) -> None:
+        """Be told of every event, in order, at the moment it happens."""
+        self.means.watchers.append(watcher)
+
+    def describe(self, xname: str) -> dict[str, Any] | None:
+        """All that is true of one part, or of one port of a switch, for the side channel."""
+        part = self.part(xname)
+        if part is None:
+            return self.fabric.describe(xname)
+        told: dict[str, Any] = {
+            "xname": xname,
+            "type": part.type,
+            "class": part.hardware_class,
+            "power": self.power.state(xname),
+            "since": self.power.since(xname),
+        }
+        if part.type == "Node":
+            left = self.remnants(xname)
+            told |= {
+                "boot": self.boot.record(xname),
+                "beating": self.boot.beating(xname),
+                "cables": {nic.xname: self.cable_end(nic.xname) for nic in self.nics(xname) if nic.network == "HSN"},
+                "remnants": asdict(left) if left else None,
+            }
+        return told

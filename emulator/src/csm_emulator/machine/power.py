@@ -1,0 +1,224 @@
+"""Power as the hardware has it, and what a controller does when it is told over Redfish to change it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from csm_emulator.machine import timings
+from csm_emulator.machine.context import Means
+from csm_emulator.machine.controllers import CONTROLLERS, Controllers
+from csm_emulator.machine.parts import Part
+
+if TYPE_CHECKING:
+    from csm_emulator.machine.machine import Machine
+
+ON, OFF = "on", "off"
+SWITCHED = frozenset({"Chassis", "ComputeModule", "RouterModule", "Node", "CabinetPDUPowerConnector"})
+"""What has a power of its own; everything else has that of what feeds it."""
+RESETS: Mapping[str, tuple[str, ...]] = {
+    "Node": ("On", "ForceOff", "Off", "GracefulShutdown", "GracefulRestart", "ForceRestart", "PowerCycle"),
+    "ComputeModule": ("On", "Off", "ForceOff"),
+    "RouterModule": ("On", "Off", "ForceOff"),
+    "Chassis": ("On", "Off", "ForceOff"),
+    "CabinetPDUPowerConnector": ("On", "Off", "PowerCycle"),
+    "NodeBMC": ("ForceRestart", "GracefulRestart"),
+    "ChassisBMC": ("ForceRestart", "GracefulRestart"),
+    "RouterBMC": ("ForceRestart", "GracefulRestart"),
+}
+"""The ResetTypes that Redfish allows, by type of part."""
+
+
+class Unreachable(Exception):
+    """The controller does not answer."""
+
+
+class Refused(Exception):
+    """The controller answers, and says no."""
+
+
+class Power:
+    """``reset`` gives an order to a controller; what comes of it comes later, or not at all.
+
+    An order that changes something takes the place of the one that is under way. One that changes nothing does not: a
+    node that shuts down goes on doing so when it is told to switch on, as it is on still.
+    """
+
+    def __init__(self, machine: Machine, means: Means) -> None:
+        self._machine = machine
+        self._means = means
+        self._shelf = means.shelves.open("machine.power", _seed(machine))
+        self._orders = means.shelves.open("machine.power.orders")
+        self._feeders: dict[str, tuple[str, ...]] = {}
+        for part in machine.parts():
+            for fed in part.feeds:
+                self._feeders[fed] = (*self._feeders.get(fed, ()), part.xname)
+        self.controllers = Controllers(machine, means)
+        self._do: dict[str, Callable[[str, str], None]] = {
+            "On": self._switch_on,
+            "ForceOff": self._switch_off,
+            "GracefulShutdown": self._shut_down,
+            "GracefulRestart": self._restart_gracefully,
+            "ForceRestart": self._restart,
+            "PowerCycle": self._cycle,
+        }
+        means.agenda.answer("power.becomes", self._becomes)
+        means.agenda.answer("power.restarts", self._restarts)
+
+    def state(self, xname: str) -> str:
+        """``on`` or ``off``; what has no power of its own has that of what feeds it."""
+        found = self._shelf.get(xname)
+        if found is not None:
+            return str(found["is"])
+        feeders = self._feeders.get(xname, ())
+        return ON if not feeders or any(self.state(feeder) == ON for feeder in feeders) else OFF
+
+    def since(self, xname: str) -> float:
+        found = self._shelf.get(xname)
+        return float(found["since"]) if found else 0.0
+
+    def state_at(self, xname: str, moment: float) -> str:
+        """As it was at a recent moment: before the last change, what it was before it."""
+        found = self._shelf.get(xname)
+        return self.state(xname) if found is None or found["since"] <= moment else str(found["was"])
+
+    def fed(self, xname: str) -> bool:
+        """Whether there is power to be switched on with; of two power supplies one is enough."""
+        feeders = self._feeders.get(xname, ())
+        return not feeders or any(self.state(feeder) == ON and self.fed(feeder) for feeder in feeders)
+
+    def reachable(self, controller: str) -> bool:
+        """Whether the controller answers now."""
+        return self.controllers.reachable(controller)
+
+    def reset(self, xname: str, action: str, cause: str) -> None:
+        """What a POST to Redfish's Reset does; raises ``Unreachable`` or ``Refused``."""
+        part = self._machine.part(xname)
+        if part is None or action not in RESETS.get(part.type, ()) or _has_no_switch(part):
+            raise Refused(f"{xname} knows no reset {action}")
+        if not self.controllers.answers(part.controller, xname):
+            raise Unreachable(part.controller)
+        if part.type in CONTROLLERS:
+            self.controllers.restart(xname, cause)
+            return
+        self._means.log.add("power-order", xname, cause, action=action)
+        off = "GracefulShutdown" if part.type == "Node" else "ForceOff"
+        self._do[off if action == "Off" else action](xname, cause)
+
+    def by_itself(self, node: str, action: str, cause: str) -> None:
+        """The system on a node stops or starts anew, which takes no controller."""
+        self._means.log.add("power-order", node, cause, action=action)
+        self._do[action](node, cause)
+
+    def _switch_on(self, xname: str, cause: str) -> None:
+        if self.state(xname) == OFF:
+            self._power_up(xname, self._next_order(xname), cause)
+
+    def _switch_off(self, xname: str, cause: str) -> None:
+        number = self._next_order(xname)
+        if self.state(xname) == ON:
+            self._after(timings.FORCE_OFF, "power.becomes", xname, number, OFF, cause, False)
+
+    def _cycle(self, xname: str, cause: str) -> None:
+        number = self._next_order(xname)
+        self._after(timings.FORCE_OFF, "power.becomes", xname, number, OFF, cause, True)
+
+    def _shut_down(self, xname: str, cause: str) -> None:
+        # Without a system that hears it the order is lost, as it is on real hardware.
+        if self._machine.boot.begin_shutdown(xname):
+            self._after(timings.SHUTDOWN, "power.becomes", xname, self._next_order(xname), OFF, cause, False)
+
+    def _restart_gracefully(self, xname: str, cause: str) -> None:
+        if self._machine.boot.begin_shutdown(xname):
+            self._after(timings.SHUTDOWN, "power.restarts", xname, self._next_order(xname), cause)
+
+    def _restart(self, xname: str, cause: str) -> None:
+        if self.state(xname) == ON:
+            self._after(timings.FORCE_OFF, "power.restarts", xname, self._next_order(xname), cause)
+
+    def _next_order(self, xname: str) -> int:
+        number = int(self._orders.get(xname, 0)) + 1
+        self._orders[xname] = number
+        return number
+
+    def _after(self, span: tuple[float, float], kind: str, xname: str, number: int, *args: object) -> None:
+        wait = self._means.chance(span, kind, xname, number, *args)
+        self._means.agenda.after(wait, kind, xname, number, *args)
+
+    def _power_up(self, xname: str, number: int, cause: str) -> None:
+        if self._means.faults.strikes("no-power-on", xname):
+            self._means.log.add("power-on-failed", xname, "fault no-power-on")
+        else:
+            self._after(timings.POWER_ON, "power.becomes", xname, number, ON, cause, False)
+
+    def _becomes(self, xname: str, number: int, state: str, cause: str, again: bool) -> None:
+        """An order takes effect, unless a later one took its place."""
+        if self._orders.get(xname) != number:
+            return
+        if state == ON and not self.fed(xname):
+            self._means.log.add("power-on-failed", xname, "no power to switch on")
+            return
+        self._set(xname, state, cause)
+        if again:
+            self._power_up(xname, number, cause)
+
+    def _restarts(self, xname: str, number: int, cause: str) -> None:
+        """A reset: the power stays on."""
+        if self._orders.get(xname) == number:
+            self._machine.boot.begin(xname, cause)
+
+    def _set(self, xname: str, state: str, cause: str) -> None:
+        before = self._shelf[xname]["is"]
+        if before == state:
+            return
+        self._shelf[xname] = {"is": state, "since": self._means.clock.now(), "was": before}
+        self._means.log.add(f"power-{state}", xname, cause)
+        if state == OFF:
+            self._starve(xname)
+        else:
+            self._revive(xname)
+        self._machine.boot.power_changed(xname, state)
+        self._means.tell("power", xname, state)
+
+    def _starve(self, xname: str) -> None:
+        """What only this fed goes dark with it."""
+        cause = f"{xname} lost power"
+        for fed in self._fed_by(xname):
+            if self.fed(fed):
+                continue
+            if fed in self._shelf:
+                self._next_order(fed)
+                self._set(fed, OFF, cause)
+            else:
+                self.controllers.lose_power(fed, cause)
+
+    def _revive(self, xname: str) -> None:
+        """Controllers and what has no switch start by themselves; everything else waits for an order."""
+        for fed in self._fed_by(xname):
+            part = self._machine.part(fed)
+            others = any(feeder != xname and self.state(feeder) == ON for feeder in self._feeders[fed])
+            if part is None or others:
+                continue
+            if _has_no_switch(part):
+                self._set(fed, ON, f"{xname} has power")
+            else:
+                self.controllers.regain_power(fed)
+
+    def _fed_by(self, xname: str) -> tuple[str, ...]:
+        part = self._machine.part(xname)
+        return part.feeds if part else ()
+
+
+def _has_no_switch(part: Part) -> bool:
+    """A top-of-rack switch is on when its outlet is."""
+    return part.type == "RouterModule" and part.hardware_class == "River"
+
+
+def _seed(machine: Machine) -> dict[str, dict[str, object]]:
+    """Nodes are as the topology says, everything else is on. Two values for all of them, as there are many."""
+    on: dict[str, object] = {"is": ON, "since": 0.0, "was": OFF}
+    off: dict[str, object] = {"is": OFF, "since": 0.0, "was": OFF}
+    running = machine.topology.running
+    return {
+        part.xname: on if part.type != "Node" or part.xname in running else off for part in machine.parts(*SWITCHED)
+    }

@@ -1,0 +1,78 @@
+"""Power caps of nodes, as their controllers keep them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from csm_emulator.machine.context import Means
+from csm_emulator.machine.parts import NodeModel, Part
+from csm_emulator.machine.power import Unreachable
+
+if TYPE_CHECKING:
+    from csm_emulator.machine.machine import Machine
+
+NODE_LIMIT = "Node Power Limit"
+_IN_RACKS = {"GIGABYTE": "Chassis Power Control", "Intel Corporation": "Server Power Control"}
+"""The names of controllers in racks; those of HPE give none, and HPE's software has one for them (nodecap.go)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """One thing that can be capped: a whole node, or one of its accelerators."""
+
+    name: str
+    limits: tuple[int, int]
+    """The least and the most that a cap may be, in watts."""
+    context: str
+    """Redfish's PhysicalContext."""
+
+
+class Caps:
+    """Both orders raise ``Unreachable`` when the controller does not answer."""
+
+    def __init__(self, machine: Machine, means: Means) -> None:
+        self._machine = machine
+        self._means = means
+        self._shelf = means.shelves.open("machine.caps")
+
+    def read(self, node: str, control: str = NODE_LIMIT) -> int:
+        """Watts; 0 is no cap."""
+        self._reach(node)
+        return int(self._shelf.get(node, {}).get(control, 0))
+
+    def write(self, node: str, watts: Mapping[str, int], cause: str) -> None:
+        """By control."""
+        self._reach(node)
+        before = self._shelf.get(node, {})
+        changes = {name: value for name, value in watts.items() if before.get(name, 0) != value}
+        if changes:
+            self._shelf[node] = {**before, **changes}
+        for name, value in changes.items():
+            self._means.log.add("power-cap", node, cause, control=name, watts=value)
+
+    def _reach(self, node: str) -> None:
+        controller = self._machine.controller(node)
+        if not self._machine.power.controllers.answers(controller, node):
+            raise Unreachable(controller)
+
+
+def controls_of(part: Part) -> list[Control]:
+    """The node's own first. Liquid-cooled blades have one for each accelerator too (docs-csm, Node Card Power
+    Management); servers in racks have one for all.
+    """
+    model = part.model
+    if model is None:
+        return []
+    if part.hardware_class == "River":
+        return [Control(_IN_RACKS.get(model.board.manufacturer, NODE_LIMIT), model.power_limits, "Chassis")]
+    controls, limits = [Control(NODE_LIMIT, model.power_limits, "Chassis")], model.accelerator_limits
+    if limits:
+        names = (f"Accelerator{number} Power Limit" for number in range(_accelerators(model)))
+        controls += [Control(name, limits, "Accelerator") for name in names]
+    return controls
+
+
+def _accelerators(model: NodeModel) -> int:
+    return sum(fitting.count for fitting in model.fittings if fitting.fru.kind == "NodeAccel")

@@ -1,0 +1,1 @@
+"""A machine from an SLS dump of a real one."""

@@ -1,0 +1,1 @@
+"""A machine from a data file: cabinets, blades, networks, addresses."""

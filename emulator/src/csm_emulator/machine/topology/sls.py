@@ -1,0 +1,186 @@
+"""The SLS dump of a machine: of its hardware what HPE's installer puts there, and its networks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from csm_emulator.machine.parts import Network, NodePlace, Part
+from csm_emulator.machine.topology.addresses import Allotment, cabinet_of, side_of
+from csm_emulator.machine.topology.networks import cabinet_subnet, switch_address, switch_aliases
+
+TYPES = {
+    "CDU": "comptype_cdu",
+    "CDUMgmtSwitch": "comptype_cdu_mgmt_switch",
+    "CabinetCDU": "comptype_cab_cdu",
+    "Cabinet": "comptype_cabinet",
+    "CabinetPDUController": "comptype_cab_pdu_controller",
+    "CabinetPDU": "comptype_cab_pdu",
+    "CabinetPDUNic": "comptype_cab_pdu_nic",
+    "CabinetPDUOutlet": "comptype_cab_pdu_outlet",
+    "CabinetPDUPowerConnector": "comptype_cab_pdu_pwr_connector",
+    "Chassis": "comptype_chassis",
+    "ChassisBMC": "comptype_chassis_bmc",
+    "CMMRectifier": "comptype_cmm_rectifier",
+    "CMMFpga": "comptype_cmm_fpga",
+    "CEC": "comptype_cec",
+    "ComputeModule": "comptype_compmod",
+    "RouterModule": "comptype_rtrmod",
+    "NodeBMC": "comptype_ncard",
+    "NodeBMCNic": "comptype_bmc_nic",
+    "NodeEnclosure": "comptype_node_enclosure",
+    "NodePowerConnector": "comptype_compmod_power_connector",
+    "Node": "comptype_node",
+    "VirtualNode": "comptype_virtual_node",
+    "Processor": "comptype_node_processor",
+    "NodeNic": "comptype_node_nic",
+    "NodeHsnNic": "comptype_node_hsn_nic",
+    "Memory": "comptype_dimm",
+    "NodeAccel": "comptype_node_accel",
+    "NodeFpga": "comptype_node_fpga",
+    "HSNAsic": "comptype_hsn_asic",
+    "RouterFpga": "comptype_rtr_fpga",
+    "RouterTORFpga": "comptype_rtr_tor_fpga",
+    "RouterBMC": "comptype_rtr_bmc",
+    "RouterBMCNic": "comptype_rtr_bmc_nic",
+    "HSNBoard": "comptype_hsn_board",
+    "HSNLink": "comptype_hsn_link",
+    "HSNConnector": "comptype_hsn_connector",
+    "HSNConnectorPort": "comptype_hsn_connector_port",
+    "MgmtSwitch": "comptype_mgmt_switch",
+    "MgmtSwitchConnector": "comptype_mgmt_switch_connector",
+    "MgmtHLSwitch": "comptype_hl_switch",
+    "SMSBox": "comptype_ncn_box",
+    "Partition": "comptype_partition",
+}
+"""How SLS writes the types of HMS."""
+PUT_THERE = frozenset(
+    {"Cabinet", "Chassis", "ChassisBMC", "Node", "MgmtSwitch", "MgmtHLSwitch", "CDUMgmtSwitch", "CabinetPDUController"}
+)
+"""What HPE's installer puts into SLS, beside the controllers of switches in racks and the ports of leaf switches."""
+_ON_A_LEAF = frozenset({"NodeBMC", "RouterBMC", "CabinetPDUController"})
+
+
+class Dump(Mapping[str, object]):
+    """Made when somebody first looks: it is as big as the machine, and only SLS wants it."""
+
+    def __init__(self, make: Callable[[], dict[str, Any]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> dict[str, Any]:
+        return self._make()
+
+    def __getitem__(self, key: str) -> object:
+        return self._made[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+
+def dump(
+    parts: Mapping[str, Part], places: Mapping[str, NodePlace], networks: Sequence[Network], allotment: Allotment
+) -> dict[str, Any]:
+    maker = _Maker(parts, places, allotment)
+    hardware = {part.xname: maker.entry(part) for part in parts.values() if maker.knows(part)}
+    hardware |= _leaf_ports(parts)
+    return {"Hardware": hardware, "Networks": {network.name: network_entry(network) for network in networks}}
+
+
+def network_entry(network: Network) -> dict[str, Any]:
+    return {
+        "Name": network.name,
+        "FullName": network.full_name,
+        "IPRanges": list(network.cidrs),
+        "Type": network.kind,
+        "ExtraProperties": network.extra,
+    }
+
+
+class _Maker:
+    def __init__(self, parts: Mapping[str, Part], places: Mapping[str, NodePlace], allotment: Allotment) -> None:
+        self._places = places
+        self._allotment = allotment
+        self._aliases = switch_aliases(parts)
+        self._extra: dict[str, Callable[[Part], dict[str, Any]]] = {
+            "Cabinet": self._cabinet,
+            "Node": self._node,
+            "MgmtSwitch": self._leaf,
+            "MgmtHLSwitch": self._switch,
+            "CDUMgmtSwitch": self._switch,
+            "RouterBMC": _credentials,
+        }
+
+    def knows(self, part: Part) -> bool:
+        """Switch blades are found by asking the chassis; only those in racks are in SLS."""
+        return part.type in PUT_THERE or (part.type == "RouterBMC" and part.hardware_class == "River")
+
+    def entry(self, part: Part) -> dict[str, Any]:
+        extra = self._extra[part.type](part) if part.type in self._extra else {}
+        return _entry(part.xname, part.type, part.parent, part.hardware_class, extra)
+
+    def _cabinet(self, part: Part) -> dict[str, Any]:
+        river = part.hardware_class == "River"
+        networks = {name: self._cabinet_network(f"{name}_{side_of(part)}", part.xname) for name in ("HMN", "NMN")}
+        told: dict[str, Any] = {"Networks": {"cn": networks, "ncn": networks} if river else {"cn": networks}}
+        if part.fru is not None and not river:
+            told["Model"] = part.fru.model
+        return told
+
+    def _cabinet_network(self, network: str, cabinet: str) -> dict[str, Any]:
+        subnet = cabinet_subnet(network, cabinet, self._allotment.subnets[network][cabinet])
+        return {"CIDR": subnet["CIDR"], "Gateway": subnet["Gateway"], "VLan": subnet["VlanID"]}
+
+    def _node(self, part: Part) -> dict[str, Any]:
+        place = self._places[part.xname]
+        told: dict[str, Any] = {"NID": place.nid, "Role": place.role}
+        if place.sub_role:
+            told["SubRole"] = place.sub_role
+        return told | {"Aliases": list(place.aliases)}
+
+    def _switch(self, part: Part) -> dict[str, Any]:
+        address = switch_address("10.254", list(self._aliases).index(part.xname))
+        return {"IP4addr": address, "Brand": "Aruba", "Aliases": [self._aliases[part.xname]]}
+
+    def _leaf(self, part: Part) -> dict[str, Any]:
+        secret = f"vault://hms-creds/{part.xname}"
+        snmp = {"SNMPAuthPassword": secret, "SNMPAuthProtocol": "MD5", "SNMPPrivPassword": secret}
+        return self._switch(part) | snmp | {"SNMPPrivProtocol": "DES", "SNMPUsername": "testuser"}
+
+
+def _credentials(part: Part) -> dict[str, Any]:
+    secret = f"vault://hms-creds/{part.xname}"
+    return {"Username": secret, "Password": secret}
+
+
+def _entry(xname: str, kind: str, parent: str, hardware_class: str, extra: dict[str, Any]) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "Parent": parent,
+        "Xname": xname,
+        "Type": TYPES[kind],
+        "Class": hardware_class,
+        "TypeString": kind,
+    }
+    return {**told, "ExtraProperties": extra} if extra else told
+
+
+def _leaf_ports(parts: Mapping[str, Part]) -> dict[str, Any]:
+    """Which controller of a rack is at which port of the rack's leaf switch; that is how they are discovered."""
+    leaves = {cabinet_of(part.xname): part.xname for part in parts.values() if part.type == "MgmtSwitch"}
+    used = dict.fromkeys(leaves, 0)
+    ports = {}
+    for part in parts.values():
+        if part.type not in _ON_A_LEAF or part.hardware_class != "River":
+            continue
+        cabinet = cabinet_of(part.xname)
+        if cabinet not in leaves:
+            continue
+        used[cabinet] += 1
+        port = f"{leaves[cabinet]}j{used[cabinet]}"
+        extra = {"NodeNics": [part.xname], "VendorName": f"1/1/{used[cabinet]}"}
+        ports[port] = _entry(port, "MgmtSwitchConnector", leaves[cabinet], "River", extra)
+    return ports

@@ -1,0 +1,1 @@
+"""Commands that a person can type at the console of a node, one file for those about one subject."""

@@ -1,0 +1,180 @@
+"""ping: what it is asked for, in the words of iputils."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from getopt import GetoptError, gnu_getopt
+from ipaddress import ip_address
+from typing import Any
+
+from csm_emulator.nodes.description import Interface
+from csm_emulator.nodes.packet_routes import is_own, route
+from csm_emulator.nodes.ping_run import Ping, opening
+from csm_emulator.nodes.shell import Outcome, Terminal, refuse
+
+SHORTEST = 0.2
+_LOOPBACK = "127.0.0.1"
+_LONGEST_WAIT = 2_147_483.0
+_WHOLE = re.compile("[-+]?[0-9]{1,30}")
+_OPTIONS = "4nqvOc:i:I:s:t:w:W:"
+_REAL = frozenset("6AaBbDdefFhLlmMNpPQRrSTUV")
+"""What the real one has as well."""
+_USAGE = """
+Usage
+  ping [options] <destination>
+
+Options:
+  -4 -n -q -v  -c <count>  -i <interval>  -I <interface or address>
+  -s <size>  -t <ttl>  -w <deadline>  -W <timeout>
+
+For more details see ping(8)."""
+
+
+class _Refused(Exception):
+    def __init__(self, text: str, code: int) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+def ping(terminal: Terminal, argv: Sequence[str]) -> Outcome:
+    try:
+        options, others = gnu_getopt(list(argv), _OPTIONS)
+        values = {name: _READERS[name](value) for name, value in options if name in _READERS}
+        return _begin(terminal, others[-1] if others else "", values, frozenset(name for name, _ in options))
+    except GetoptError as error:
+        return _misused(error)
+    except _Refused as refused:
+        return refuse(f"ping: {refused}", refused.code)
+
+
+def _misused(error: GetoptError) -> Outcome:
+    letter = error.opt if len(error.opt) == 1 else "-"
+    if letter in _REAL:
+        wrong = f"-{letter} is more than this console's ping can do"
+    elif letter in _OPTIONS:
+        wrong = f"option requires an argument -- '{letter}'"
+    else:
+        wrong = f"invalid option -- '{letter}'"
+    return refuse(f"ping: {wrong}\n{_USAGE}", 2)
+
+
+def _begin(terminal: Terminal, target: str, values: Mapping[str, Any], flags: frozenset[str]) -> Outcome:
+    if not target:
+        raise _Refused("usage error: Destination address required", 1)
+    address = _address(terminal, target)
+    if address is None:
+        raise _Refused(f"{target}: Name or service not known", 2)
+    via, source, bound = _bound(terminal, address, values.get("-I", ""))
+    started = Ping(
+        target,
+        address,
+        source,
+        via,
+        values.get("-c", 0),
+        values.get("-i", 1.0),
+        values.get("-w", 0),
+        values.get("-s", 56),
+        "-q" in flags,
+        "-n" in flags,
+    )
+    return Outcome(opening(started, bound), ping=started)
+
+
+def _bound(terminal: Terminal, address: str, wanted: str) -> tuple[str, str, str]:
+    """The interface to use, the address to come from, and what is said of them."""
+    links = terminal.node.interfaces
+    if wanted and _is_address(wanted):
+        if not is_own(terminal.node, wanted):
+            raise _Refused("bind: Cannot assign requested address", 2)
+        return "", wanted, f"from {wanted} : "
+    link = _named(links, wanted) if wanted else route(terminal.machine, terminal.node, address)
+    if link is not None and link.address and wanted:
+        return link.name, link.address, f"from {link.address} {link.name}: "
+    if is_own(terminal.node, address):
+        return "", address, ""
+    if link is None or not link.address:
+        raise _Refused("connect: Network is unreachable", 2)
+    return "", link.address, ""
+
+
+def _named(links: Sequence[Interface], wanted: str) -> Interface | None:
+    found = next((link for link in links if link.name == wanted), None)
+    if found is None and wanted != "lo":
+        raise _Refused(f"unknown iface: {wanted}", 2)
+    return found
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _address(terminal: Terminal, target: str) -> str | None:
+    """An address, ``localhost``, the name of a node (over the management network), or that with ``-hsn0`` after it."""
+    if _is_address(target):
+        return str(ip_address(target))
+    if target == "localhost":
+        return _LOOPBACK
+    name, dash, link = target.rpartition("-")
+    return _of_node(terminal, target, "") or (_of_node(terminal, name, link) if dash else None)
+
+
+def _of_node(terminal: Terminal, name: str, link: str) -> str | None:
+    machine = terminal.machine
+    node = next(
+        (place.xname for place in machine.topology.places.values() if name in (place.xname, *place.aliases)), None
+    )
+    if node is None:
+        return None
+    network = "HSN" if link.startswith("hsn") else "NMN"
+    nics = [nic for nic in machine.nics(node) if nic.network == network and nic.address]
+    number = int(link[3:]) if link[3:].isdecimal() else 0
+    return nics[number].address if number < len(nics) else None
+
+
+def _whole(low: int, high: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not _WHOLE.fullmatch(text):
+            raise _Refused(f"invalid argument: '{text}'", 1)
+        if not low <= int(text) <= high:
+            raise _Refused(f"invalid argument: '{text}': out of range: {low} <= value <= {high}", 1)
+        return int(text)
+
+    return read
+
+
+def _seconds(complaint: str) -> Callable[[str], float]:
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not 0 <= value <= _LONGEST_WAIT:
+            raise _Refused(f"{complaint}: {text}", 2)
+        return value
+
+    return read
+
+
+def _interval(text: str) -> float:
+    """Root could ask for less; a console's ping is told what others are."""
+    value = _seconds("bad timing interval")(text)
+    if value < SHORTEST:
+        raise _Refused("cannot flood; minimal interval allowed for user is 200ms", 2)
+    return value
+
+
+_READERS: Mapping[str, Callable[[str], Any]] = {
+    "-c": _whole(1, 2**63 - 1),
+    "-i": _interval,
+    "-I": str,
+    "-s": _whole(0, 65_507),
+    "-t": _whole(0, 255),
+    "-w": _whole(0, 2**31 - 1),
+    "-W": _seconds("bad linger time"),
+}

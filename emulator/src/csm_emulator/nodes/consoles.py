@@ -1,0 +1,124 @@
+"""The text that comes out of each node's serial line, in order, with its moments.
+
+A boot is kept as the moments of its stages, and its text is written when somebody reads it: ten thousand nodes that
+boot cost ten thousand short lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from csm_emulator.machine import boot
+from csm_emulator.machine.context import Event
+from csm_emulator.machine.machine import Machine
+from csm_emulator.nodes.boot_output import NO_IPXE, Timed, stage_output
+from csm_emulator.nodes.description import describe
+from csm_emulator.state.clock import Clock
+from csm_emulator.state.tables import Shelves
+
+MOST_PIECES = 48
+"""Of each console; what is older is gone, as it is from a log that was rotated."""
+PIECE = 2048
+"""Characters that somebody typed, or was answered, in one piece."""
+MOMENT = 16
+"""So many of them are taken for the moment of each text: a piece of single keys is no longer than others."""
+TEXT = "text"
+Position = tuple[int, int]
+"""The number of a piece, and how many texts of it were read."""
+START: Position = (0, 0)
+
+Piece = Sequence[Any]
+"""Moment, kind (a stage of the boot, ``no-ipxe``, or ``text``), and what else there is to know: of a kernel where it
+came from and its parameters, of ``text`` the texts with the seconds after which they come.
+"""
+
+
+class Consoles:
+    def __init__(self, machine: Machine, clock: Clock, shelves: Shelves) -> None:
+        self._machine = machine
+        self._clock = clock
+        self._shelf = shelves.open("nodes.consoles")
+        """A piece has a place of its own: what is old is not written again for each key."""
+        self._numbers: dict[str, range] = {}
+        """Of the pieces of each node."""
+        for place in self._shelf:
+            node, _, text = place.rpartition("/")
+            number, known = int(text), self._numbers.get(node, range(int(text), 0))
+            self._numbers[node] = range(min(number, known.start), max(number + 1, known.stop))
+        machine.watch(self._saw)
+
+    def _saw(self, event: Event) -> None:
+        if event.kind != "stage" or event.value == boot.OFF:
+            return
+        detail: Any = ""
+        if event.value == boot.KERNEL:
+            record = self._machine.boot.record(event.xname)
+            detail = [record["kernel"], record["parameters"]]
+        timed_out = event.value == boot.PXE and not self._machine.boot.tftp_answers()
+        self._add(event.xname, NO_IPXE if timed_out else event.value, detail)
+
+    def write(self, node: str, text: str) -> None:
+        """Text that ends its own lines; of one that is longer than a console is kept the end remains."""
+        kept = text[-PIECE * MOST_PIECES :]
+        for start in range(0, len(kept), PIECE):
+            self._write(node, kept[start : start + PIECE])
+
+    def _write(self, node: str, text: str) -> None:
+        numbers = self._numbers.get(node, range(0))
+        moment, kind, texts = self._piece(node, numbers[-1]) if numbers else (0.0, "", ())
+        if kind == TEXT and sum(len(one) + MOMENT for _, one in texts) + len(text) <= 2 * PIECE:
+            self._shelf[f"{node}/{numbers[-1]}"] = [moment, kind, [*texts, [self._clock.now() - moment, text]]]
+        else:
+            self._add(node, TEXT, [[0.0, text]])
+
+    def _add(self, node: str, kind: str, detail: Any) -> None:
+        before = self._numbers.get(node, range(0))
+        numbers = range(max(before.start, before.stop + 1 - MOST_PIECES), before.stop + 1)
+        self._shelf[f"{node}/{before.stop}"] = [self._clock.now(), kind, detail]
+        self._numbers[node] = numbers
+        for gone in range(before.start, numbers.start):
+            del self._shelf[f"{node}/{gone}"]
+
+    def _piece(self, node: str, number: int) -> Piece:
+        piece: Piece = self._shelf[f"{node}/{number}"]
+        return piece
+
+    def end(self, node: str) -> Position:
+        """Where somebody who looks only at what is to come begins."""
+        return self.read(node, START)[1]
+
+    def read(self, node: str, after: Position) -> tuple[list[str], Position]:
+        """The texts that have come since, and where they end."""
+        found: list[str] = []
+        now = self._clock.now()
+        numbers = self._numbers.get(node, range(0))
+        number, done = after if after[0] >= numbers.start else (numbers.start, 0)
+        while number in numbers:
+            over = self._piece(node, number + 1)[0] if number + 1 in numbers else None
+            texts = list(self._texts(node, self._piece(node, number), over))
+            ready = [text for when, text in texts if when <= now]
+            found += ready[done:]
+            if over is None or len(ready) < len(texts):
+                return found, (number, max(done, len(ready)))
+            number, done = number + 1, 0
+        return found, (number, done)
+
+    def _texts(self, node: str, piece: Piece, over: float | None) -> Iterator[tuple[float, str]]:
+        """Until the next piece begins: a stage that was cut short says no more."""
+        moment, kind, detail = piece
+        for seconds, text in self._output(node, kind, detail):
+            if over is None or moment + seconds <= over:
+                yield moment + seconds, text
+
+    def _output(self, node: str, kind: str, detail: Any) -> Iterator[Timed]:
+        if kind == TEXT:
+            return ((seconds, text) for seconds, text in detail)
+        described = describe(self._machine, node, *(detail or ()))
+        return ((seconds, f"{line}\r\n") for seconds, line in stage_output(kind, described))
+
+    def tail(self, node: str, lines: int) -> tuple[str, Position]:
+        """The last lines, and where they end; a line that has not ended counts as one."""
+        texts, position = self.read(node, START)
+        kept = "".join(texts).splitlines(keepends=True)[-lines:] if lines > 0 else []
+        return "".join(kept), position

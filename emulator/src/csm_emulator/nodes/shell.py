@@ -1,0 +1,138 @@
+"""A shell on a node: the commands of a line, one after the other, and what comes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from csm_emulator.machine.machine import Machine
+from csm_emulator.nodes.description import Description
+from csm_emulator.nodes.ping_run import Ping
+from csm_emulator.shell.budget import KILLED, Budget
+from csm_emulator.shell.expansion import Variables
+from csm_emulator.shell.files import Files
+from csm_emulator.shell.interpreter import Exit, ScriptAborted, Shell, Streams
+from csm_emulator.shell.process import MISUSED, Process, Program
+from csm_emulator.shell.standard_commands import STANDARD
+from csm_emulator.shell.streams import CallerOutput, Input
+from csm_emulator.shell.syntax import parse
+
+NAME = "-bash"
+Step = tuple[str, str]
+"""What joins a pipeline to the one before it (``;``, ``&&``, ``||``), and its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    text: str = ""
+    code: int = 0
+    errors: str = ""
+    """What no pipe takes."""
+    ping: Ping | None = None
+    """Goes on for a while."""
+    logs_out: bool = False
+    power: str = ""
+    """A reset of the node, in Redfish's words."""
+
+    @property
+    def takes_over(self) -> bool:
+        """Whether it is more than a text: the console goes on with it when the line is done so far."""
+        return bool(self.ping or self.logs_out or self.power)
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """What a command knows."""
+
+    machine: Machine
+    node: Description
+    user: str
+    now: float
+    booted: float
+    """When the kernel started."""
+
+
+Command = Callable[[Terminal, Sequence[str]], Outcome]
+
+
+def refuse(text: str, code: int) -> Outcome:
+    return Outcome(code=code, errors=f"{text}\n")
+
+
+class _TakenOver(Exception):
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+def read_line(line: str) -> list[Step]:
+    """Raises ``SyntaxProblem``."""
+    return [(step.joint, step.source) for step in parse(line)]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What became of a line: its text has the errors in it."""
+
+    text: str
+    outcome: Outcome
+    rest: Sequence[Step] = ()
+    """What is to be done after the outcome."""
+
+
+def run(
+    terminal: Terminal, steps: Sequence[Step], variables: Variables, files: Files, commands: Mapping[str, Command]
+) -> Line:
+    """Until the end, or until something that takes time. ``variables`` are changed."""
+    texts: list[str] = []
+
+    async def show(text: str) -> None:
+        texts.append(text)
+
+    budget = Budget()
+    output = CallerOutput(show, budget)
+    programs = {name: _program(command, terminal) for name, command in commands.items()}
+    shell = Shell(variables, files, {**STANDARD, **programs}, NAME)
+    for number, (joint, source) in enumerate(steps):
+        if (joint == "&&" and variables.code) or (joint == "||" and not variables.code):
+            continue
+        tested = number + 1 < len(steps) and steps[number + 1][0] in ("&&", "||")
+        try:
+            _at_once(shell.run(parse(source), Streams(Input(), output, output), budget, tested=tested))
+        except _TakenOver as taken:
+            texts.append(taken.outcome.text + taken.outcome.errors)
+            return Line("".join(texts), taken.outcome, steps[number + 1 :])
+        except ScriptAborted as problem:
+            return Line("".join(texts), Outcome(code=problem.code))
+        except Exit:
+            return Line("".join(texts), Outcome(logs_out=True))
+        if variables.code == KILLED:
+            break
+    return Line("".join(texts), Outcome(code=variables.code))
+
+
+def _program(command: Command, terminal: Terminal) -> Program:
+    async def program(process: Process) -> int:
+        outcome = command(terminal, process.argv[1:])
+        if outcome.takes_over and process.foreground:
+            raise _TakenOver(outcome)
+        if outcome.logs_out:
+            return await STANDARD["exit"](process)
+        if outcome.takes_over:
+            told = "stands alone on its line at this console, not in a pipe, a loop or with a redirection"
+            return await process.complain(told, MISUSED)
+        await process.out.write(outcome.text)
+        await process.err.write(outcome.errors)
+        return outcome.code
+
+    return program
+
+
+def _at_once(running: Coroutine[Any, Any, int]) -> int:
+    """The result of what waits for nothing: a console gives its commands no input, and takes all that they write."""
+    try:
+        running.send(None)
+    except StopIteration as end:
+        return int(end.value)
+    raise RuntimeError("a command at a console waits")

@@ -1,0 +1,274 @@
+"""Who is logged in at each console, and what they are typing: a login prompt, then a shell.
+
+A console goes on without anybody at it, as with conman: whoever leaves stays logged in, and what runs runs on. A ping
+is cut short then, as nobody is left to interrupt one without an end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from csm_emulator.machine.boot import UP
+from csm_emulator.machine.context import Event, Means
+from csm_emulator.machine.machine import Machine
+from csm_emulator.nodes.commands import hardware, system
+from csm_emulator.nodes.commands.gpu import nvidia_smi
+from csm_emulator.nodes.commands.network import ip
+from csm_emulator.nodes.commands.ping import ping
+from csm_emulator.nodes.commands.services import systemctl
+from csm_emulator.nodes.consoles import Consoles
+from csm_emulator.nodes.description import describe
+from csm_emulator.nodes.packet_routes import send
+from csm_emulator.nodes.ping_run import Ping, closing, told
+from csm_emulator.nodes.shell import NAME, Command, Line, Step, Terminal, read_line, run
+from csm_emulator.nodes.uptimes import Uptimes
+from csm_emulator.shell.expansion import Variables
+from csm_emulator.shell.process import MISUSED
+from csm_emulator.shell.syntax import SyntaxProblem
+
+LONGEST_LINE = 4096
+"""As a terminal's canonical mode."""
+MOST_PINGS, UNWATCHED = 100_000, 100
+"""Echo requests of one ping, whatever it was asked for: a day of them, and when nobody is at its console."""
+_LOGIN, _PASSWORD, _SHELL, _BUSY = "login", "password", "shell", "busy"
+_HOME = "/root"
+_FRESH: dict[str, Any] = {
+    "mode": _LOGIN,
+    "user": "",
+    "line": "",
+    "code": 0,
+    "ping": None,
+    "rest": [],
+    "number": 0,
+    "variables": {"HOME": _HOME, "USER": "root"},
+    "folder": _HOME,
+    "arguments": [],
+    "options": [],
+}
+MOST_KEPT = 8192
+"""Characters of variables and of positional parameters that a console keeps from line to line."""
+_INTERRUPT, _END, _ERASE, _KILL = "\x03", "\x04", ("\x7f", "\b"), "\x15"
+_STROKES = re.compile("[^\x00-\x1f\x7f]+|[\x00-\x1f\x7f]")
+
+COMMANDS: dict[str, Command] = {
+    "hostname": system.hostname,
+    "uname": system.uname,
+    "whoami": system.whoami,
+    "id": system.identity,
+    "date": system.date,
+    "uptime": system.uptime,
+    "mount": system.mount,
+    "systemctl": systemctl,
+    "reboot": system.reboot,
+    "poweroff": system.poweroff,
+    "exit": system.leave,
+    "logout": system.leave,
+    "ip": ip,
+    "ping": ping,
+    "lsblk": hardware.lsblk,
+    "blkid": hardware.blkid,
+    "nvidia-smi": nvidia_smi,
+    "lscpu": hardware.lscpu,
+    "free": hardware.free,
+    "dmesg": hardware.dmesg,
+}
+
+
+class Terminals:
+    """One for each node: whoever is at its console types into the same one, and all see it."""
+
+    def __init__(self, machine: Machine, means: Means, consoles: Consoles, password: str) -> None:
+        self._machine = machine
+        self._means = means
+        self._consoles = consoles
+        self._password = password
+        self._uptimes = Uptimes(machine, means)
+        self._shelf = means.shelves.open("nodes.terminals")
+        self._seats: Counter[str] = Counter()
+        """How many are at each console, and could interrupt what runs there."""
+        means.agenda.answer("terminal.pings", self._next_ping)
+        machine.watch(self._saw)
+
+    def _saw(self, event: Event) -> None:
+        """Whoever was logged in is not any more."""
+        if event.kind == "stage":
+            self._shelf.pop(event.xname, None)
+            if event.value == UP:
+                self._consoles.write(event.xname, self._prompt(event.xname, _FRESH))
+
+    def join(self, node: str) -> None:
+        """Somebody sits down at the console."""
+        self._seats[node] += 1
+
+    def leave(self, node: str) -> None:
+        self._seats[node] -= 1
+
+    def type(self, node: str, text: str) -> None:
+        """Keys, as they come; a node that is not up hears nothing."""
+        for keys in _STROKES.findall(text.replace("\r\n", "\r")):
+            if self._machine.boot.stage(node) != UP:
+                return
+            self._take(node, self._shelf.get(node, _FRESH), keys)
+
+    def _take(self, node: str, state: dict[str, Any], key: str) -> None:
+        """A key that does something, or several that are only written down."""
+        if key == _INTERRUPT:
+            self._interrupt(node, state)
+        elif state["mode"] == _BUSY:
+            return
+        elif key in "\r\n":
+            self._echo(node, "\r\n")
+            self._line(node, {**state, "line": ""}, state["line"])
+        elif key == _END and not state["line"] and state["mode"] == _SHELL:
+            self._log_out(node, state, "logout\r\n")
+        elif key in _ERASE:
+            self._erase(node, state, 1)
+        elif key == _KILL:
+            self._erase(node, state, len(state["line"]))
+        else:
+            self._write_down(node, state, key)
+
+    def _write_down(self, node: str, state: dict[str, Any], keys: str) -> None:
+        room = LONGEST_LINE - len(state["line"])
+        taken = "".join(key for key in keys[:room] if key.isprintable())
+        if taken:
+            self._shelf[node] = {**state, "line": state["line"] + taken}
+            if state["mode"] != _PASSWORD:
+                self._echo(node, taken)
+
+    def _erase(self, node: str, state: dict[str, Any], count: int) -> None:
+        gone = min(count, len(state["line"]))
+        if gone:
+            self._shelf[node] = {**state, "line": state["line"][:-gone]}
+            if state["mode"] != _PASSWORD:
+                self._echo(node, "\b \b" * gone)
+
+    def _interrupt(self, node: str, state: dict[str, Any]) -> None:
+        """A ping says what it has counted, and what follows it is done, by its result."""
+        if state["mode"] == _BUSY and state["ping"]:
+            self._echo(node, "^C")
+            self._end_ping(node, state, Ping(**state["ping"]))
+        elif state["mode"] in (_SHELL, _BUSY):
+            self._echo(node, "^C\r\n")
+            self._show_prompt(node, {**state, "mode": _SHELL, "line": "", "code": 130, "rest": []})
+
+    def _line(self, node: str, state: dict[str, Any], line: str) -> None:
+        if state["mode"] == _LOGIN:
+            name = line.strip()
+            self._show_prompt(node, {**state, "mode": _PASSWORD, "user": name} if name else state)
+        elif state["mode"] == _PASSWORD:
+            self._log_in(node, state, line)
+        else:
+            self._run(node, state, line)
+
+    def _log_in(self, node: str, state: dict[str, Any], password: str) -> None:
+        if state["user"] == "root" and password == self._password:
+            self._means.log.add("console-login", node, "console", user="root")
+            self._show_prompt(node, {**state, "mode": _SHELL})
+        else:
+            self._echo(node, "\r\nLogin incorrect\r\n")
+            self._show_prompt(node, dict(_FRESH))
+
+    def _log_out(self, node: str, state: dict[str, Any], text: str) -> None:
+        self._echo(node, text + "\r\n")
+        self._show_prompt(node, {**_FRESH, "number": state["number"]})
+
+    def _run(self, node: str, state: dict[str, Any], line: str) -> None:
+        try:
+            steps = read_line(line)
+        except SyntaxProblem as problem:
+            self._echo(node, f"{NAME}: {problem}\r\n")
+            self._show_prompt(node, {**state, "code": MISUSED})
+        else:
+            self._do(node, state, steps)
+
+    def _do(self, node: str, state: dict[str, Any], steps: Sequence[Step]) -> None:
+        now, booted = self._means.clock.now(), self._uptimes.booted(node)
+        terminal = Terminal(self._machine, describe(self._machine, node), state["user"], now, booted)
+        arguments, options = state.get("arguments", ()), state.get("options", ())
+        variables = Variables(
+            dict(state["variables"]), list(arguments), NAME, state["code"], state["folder"], set(options)
+        )
+        line = run(terminal, steps, variables, system.files(terminal), COMMANDS)
+        if line.text:
+            self._echo(node, line.text.replace("\n", "\r\n"))
+        self._after(node, {**state, **_kept(variables), "mode": _SHELL, "code": line.outcome.code, "rest": []}, line)
+
+    def _after(self, node: str, state: dict[str, Any], line: Line) -> None:
+        outcome = line.outcome
+        if outcome.logs_out:
+            self._log_out(node, state, "")
+        elif outcome.ping:
+            state = {**state, "mode": _BUSY, "number": state["number"] + 1, "rest": list(line.rest)}
+            self._shelf[node] = {**state, "ping": outcome.ping.as_data()}
+            self._next_ping(node, state["number"])
+        elif outcome.power:
+            self._machine.power.by_itself(node, outcome.power, "console")
+        else:
+            self._show_prompt(node, state)
+
+    def _next_ping(self, node: str, number: int) -> None:
+        """One echo request, or what the line says behind a ping that is over; the next is due after the interval."""
+        state = self._shelf.get(node)
+        if state is None or state["mode"] != _BUSY or state["number"] != number:
+            return
+        if state["ping"] is None:
+            self._do(node, state, state["rest"])
+            return
+        ping = Ping(**state["ping"])
+        if ping.late or ping.sent >= (MOST_PINGS if self._seats[node] else UNWATCHED):
+            self._end_ping(node, state, ping)
+            return
+        ping = self._send(node, ping)
+        if ping.complete:
+            self._end_ping(node, state, ping)
+            return
+        self._shelf[node] = {**state, "ping": ping.as_data()}
+        self._means.agenda.after(ping.pause, "terminal.pings", node, number)
+
+    def _send(self, node: str, ping: Ping) -> Ping:
+        links = describe(self._machine, node).interfaces
+        packet = send(self._machine, node, links, ping.address, ping.via, ping.sent)
+        sent = ping.after(packet)
+        self._echo(node, told(sent, packet).replace("\n", "\r\n"))
+        return sent
+
+    def _end_ping(self, node: str, state: dict[str, Any], ping: Ping) -> None:
+        """What follows is a matter of its own: a line of many pings is not one call within another."""
+        self._echo(node, closing(ping).replace("\n", "\r\n"))
+        after = {**state, "ping": None, "code": ping.code}
+        if state["rest"]:
+            self._shelf[node] = after
+            self._means.agenda.after(0.0, "terminal.pings", node, state["number"])
+        else:
+            self._show_prompt(node, {**after, "mode": _SHELL})
+
+    def _show_prompt(self, node: str, state: dict[str, Any]) -> None:
+        self._shelf[node] = state
+        self._echo(node, self._prompt(node, state))
+
+    def _prompt(self, node: str, state: dict[str, Any]) -> str:
+        hostname = describe(self._machine, node).hostname
+        folder = "~" if state["folder"] == _HOME else state["folder"]
+        return {_LOGIN: f"{hostname} login: ", _PASSWORD: "Password: "}.get(state["mode"], f"{hostname}:{folder} # ")
+
+    def _echo(self, node: str, text: str) -> None:
+        self._consoles.write(node, text)
+
+
+def _kept(variables: Variables) -> dict[str, Any]:
+    """What the next line knows of this one: the variables that there is room for, in the order in which they came."""
+    kept: dict[str, str] = {}
+    size = sum(1 + len(argument) for argument in variables.arguments)
+    arguments = variables.arguments if size <= MOST_KEPT else []
+    room = MOST_KEPT - (size if arguments else 0)
+    for name, value in variables.values.items():
+        room -= len(name) + len(value)
+        if room < 0:
+            break
+        kept[name] = value
+    options = sorted(variables.options)
+    return {"variables": kept, "folder": variables.folder, "arguments": arguments, "options": options}

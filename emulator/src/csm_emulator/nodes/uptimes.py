@@ -1,0 +1,32 @@
+"""When each node's kernel started."""
+
+from __future__ import annotations
+
+from csm_emulator.machine.boot import KERNEL
+from csm_emulator.machine.context import Event, Means
+from csm_emulator.machine.machine import Machine
+
+DAY = 86_400.0
+EARLIER = (2 * DAY, 40 * DAY)
+"""Nodes that are up from the start were booted so long before the machine's beginning."""
+_BEGINNING = "machine"
+
+
+class Uptimes:
+    def __init__(self, machine: Machine, means: Means) -> None:
+        self._means = means
+        self._shelf = means.shelves.open("nodes.uptimes")
+        """By node; and when the machine began, which the clock forgets."""
+        if _BEGINNING not in self._shelf:
+            self._shelf[_BEGINNING] = means.clock.now()
+        machine.watch(self._saw)
+
+    def _saw(self, event: Event) -> None:
+        if event.kind == "stage" and event.value == KERNEL:
+            self._shelf[event.xname] = self._means.clock.now()
+
+    def booted(self, node: str) -> float:
+        known = self._shelf.get(node)
+        if known is None:
+            return float(self._shelf[_BEGINNING]) - self._means.chance(EARLIER, "uptime", node)
+        return float(known)

@@ -1,0 +1,143 @@
+"""An emulator as a process of its own, for tests of anything that speaks to CSM. Standard library only.
+
+with emulate("tiny", "--speed", "0") as machine:
+    token = machine.token("admin")
+    ... your client, with machine.url and machine.ca ...
+    machine.step(60)
+    assert machine.part("x1000c0s0b0n0")["power"] == "on"
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+TOKEN = "/keycloak/realms/shasta/protocol/openid-connect/token"  # noqa: S105 (a path)
+
+STOP_LIMIT = 15.0
+TIMEOUT = 600.0
+"""A step of the clock may be long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass(frozen=True, slots=True)
+class Emulator:
+    """A running one: where it is, who may log in, and the switches of its side channel."""
+
+    pid: int
+    machine: str
+    url: str
+    ca: str | None
+    users: list[dict[str, Any]]
+    clients: dict[str, str]
+    """Secrets by client."""
+    services: dict[str, str]
+    truth: str
+    addresses: dict[str, str]
+    """Of services outside of the gateway."""
+    kubeconfig: str
+    vcs: dict[str, str]
+    """User and password for git."""
+    node_password: str
+    """Of root, at the consoles."""
+
+    def password(self, username: str) -> str:
+        return next(str(user["password"]) for user in self.users if user["username"] == username)
+
+    def token(self, username: str = "admin") -> str:
+        """By password, as the `cray` command gets it."""
+        form = {
+            "grant_type": "password",
+            "client_id": "shasta",
+            "username": username,
+            "password": self.password(username),
+        }
+        answer = self.send(
+            "POST", self.url + TOKEN, urlencode(form), {"Content-Type": "application/x-www-form-urlencoded"}
+        )
+        return str(answer.json()["access_token"])
+
+    def send(self, method: str, url: str, body: str | None = None, headers: dict[str, str] | None = None) -> Answer:
+        """One request; the emulator's own CA is trusted."""
+        place = urlsplit(url)
+        connection = self.connection(url)
+        try:
+            connection.request(method, place._replace(scheme="", netloc="").geturl(), body, headers or {})
+            answer = connection.getresponse()
+            return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
+        finally:
+            connection.close()
+
+    def connection(self, url: str) -> http.client.HTTPConnection:
+        """For several requests."""
+        place = urlsplit(url)
+        host, port = place.hostname or "", place.port
+        if place.scheme == "http":
+            return http.client.HTTPConnection(host, port, timeout=TIMEOUT)
+        trust = ssl.create_default_context(cafile=self.ca)
+        return http.client.HTTPSConnection(host, port, timeout=TIMEOUT, context=trust)
+
+    def tell(self, method: str, path: str, body: object = None) -> Any:
+        """The side channel; raises ``RuntimeError`` with what it says."""
+        answer = self.send(method, self.truth + path, None if body is None else json.dumps(body))
+        if answer.status >= 400:
+            raise RuntimeError(answer.json()["detail"])
+        return answer.json() if answer.body else None
+
+    def part(self, xname: str) -> dict[str, Any]:
+        """What is true of a part, whatever the services say."""
+        found: dict[str, Any] = self.tell("GET", f"/parts?{urlencode({'xname': xname})}")["parts"][0]
+        return found
+
+    def log(self, after: int = 0) -> list[dict[str, Any]]:
+        entries: list[dict[str, Any]] = self.tell("GET", f"/log?after={after}&limit=10000")["entries"]
+        return entries
+
+    def fault(self, kind: str, targets: str = "*", **more: object) -> str:
+        """``probability=``, ``remaining=`` and ``facts={}``; the answer is for ``clear``."""
+        return str(self.tell("POST", "/faults", {"kind": kind, "targets": targets, **more})["id"])
+
+    def clear(self, fault: str | None = None) -> None:
+        self.tell("DELETE", f"/faults/{fault}" if fault else "/faults")
+
+    def step(self, seconds: float) -> None:
+        """Everything that happens in so many seconds of virtual time has happened when this comes back."""
+        self.tell("POST", "/clock/step", {"seconds": seconds})
+
+    def speed(self, factor: float) -> None:
+        self.tell("PATCH", "/clock", {"speed": factor})
+
+
+@contextmanager
+def emulate(topology: str, *options: str) -> Iterator[Emulator]:
+    """Started with a free port and ``--services``, ended with SIGTERM."""
+    command = [sys.executable, "-m", "csm_emulator", topology, "--port", "0", "--json", "--services", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 (our own command)
+        try:
+            line = process.stdout.readline() if process.stdout else ""
+            if not line:
+                raise RuntimeError(f"the emulator did not start: {' '.join(command)}")
+            yield Emulator(pid=process.pid, **json.loads(line))
+        finally:
+            process.terminate()
+            try:
+                process.wait(STOP_LIMIT)
+            except subprocess.TimeoutExpired:
+                process.kill()

@@ -1,0 +1,33 @@
+"""The nodes of the management cluster, where its pods run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from csm_emulator.machine.parts import NodePlace, Topology
+from csm_emulator.state.random import Dice
+
+_OUTSIDE = "Storage"
+
+
+def places(topology: Topology) -> Iterator[NodePlace]:
+    """Storage nodes are not in the cluster."""
+    for place in topology.places.values():
+        if place.role == "Management" and place.sub_role != _OUTSIDE:
+            yield place
+
+
+def name_of(place: NodePlace) -> str:
+    return place.aliases[0] if place.aliases else place.xname
+
+
+def workers(topology: Topology) -> list[str]:
+    """Where pods run: on workers, or on what there is."""
+    listed = list(places(topology))
+    own = [name_of(place) for place in listed if place.sub_role == "Worker"]
+    return own or [name_of(place) for place in listed]
+
+
+def one_of(nodes: Sequence[str], dice: Dice, *about: object) -> str:
+    """Always the same for the same pod; empty when there are no nodes."""
+    return nodes[int(dice.roll("node of pod", *about) * len(nodes))] if nodes else ""

@@ -1,0 +1,55 @@
+"""Credentials for an hour: what STS gives out and S3 takes.
+
+All that is needed to check them is the site's seed and what the caller shows, so the two services share no store.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+import json
+from dataclasses import dataclass
+
+from csm_emulator.seed_data.secrets import s3_keys
+from csm_emulator.state.random import Dice
+from csm_emulator.transport.sigv4 import Keys
+
+LIFE = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    keys: Keys
+    token: str
+    expires: float
+    """By the clocks of those who carry it."""
+
+
+def issue(dice: Dice, number: int, now: float) -> Session:
+    """The site's session of this number."""
+    access, expires = dice.hex(20, "sts.access-key", number).upper(), now + LIFE
+    claims = json.dumps({"access": access, "expires": expires}).encode()
+    token = base64.b64encode(_seal(dice, claims) + claims).decode()
+    return Session(_keys(dice, access), token, expires)
+
+
+def opened(dice: Dice, token: str) -> Session | None:
+    """What the token says, however old it is; None when the site has not given it out."""
+    try:
+        said = base64.b64decode(token, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    seal, claims = said[:32], said[32:]
+    if not hmac.compare_digest(seal, _seal(dice, claims)):
+        return None
+    told = json.loads(claims)
+    return Session(_keys(dice, told["access"]), token, told["expires"])
+
+
+def _keys(dice: Dice, access: str) -> Keys:
+    return Keys(access, dice.hex(40, "sts.secret-key", access))
+
+
+def _seal(dice: Dice, claims: bytes) -> bytes:
+    return hmac.digest(s3_keys(dice).secret.encode(), b"session token " + claims, "sha256")

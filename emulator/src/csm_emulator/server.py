@@ -1,0 +1,187 @@
+"""The emulator as a process: its listeners, its loops, its end."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import gc
+import json
+import os
+import secrets
+import signal
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from csm_emulator.context import Doors
+from csm_emulator.control_api.api import Truth
+from csm_emulator.machine_choice import Wanted
+from csm_emulator.seed_data.secrets import VCS_USER, node_password, vcs_password
+from csm_emulator.services.keycloak.realm.users import Client, User, clients, users
+from csm_emulator.site import Site
+from csm_emulator.site_runner import Running
+from csm_emulator.state.file import StateFile
+from csm_emulator.transport.admission import up_to
+from csm_emulator.transport.asgi import App
+from csm_emulator.transport.certificates import Issued, issue, issue_client
+from csm_emulator.transport.listeners import Certificate, Listener, Servers, bind
+from csm_emulator.transport.webhooks import Outbox
+
+TRUTH_BODY = 1 << 20
+LOOPBACK = "127.0.0.1"
+KEY_BYTES = 12
+KUBERNETES = "kubernetes"
+
+
+@dataclass(frozen=True, slots=True)
+class Serve:
+    """How to serve a machine."""
+
+    state: Path
+    wanted: Wanted
+    host: str = LOOPBACK
+    port: int = 0
+    plain: bool = False
+    services: bool = False
+    """A listener for each service too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What somebody needs to know to use it."""
+
+    machine: str
+    about: str
+    nodes: int
+    url: str
+    ca: Path | None
+    users: list[User]
+    clients: list[Client]
+    """With a secret: services of the site that log in as themselves."""
+    services: dict[str, str]
+    truth: str
+    addresses: dict[str, str]
+    """Of services outside of the gateway: ``s3``, ``kubernetes``, ``vault``."""
+    kubeconfig: Path
+    vcs: tuple[str, str]
+    """User and password."""
+    node_password: str
+    """Of root, at the consoles."""
+
+
+async def serve(asked: Serve, announce: Callable[[Ready], None]) -> None:
+    """Until SIGTERM or SIGINT; the last change is written down before the end."""
+    asked = replace(asked, state=asked.state.absolute())
+    over = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, over.set)
+    kept = StateFile(asked.state)
+    outbox = Outbox()
+    doors = Doors()
+    running = Running(kept, asked.wanted, outbox.post, doors)
+    running.site.keep()
+    # Before anything is made for an address that cannot be had.
+    bound = bind(asked.host, asked.port)
+    tls = asked.state.with_name(f"{asked.state.name}.tls")
+    issued = issue(tls, extra_names=(asked.host,))
+    listeners = _listeners(asked, running, issued, bound)
+    _open_doors(doors, issued, {name: listener.url for name, listener in listeners.items()}, running.site)
+    servers = Servers(list(listeners.values()))
+    # What is built by now stays: looking through all of it again and again costs more than the work.
+    gc.collect()
+    gc.freeze()
+    await servers.start()
+    loops = [asyncio.create_task(loop()) for loop in (running.tick_forever, running.keep_forever, outbox.send_forever)]
+    announce(_ready(running.site, None if asked.plain else issued.ca, doors, listeners, tls))
+    ended = asyncio.create_task(over.wait())
+    await asyncio.wait([ended, *loops], return_when=asyncio.FIRST_COMPLETED)
+    running.close()
+    await servers.stop()
+    for task in (ended, *loops):
+        task.cancel()
+    for result in await asyncio.gather(*loops, return_exceptions=True):
+        if isinstance(result, Exception):
+            raise result
+    running.site.keep()
+    kept.close()
+
+
+def _listeners(asked: Serve, running: Running, issued: Issued, bound: socket.socket) -> dict[str, Listener]:
+    """The gateway as ``url``, the side channel as ``truth``, and services by their names."""
+    shown = None if asked.plain else Certificate(issued.certificate, issued.key)
+    key = secrets.token_urlsafe(KEY_BYTES)
+    listeners = {
+        "url": Listener(bound, App(running.admit_at_gateway), shown),
+        "truth": Listener(bind(LOOPBACK, 0), App(up_to(TRUTH_BODY, Truth(running, key).answer)), path=f"/{key}"),
+    }
+    outside = [name for name, face in sorted(running.site.faces.items()) if face.outside]
+    for name, face in running.site.faces.items():
+        app = App(up_to(face.body_limit, partial(running.answer_at, name), face.too_large))
+        if face.outside:
+            # Beside the gateway, so that they are found again after a restart.
+            port = asked.port + 1 + outside.index(name) if asked.port else 0
+            listeners[name] = Listener(bind(asked.host, port), app, _shown_outside(name, shown, issued))
+        elif asked.services:
+            listeners[name] = Listener(bind(LOOPBACK, 0), app)
+    return listeners
+
+
+def _shown_outside(name: str, shown: Certificate | None, issued: Issued) -> Certificate | None:
+    """Kubernetes knows its callers by their certificates, so it has TLS always."""
+    return Certificate(issued.certificate, issued.key, issued.ca) if name == KUBERNETES else shown
+
+
+def _open_doors(doors: Doors, issued: Issued, urls: dict[str, str], site: Site) -> None:
+    outside = {name: urls[name] for name, face in site.faces.items() if face.outside}
+    doors.addresses.update({"gateway": urls["url"], **outside})
+    administrator = issue_client(issued.ca.parent, "kubernetes-admin", "system:masters")
+    doors.kubernetes_ca = issued.ca.read_text()
+    doors.kubernetes_certificate, doors.kubernetes_key = administrator.certificate, administrator.key
+
+
+def _write_kubeconfig(doors: Doors, path: Path) -> Path:
+    def data(pem: str) -> str:
+        return base64.b64encode(pem.encode()).decode()
+
+    user = {
+        "client-certificate-data": data(doors.kubernetes_certificate),
+        "client-key-data": data(doors.kubernetes_key),
+    }
+    server = {
+        "server": doors.addresses.get(KUBERNETES, ""),
+        "certificate-authority-data": data(doors.kubernetes_ca),
+    }
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "csm", "cluster": server}],
+        "users": [{"name": "kubernetes-admin", "user": user}],
+        "contexts": [{"name": "csm", "context": {"cluster": "csm", "user": "kubernetes-admin"}}],
+        "current-context": "csm",
+    }
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        json.dump(config, file, indent=1)
+    return path
+
+
+def _ready(site: Site, ca: Path | None, doors: Doors, listeners: dict[str, Listener], tls: Path) -> Ready:
+    topology = site.machine.topology
+    inside = {name: listener.url for name, listener in listeners.items() if name in site.faces}
+    return Ready(
+        topology.name,
+        topology.about,
+        sum(1 for _ in site.machine.parts("Node")),
+        listeners["url"].url,
+        ca,
+        users(site.world),
+        [client for client in clients(site.world).values() if client.secret],
+        {name: url for name, url in inside.items() if not site.faces[name].outside},
+        listeners["truth"].url,
+        {name: url for name, url in inside.items() if site.faces[name].outside},
+        _write_kubeconfig(doors, tls / "kubeconfig"),
+        (VCS_USER, vcs_password(site.dice)),
+        node_password(site.dice),
+    )

@@ -1,0 +1,183 @@
+"""What BOS asks of other services, over the mesh. Whatever they do not do raises ``Failure``."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from http.client import responses
+from urllib.parse import quote
+
+from csm_emulator.services.bos.components.records import Record, configuration_of
+from csm_emulator.services.bos.failures import API_ERROR, HSM_ERROR, PCS_ERROR, Failure, failure_of
+from csm_emulator.transport.call import Json, Reply
+from csm_emulator.transport.mesh import NO_BODY, Mesh
+
+_HOSTS = {"smd": "cray-smd", "bss": "cray-bss", "cfs": "cray-cfs-api", "pcs": "cray-power-control", "ims": "cray-ims"}
+_ERRORS = {"smd": HSM_ERROR, "pcs": PCS_ERROR}
+_COMPONENTS = "/hsm/v2/State/Components"
+_CFS_GET, _CFS_PATCH = 200, 1000
+"""So many components are named in one request."""
+DEADLINE_MINUTES = 1
+
+
+class Neighbours:
+    def __init__(self, mesh: Mesh) -> None:
+        self._mesh = mesh
+
+    def _ask(self, service: str, method: str, path: str, body: Json = NO_BODY) -> Reply:
+        reply = self._mesh.ask(service, method, path, body)
+        if not reply.ok:
+            raise _refusal(reply, service, method, path)
+        return reply
+
+    def _json(self, service: str, method: str, path: str, body: Json = NO_BODY) -> Json:
+        return _read(self._ask(service, method, path, body))
+
+    # HSM
+
+    def nodes(self) -> set[str]:
+        """All that HSM knows."""
+        found = self._json("smd", "GET", _COMPONENTS)["Components"] or ()
+        return {component["ID"] for component in found if component.get("Type") == "Node"}
+
+    def roles(self) -> dict[str, set[str]]:
+        """By role, and by role and sub-role."""
+        found: defaultdict[str, set[str]] = defaultdict(set)
+        for component in self._json("smd", "GET", _COMPONENTS)["Components"] or ():
+            role = component.get("Role", "")
+            if "Role" in component:
+                found[role].add(component["ID"])
+            if "SubRole" in component:
+                found[f"{role}_{component['SubRole']}"].add(component["ID"])
+        return dict(found)
+
+    def groups(self) -> dict[str, set[str]]:
+        return _members(self._json("smd", "GET", "/hsm/v2/groups"), "label")
+
+    def partitions(self) -> dict[str, set[str]]:
+        return _members(self._json("smd", "GET", "/hsm/v2/partitions"), "name")
+
+    def locked(self) -> set[str]:
+        found = self._json("smd", "GET", "/hsm/v2/locks/status?type=Node&locked=True")
+        return {component["ID"] for component in found.get("Components") or ()}
+
+    def hsm_components(self, names: Iterable[str], *, only_enabled: bool = False) -> list[Record]:
+        """Those of them that HSM has."""
+        asked: Record = {"ComponentIDs": list(names)}
+        if not asked["ComponentIDs"]:
+            return []
+        if only_enabled:
+            asked["enabled"] = ["True"]
+        found: list[Record] = self._json("smd", "POST", f"{_COMPONENTS}/Query", asked)["Components"] or []
+        return found
+
+    # PCS
+
+    def power_states(self, names: Sequence[str]) -> dict[str, str]:
+        """An error takes the place of a state."""
+        found = {}
+        for status in self._json("pcs", "POST", "/power-status", {"xname": list(names)})["status"] or ():
+            state = status.get("error") or status.get("powerState", "").lower()
+            if state:
+                found[status["xname"]] = state
+        return found
+
+    def transition(self, operation: str, names: Sequence[str]) -> None:
+        body = {
+            "operation": operation,
+            "taskDeadlineMinutes": DEADLINE_MINUTES,
+            "location": [{"xname": name} for name in names],
+        }
+        self._ask("pcs", "POST", "/transitions", body)
+
+    # CFS
+
+    def cfs_components(self, names: Sequence[str]) -> dict[str, Record]:
+        found: dict[str, Record] = {}
+        for batch in batches(names, _CFS_GET):
+            page: Json = {"ids": ",".join(batch)}
+            while page is not None:
+                told = self._json("cfs", "GET", f"/v3/components?{_query(page)}")
+                found.update((component["id"], component) for component in told.get("components") or ())
+                page = told.get("next")
+        return found
+
+    def must_have_cfs(self) -> None:
+        """Only whether it answers."""
+        self._ask("cfs", "GET", "/v3/components?limit=1")
+
+    def configure(self, components: Iterable[Record], *, enabled: bool, clear_state: bool = False) -> None:
+        """Each configuration and session at a time."""
+        alike: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        for component in components:
+            alike[configuration_of(component) or "", component.get("session", "")].append(component["id"])
+        for (configuration, session), names in alike.items():
+            patch: Record = {"enabled": enabled, "desired_config": configuration, "tags": {"bos_session": session}}
+            if clear_state:
+                patch["state"] = []
+            for batch in batches(names, _CFS_PATCH):
+                self._ask("cfs", "PATCH", "/v3/components", {"patch": patch, "filters": {"ids": ",".join(batch)}})
+
+    # BSS and IMS
+
+    def set_boot_parameters(self, names: Sequence[str], kernel: str, parameters: str, initrd: str) -> str:
+        """The token by which nodes tell that they were started with them."""
+        body = {"hosts": list(names), "params": parameters, "kernel": kernel, "initrd": initrd}
+        reply = self._ask("bss", "PUT", "/boot/v1/bootparameters", body)
+        for name, value in reply.headers:
+            if name.lower() == "bss-referral-token":
+                return value
+        raise Failure("KeyError", "'bss-referral-token'")
+
+    def image(self, image: str) -> Record | None:
+        """None when IMS has no such image."""
+        path = f"/v3/images/{quote(image, safe='')}"
+        reply = self._mesh.ask("ims", "GET", path)
+        if reply.status == 404:
+            return None
+        if not reply.ok:
+            raise _refusal(reply, "ims", "GET", path)
+        found: Record = _read(reply)
+        return found
+
+    def tag_for_sbps(self, image: str) -> None:
+        """So that the nodes can have it as their root."""
+        tag = {"operation": "set", "key": "sbps-project", "value": "true"}
+        path = f"/v3/images/{quote(image, safe='')}"
+        reply = self._mesh.ask("ims", "PATCH", path, {"metadata": tag})
+        if reply.status == 404:
+            kind = "bos.common.clients.ims.exceptions.ImageNotFound"
+            raise Failure(kind, f"IMS image id '{image}' does not exist in IMS")
+        if not reply.ok:
+            raise _refusal(reply, "ims", "PATCH", path)
+
+
+def _read(reply: Reply) -> Json:
+    try:
+        return reply.json()
+    except ValueError as error:
+        raise failure_of(error) from None
+
+
+def _refusal(reply: Reply, service: str, method: str, path: str) -> Failure:
+    text = " ".join(line.strip() for line in reply.body.decode("utf-8", "replace").splitlines())
+    return Failure(
+        _ERRORS.get(service, API_ERROR),
+        f"Non-2XX response ({reply.status}) to {method} http://{_HOSTS[service]}{path};"
+        f" {responses.get(reply.status, '')} {text}",
+    )
+
+
+def batches(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    """All at once when the size is 0."""
+    step = size or max(len(items), 1)
+    for start in range(0, len(items), step):
+        yield items[start : start + step]
+
+
+def _members(listed: Iterable[Record], name: str) -> dict[str, set[str]]:
+    return {each[name]: set((each.get("members") or {}).get("ids") or ()) for each in listed or ()}
+
+
+def _query(page: Mapping[str, Json]) -> str:
+    return "&".join(f"{name}={quote(str(value), safe=',')}" for name, value in page.items() if value is not None)

@@ -1,0 +1,1 @@
+"""Components of BOS: the desired and the actual state of each node."""

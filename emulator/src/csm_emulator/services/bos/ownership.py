@@ -1,0 +1,38 @@
+"""Things that belong to a tenant, or to nobody: templates, sessions and what sessions came to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import sha1
+
+from csm_emulator.services.bos.components.records import Record
+from csm_emulator.state.tables import Shelf
+
+
+def owned_key(name: str, tenant: str | None) -> str:
+    """As in BOS's database, whose order lists follow."""
+    return f"{_hash(tenant or '')}-{_hash(name)}"
+
+
+def _hash(text: str) -> str:
+    return sha1(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
+
+
+class Owned:
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+
+    def get(self, name: str, tenant: str | None) -> Record | None:
+        found: Record | None = self._shelf.get(owned_key(name, tenant))
+        return found
+
+    def put(self, name: str, tenant: str | None, record: Record) -> None:
+        self._shelf[owned_key(name, tenant)] = record
+
+    def delete(self, name: str, tenant: str | None) -> bool:
+        """Whether it was there."""
+        return self._shelf.pop(owned_key(name, tenant), None) is not None
+
+    def __iter__(self) -> Iterator[Record]:
+        for key in sorted(self._shelf):
+            yield self._shelf[key]

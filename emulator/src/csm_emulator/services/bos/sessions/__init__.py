@@ -1,0 +1,1 @@
+"""Session templates, and the sessions that are made from them."""

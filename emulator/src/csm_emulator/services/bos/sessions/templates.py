@@ -1,0 +1,142 @@
+"""``/sessiontemplates``: what may be ordered again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from csm_emulator.dialects.connexion import (
+    Parameter,
+    Refused,
+    bad_request,
+    json_reply,
+    no_content,
+    read_body,
+    read_parameters,
+)
+from csm_emulator.dialects.json_schema import first_misfit
+from csm_emulator.services.bos.components.records import Record
+from csm_emulator.services.bos.errors import missing
+from csm_emulator.services.bos.failures import Failure
+from csm_emulator.services.bos.ownership import Owned
+from csm_emulator.services.bos.schemas import NAME, TEMPLATE, TEMPLATE_PATCH
+from csm_emulator.services.bos.sessions.boot_sets import BootSets, without_empty_cfs
+from csm_emulator.services.bos.tenants import HEADER, Tenants, tenant_of
+from csm_emulator.state.tables import Shelves
+from csm_emulator.transport.call import Call, Reply
+from csm_emulator.transport.routes import Route
+
+_ONE = (Parameter("session_template_id", NAME, "path", required=True), HEADER)
+EXAMPLE: Record = {
+    "boot_sets": {
+        "name_your_boot_set": {
+            "type": "s3",
+            "etag": "boot-image-s3-etag",
+            "kernel_parameters": "your-kernel-parameters",
+            "cfs": {"configuration": "bootset-specific-cfs-override"},
+            "node_list": ["xname1", "xname2", "xname3"],
+            "path": "s3://boot-images/boot-image-ims-id/manifest.json",
+            "rootfs_provider": "sbps",
+            "rootfs_provider_passthrough": (
+                "sbps:v1:iqn.2023-06.csm.iscsi:_sbps-hsn._tcp.my-system.my-site-domain:300"
+            ),
+        }
+    },
+    "cfs": {"configuration": "default-sessiontemplate-cfs-config"},
+    "enable_cfs": True,
+}
+
+
+class TemplateStore(Owned):
+    def __init__(self, shelves: Shelves) -> None:
+        super().__init__(shelves.open("bos.templates"))
+
+
+class Templates:
+    def __init__(self, store: TemplateStore, boot_sets: BootSets, tenants: Tenants) -> None:
+        self._store = store
+        self._boot_sets = boot_sets
+        self._tenants = tenants
+
+    def routes(self) -> Sequence[Route]:
+        path, one = "/v2/sessiontemplates", "/v2/sessiontemplates/{session_template_id}"
+        return (
+            Route("GET", path, self._list),
+            Route("GET", one, lambda call: json_reply(self._found(call))),
+            Route("PUT", one, self._put),
+            Route("PATCH", one, self._patch),
+            Route("DELETE", one, self._delete),
+            Route("GET", "/v2/sessiontemplatesvalid/{session_template_id}", self._validate),
+            Route("GET", "/v2/sessiontemplatetemplate", lambda _: json_reply(EXAMPLE)),
+        )
+
+    def _list(self, call: Call) -> Reply:
+        read_parameters(call, (HEADER,))
+        tenant = tenant_of(call)
+        return json_reply([each for each in self._store if not tenant or each.get("tenant") == tenant])
+
+    def _put(self, call: Call) -> Reply:
+        name = str(read_parameters(call, _ONE)["session_template_id"])
+        data = read_body(call, TEMPLATE)
+        tenant = self._tenants.must_exist(call) or None
+        try:
+            template = {**self._checked(name, data), "tenant": tenant}
+        except Failure as failure:
+            return bad_request(f"The session template could not be created: {failure}")
+        self._store.put(name, tenant, template)
+        return json_reply(template)
+
+    def _patch(self, call: Call) -> Reply:
+        read_parameters(call, _ONE)
+        patch = read_body(call, TEMPLATE_PATCH)
+        found = self._found(call)
+        try:
+            template = self._checked(found["name"], _patched(found, patch))
+        except Failure as failure:
+            return bad_request(f"The session template could not be patched: {failure}")
+        self._store.put(found["name"], tenant_of(call), template)
+        return json_reply(template)
+
+    def _checked(self, name: str, data: Record) -> Record:
+        """As it is kept; raises ``Failure``."""
+        boot_sets = self._boot_sets.tidied(data["boot_sets"])
+        for boot_set in boot_sets.values():
+            misfit = first_misfit(boot_set["name"], NAME)
+            if misfit is not None:
+                raise Failure("jsonschema.exceptions.ValidationError", str(misfit))
+            del boot_set["name"]
+        return {**without_empty_cfs(data), "name": name, "boot_sets": boot_sets}
+
+    def _delete(self, call: Call) -> Reply:
+        self._store.delete(self._found(call)["name"], tenant_of(call))
+        return no_content()
+
+    def _validate(self, call: Call) -> Reply:
+        """What a boot of it would be told: 200 and a text, whatever is wrong."""
+        template = self._found(call)
+        return json_reply(self._boot_sets.validate(template, "boot", template["name"])[1])
+
+    def _found(self, call: Call) -> Record:
+        name, tenant = str(read_parameters(call, _ONE)["session_template_id"]), tenant_of(call)
+        template = self._store.get(name, tenant)
+        if template is None:
+            raise Refused(missing("Session template", name, tenant))
+        return template
+
+
+def _patched(template: Record, patch: Record) -> Record:
+    result = {**template, **patch}
+    if "cfs" in template and "cfs" in patch:
+        result["cfs"] = {**template["cfs"], **patch["cfs"]}
+    known = template["boot_sets"]
+    result["boot_sets"] = {
+        **known,
+        **{name: _patched_set(known.get(name, {}), new) for name, new in patch.get("boot_sets", {}).items()},
+    }
+    return result
+
+
+def _patched_set(boot_set: Record, patch: Record) -> Record:
+    result = {**boot_set, **patch}
+    if "cfs" in boot_set and "cfs" in patch:
+        result["cfs"] = {**boot_set["cfs"], **patch["cfs"]}
+    return result

@@ -1,0 +1,1 @@
+"""``/bootparameters``: which kernel, initrd and parameters a node boots with."""

@@ -1,0 +1,95 @@
+"""Boot parameters as they come in and go out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from csm_emulator.dialects.go_json.types import (
+    ANY,
+    BOOL,
+    INT32,
+    STRING,
+    STRINGS,
+    empty,
+    maybe,
+    slice_of,
+    struct,
+    table_of,
+)
+from csm_emulator.transport.call import Json
+
+_KEYS = ("pub_key_dsa", "pub_key_rsa", "pub_key_ecdsa", "pub_key_ed25519", "instance_id", "hostname", "fqdn")
+PHONE_HOME = struct("bssTypes.PhoneHome", dict.fromkeys(_KEYS, STRING))
+_CLOUD_DATA = table_of(ANY, "bssTypes.CloudDataType")
+CLOUD_INIT = struct(
+    "bssTypes.CloudInit", {"meta-data": _CLOUD_DATA, "user-data": _CLOUD_DATA, "phone-home": PHONE_HOME}
+)
+BOOT_PARAMS = struct(
+    "bssTypes.BootParams",
+    {
+        "hosts": STRINGS,
+        "macs": STRINGS,
+        "nids": slice_of(INT32),
+        "params": STRING,
+        "kernel": STRING,
+        "initrd": STRING,
+        "cloud-init": CLOUD_INIT,
+    },
+)
+STATE_CHANGE = struct(
+    "main.Scn",
+    {
+        "Components": STRINGS,
+        "Enabled": maybe(BOOL),
+        **dict.fromkeys(("Role", "SubRole", "SoftwareStatus", "State"), STRING),
+    },
+)
+NO_CLOUD_INIT = empty(CLOUD_INIT)
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A kernel or an initrd: where it is, and the parameters that come with it."""
+
+    path: str = ""
+    params: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BootData:
+    """All that is known of how something boots."""
+
+    params: str = ""
+    kernel: Image = Image()
+    initrd: Image = Image()
+    cloud_init: Json = None
+    token: str = ""
+
+    def cloud(self, part: str) -> Json:
+        """``meta-data`` or ``user-data``, empty when there is none."""
+        return (self.cloud_init or NO_CLOUD_INIT)[part] or {}
+
+
+def shown(data: BootData, hosts: Sequence[str] = (), *, with_cloud: bool = True) -> Json:
+    """Whatever is empty is left out, but for cloud-init, which is always told."""
+    fields = {
+        "hosts": list(hosts),
+        "params": data.params,
+        "kernel": data.kernel.path,
+        "initrd": data.initrd.path,
+    }
+    told = {name: value for name, value in fields.items() if value}
+    return told | {"cloud-init": _shown_cloud(data.cloud_init if with_cloud else None)}
+
+
+def shown_image(image: Image, kind: str) -> Json:
+    """What is said of an image by itself."""
+    told = {"params": image.params, kind: image.path}
+    return {name: value for name, value in told.items() if value} | {"cloud-init": _shown_cloud(None)}
+
+
+def _shown_cloud(cloud_init: Json) -> Json:
+    cloud_init = cloud_init or NO_CLOUD_INIT
+    phone = cloud_init["phone-home"]
+    return {**cloud_init, "phone-home": {key: phone[key] for key in phone if phone[key] or key != "pub_key_ed25519"}}

@@ -1,0 +1,1 @@
+"""``/bootscript``: the iPXE script that a node loads."""

@@ -1,0 +1,101 @@
+"""The iPXE script that boots a node."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from csm_emulator.services.bss.boot_parameters.records import BootData
+from csm_emulator.services.bss.boot_script.presigned_urls import Unsigned
+from csm_emulator.services.bss.responses import Panic
+
+SERVER = "https://api-gw-service-nmn.local/apis/bss"
+CLOUD_INIT_ADDRESS = "http://10.92.100.81:8888"
+"""Where nodes find cloud-init: the virtual address of the gateway on the node management network's load balancer."""
+RETRY_DELAY = 30
+RETRIEVAL_DELAY = 10
+_S3_PARAMS = re.compile("(^|[ ])((metal.server=|root=live:)(s3://[^ ]*))")
+_JOIN_TOKEN = "${SPIRE_JOIN_TOKEN}"  # noqa: S105 (a place for one)
+
+
+class NoScript(Exception):
+    """Why there is none, in the words of BSS."""
+
+
+@dataclass(frozen=True, slots=True)
+class Booted:
+    """Who boots; all empty for a host that nobody knows."""
+
+    xname: str = ""
+    nid: str = ""
+    token: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What has to be asked for: URLs of images, and SPIRE's join tokens."""
+
+    url: Callable[[str], str]
+    join_token: Callable[[str], str]
+
+
+def waiting(chain: str) -> str:
+    """Come again in a while."""
+    return f"#!ipxe\nsleep {RETRIEVAL_DELAY}\n{chain}\n"
+
+
+def written(data: BootData, booted: Booted, chain: str, about: str, outside: Outside) -> str:
+    """Raises ``NoScript``."""
+    if not data.kernel.path:
+        raise NoScript(f"{about}: this host not configured for booting.")
+    params = _with_urls(_params(data, booted, outside), outside.url)
+    try:
+        kernel = outside.url(data.kernel.path)
+        initrd = outside.url(data.initrd.path) if data.initrd.path else ""
+    except Unsigned as unsigned:
+        raise NoScript(str(unsigned)) from None
+    if data.initrd.path:
+        params = f"initrd=initrd {_without_initrd(params)}"
+    lines = [f"kernel --name kernel {kernel} {params.strip(' ')} || goto boot_retry"]
+    if data.initrd.path:
+        lines += [
+            f"initrd --name initrd {initrd} || goto boot_retry",
+            "imgstat || echo Could not show image information.",
+        ]
+    return "\n".join(["#!ipxe", *lines, "boot || goto boot_retry", ":boot_retry", f"sleep {RETRY_DELAY}", chain, ""])
+
+
+def _params(data: BootData, booted: Booted, outside: Outside) -> str:
+    params = " ".join([data.params, *(extra for extra in (data.kernel.params, data.initrd.params) if extra)])
+    for name, value in (
+        ("xname=", booted.xname),
+        ("nid=", booted.nid),
+        ("bss_referral_token=", booted.token),
+        ("ds=", f"nocloud-net;s={CLOUD_INIT_ADDRESS}/"),
+    ):
+        if value and not any(param.startswith(name) for param in params.split(" ")):
+            params += f" {name}{value}"
+    return params.replace(_JOIN_TOKEN, outside.join_token(booted.xname)) if _JOIN_TOKEN in params else params
+
+
+def _with_urls(params: str, url: Callable[[str], str]) -> str:
+    """Of the parameters, those that name a root file system; up to the first that has no URL."""
+    new = params
+    for before, old, name, address in _S3_PARAMS.findall(params):
+        try:
+            new = new.replace(before + old, before + name + url(address), 1)
+        except Unsigned:
+            return new
+    return new
+
+
+def _without_initrd(params: str) -> str:
+    """BSS looks for the blank after it, and runs past the end where there is none."""
+    start = params.find("initrd")
+    if start < 0:
+        return params
+    end = params.find(" ", start)
+    if end < 0:
+        raise Panic
+    return params[:start] + params[end:]

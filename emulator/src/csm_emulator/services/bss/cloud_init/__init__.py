@@ -1,0 +1,1 @@
+"""Cloud-init: meta-data and user-data of a node."""

@@ -1,0 +1,192 @@
+"""What BSS knows of nodes. It asks HSM for everything at once, and then lives on it until it must ask again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from csm_emulator.context import World
+from csm_emulator.dialects.hms.names import COMPONENT_FIELDS
+from csm_emulator.transport.call import Json
+
+EVICTION = 600
+"""Seconds; BSS's own default."""
+LARGE = 1000
+PAUSE = 10
+"""Nodes that BSS does not know are told to come again after 10 s. Asking HSM more often than that, for a machine with
+more than ``LARGE`` nodes, would tell them nothing and hold up everybody: the real one does it in the background."""
+_ALWAYS = frozenset({"ID", "Type"})
+_NO_MAC = frozenset({"", "not available"})
+_MAC = re.compile("[0-9a-fA-F]{12}")
+
+
+@dataclass(slots=True)
+class Known:
+    """HSM's nodes and where to find them."""
+
+    components: list[Json] = field(default_factory=list)
+    by_name: dict[str, Json] = field(default_factory=dict)
+    by_mac: dict[str, Json] = field(default_factory=dict)
+    by_nid: dict[int, Json] = field(default_factory=dict)
+    names_by_address: dict[str, str] = field(default_factory=dict)
+    names: dict[tuple[str, Json], list[str]] = field(default_factory=dict)
+    """By ``("FQDN", …)``, ``("MAC", …)`` and ``("NID", …)``: of all that have it, not only of the first."""
+
+    def names_of(self, hosts: Iterable[str], macs: Iterable[str], nids: Iterable[int]) -> list[str] | None:
+        """Components with one of these; None when it may be any."""
+        hosts = list(hosts)
+        if "" in hosts:
+            return None
+        keys = [*(("FQDN", host) for host in hosts), *(("MAC", mac) for mac in macs), *(("NID", nid) for nid in nids)]
+        return [*hosts, *(name for key in keys for name in self.names.get(key, ()))]
+
+
+class Inventory:
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._known: Known | None = None
+        self._stamp = 0
+        self._asked = 0.0
+        self._updates = world.shelves.open("bss.updates")
+
+    def forget(self) -> None:
+        """After a restart it knows nothing."""
+        self._known, self._stamp = None, 0
+
+    @property
+    def known(self) -> Known:
+        return self.refreshed(0)
+
+    def by_mac(self, mac: str) -> Json | None:
+        return self.known.by_mac.get(mac.lower())
+
+    def by_name(self, name: str) -> Json | None:
+        return self.known.by_name.get(name)
+
+    def by_nid(self, nid: int) -> Json | None:
+        return self.known.by_nid.get(nid)
+
+    def name_at(self, address: str) -> str | None:
+        """Whose address it is. What is known is not older than ``EVICTION``, and for an unknown one HSM is asked."""
+        found = self.refreshed(self._now() - EVICTION).names_by_address
+        if address not in found:
+            found = self.refreshed(self._now()).names_by_address
+        return found.get(address)
+
+    def refreshed(self, stamp: int) -> Known:
+        """As HSM is at this second or later; 0 for whatever is known, -1 for what is so now."""
+        if self._known is None or stamp < 0 or stamp > self._stamp:
+            now = self._now()
+            if stamp <= 0:
+                self._stamp = now
+            else:
+                self._stamp = stamp + EVICTION if now - stamp >= EVICTION else stamp
+            self._retrieve()
+        return self._known or Known()
+
+    def changed(self) -> None:
+        """HSM's notifier says that something changed."""
+        self._updates["at"] = self._now()
+
+    def retrieving(self, *, force: bool = False) -> bool:
+        """Whether HSM has to be asked anew, which goes on while the node is told to come again."""
+        changed = self._updates.get("at", -1)
+        if force:
+            self.refreshed(-1)
+        elif self._stamp < changed:
+            self.refreshed(changed)
+        else:
+            return False
+        return True
+
+    def _now(self) -> int:
+        return int(self._world.clock.now())
+
+    def _retrieve(self) -> None:
+        now = self._world.clock.now()
+        if self._known is not None and len(self._known.components) > LARGE and now - self._asked < PAUSE:
+            return
+        self._asked = now
+        self._known = read(
+            self._ask("/State/Components?type=Node", "Components"),
+            self._ask("/Inventory/ComponentEndpoints?type=Node", "ComponentEndpoints"),
+            self._ask("/Inventory/EthernetInterfaces?type=Node", ""),
+        )
+
+    def _ask(self, path: str, name: str) -> list[Json]:
+        """An HSM that answers with an error has nothing, for BSS: it does not look at the status."""
+        try:
+            answer = self._world.mesh.ask("smd", "GET", f"/hsm/v2{path}").json()
+        except ValueError:
+            return []
+        listed = answer.get(name) if isinstance(answer, dict) else answer
+        return listed if isinstance(listed, list) else []
+
+
+def read(components: Iterable[Json], endpoints: Iterable[Json], interfaces: Iterable[Json]) -> Known:
+    known = Known([_component(each) for each in components])
+    known.by_name = {each["ID"]: each for each in known.components}
+    for endpoint in endpoints:
+        if endpoint["ID"] in known.by_name:
+            _add_endpoint(known.by_name[endpoint["ID"]], endpoint)
+    for interface in interfaces:
+        for place in interface.get("IPAddresses") or ():
+            if place.get("IPAddress"):
+                known.names_by_address[place["IPAddress"]] = interface.get("ComponentID", "")
+        if interface.get("ComponentID") in known.by_name:
+            _add_macs(known.by_name[interface["ComponentID"]], [_legal(interface.get("MACAddress", ""))])
+    _index(known)
+    return known
+
+
+def _component(told: Json) -> Json:
+    kept = {name: told.get(name) for name in COMPONENT_FIELDS}
+    shown = {name: kept[name] for name in COMPONENT_FIELDS if name in _ALWAYS or _is_said(name, kept[name])}
+    return shown | {"FQDN": "", "MAC": None, "EndpointEnabled": False}
+
+
+def _is_said(name: str, value: Json) -> bool:
+    return value is not None and (value != "" if name in ("Enabled", "NID") else bool(value))
+
+
+def _add_endpoint(component: Json, endpoint: Json) -> None:
+    component["FQDN"] = endpoint.get("FQDN", "")
+    mac = endpoint.get("MACAddr", "")
+    if mac.lower() not in _NO_MAC | {"ff:ff:ff:ff:ff:ff"}:
+        _add_macs(component, [mac])
+    component["EndpointEnabled"] = endpoint.get("Enabled") is not False
+    kind = {"ComponentEndpointComputerSystem": "System", "ComponentEndpointManager": "Manager"}.get(
+        endpoint.get("ComponentEndpointType", ""), ""
+    )
+    for nic in (endpoint.get(f"Redfish{kind}Info") or {}).get("EthernetNICInfo") or ():
+        mac = nic.get("MACAddress", "")
+        if mac.lower() not in _NO_MAC and mac not in (component["MAC"] or ()):
+            _add_macs(component, [mac])
+
+
+def _add_macs(component: Json, macs: list[str]) -> None:
+    component["MAC"] = [*(component["MAC"] or ()), *macs]
+
+
+def _legal(mac: str) -> str:
+    """HSM leaves the colons out; BSS puts them in."""
+    bare = mac.replace(":", "").replace("-", "").replace(".", "")
+    if not _MAC.fullmatch(bare):
+        return "not available"
+    return ":".join(bare[at : at + 2] for at in range(0, 12, 2)).lower()
+
+
+def _index(known: Known) -> None:
+    """The first one wins; an empty slot has no MAC address."""
+    for component in known.components:
+        facts = [("FQDN", component["FQDN"]), ("NID", component.get("NID"))]
+        facts += [("MAC", mac.lower()) for mac in component["MAC"] or ()]
+        for fact in facts:
+            known.names.setdefault(fact, []).append(component["ID"])
+        if component.get("State", "").lower() != "empty":
+            for mac in component["MAC"] or ():
+                known.by_mac.setdefault(mac.lower(), component)
+        nid = component.get("NID")
+        if isinstance(nid, int):
+            known.by_nid.setdefault(nid, component)

@@ -1,0 +1,65 @@
+"""What a machine that is in use boots: as BOS leaves it, an entry for each node, one image for all of a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from csm_emulator.machine.machine import Machine
+from csm_emulator.seed_data.images import boot_image
+from csm_emulator.services.bss.boot_parameters.records import NO_CLOUD_INIT
+from csm_emulator.state.random import Dice
+from csm_emulator.transport.call import Json
+
+_FNV_OFFSET, _FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
+# As in HPE's own session templates; the root file system comes over iSCSI.
+_PARAMS = (
+    "console=ttyS0,115200 bad_page=panic crashkernel=512M hugepagelist=2m-2g intel_iommu=off intel_pstate=disable "
+    "iommu.passthrough=on numa_interleave_omit=headless oops=panic pageblock_order=14 rd.neednet=1 rd.retry=10 "
+    "rd.shell systemd.unified_cgroup_hierarchy=1 ip=dhcp quiet spire_join_token=${{SPIRE_JOIN_TOKEN}} "
+    "root=sbps-s3:s3://boot-images/{image}/rootfs:{etag}:sbps:v1:iqn.2023-06.csm.iscsi:_sbps-hsn._tcp.emulator.local "
+    "nmd_data=url=s3://boot-images/{image}/rootfs,etag={etag} bos_session_id={session}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    rows: Mapping[str, Json]
+    images: Mapping[str, Json]
+
+
+def image_key(kind: str, path: str) -> str:
+    """Where BSS keeps an image: by the FNV-1a hash of its path."""
+    digest = _FNV_OFFSET
+    for byte in path.encode("utf-8", "surrogatepass"):
+        digest = ((digest ^ byte) * _FNV_PRIME) & 0xFFFFFFFFFFFFFFFF
+    return f"/{kind}/{digest:016x}"
+
+
+def seed(machine: Machine, dice: Dice) -> Seed:
+    """Nothing for a machine without nodes."""
+    by_kind: dict[tuple[str, str], Json] = {}
+    rows: dict[str, Json] = {}
+    images: dict[str, Json] = {}
+    for part in machine.parts("Node"):
+        place = machine.place(part.xname)
+        kind = (place.role if place else "", part.model.arch if part.model else "")
+        if kind not in by_kind:
+            by_kind[kind] = _row(kind, dice, images)
+        rows[part.xname] = by_kind[kind]
+    return Seed(rows, images)
+
+
+def _row(kind: tuple[str, str], dice: Dice, images: dict[str, Json]) -> Json:
+    found = boot_image(dice, *kind)
+    image = found.id
+    row: Json = {
+        "params": _PARAMS.format(image=image, etag=found.artefacts[0].md5, session=dice.uuid("bss.session", *kind)),
+        "cloud-init": NO_CLOUD_INIT,
+        "token": dice.uuid("bss.referral-token", *kind),
+    }
+    for name in ("kernel", "initrd"):
+        path = f"s3://boot-images/{image}/{name}"
+        row[name] = image_key(name, path)
+        images[row[name]] = {"path": path, "params": ""}
+    return row

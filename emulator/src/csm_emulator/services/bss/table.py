@@ -1,0 +1,240 @@
+"""What is to be booted: by host, role or tag, and by image. BSS keeps it in etcd."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+
+from csm_emulator.context import World
+from csm_emulator.services.bss.boot_parameters.records import BootData, Image
+from csm_emulator.services.bss.cloud_init.merge import patched_cloud_init
+from csm_emulator.services.bss.inventory import Inventory
+from csm_emulator.services.bss.seed_data import Seed, image_key
+from csm_emulator.transport.call import Json
+
+DEFAULT = "Default"
+_KINDS = ("kernel", "initrd")
+_LEAST, _MOST = b" ", b"~"
+"""BSS lists its keys as a range: what begins beyond it is there, but in no list."""
+
+
+MOST = 64 << 20
+"""Characters of boot parameters, counted for each host: as many are kept, and are in one answer. Each of 10,000 nodes
+may have 6,000."""
+_ROW = 200
+"""Of a row beside what its client wrote."""
+
+
+class TooMuch(Exception):
+    """More than ``MOST``."""
+
+
+class NotStored(Exception):
+    """What BSS says about a host that it has nothing for."""
+
+
+class BootStore:
+    """Rows are ``{"params", "kernel", "initrd", "cloud-init", "token"}``; the images in them are keys of ``images``."""
+
+    def __init__(self, world: World, inventory: Inventory, seed: Seed) -> None:
+        self._world = world
+        self._inventory = inventory
+        self._rows = world.shelves.open("bss.params", seed.rows)
+        self._images = world.shelves.open("bss.images", seed.images)
+        self._tokens = world.shelves.open("bss.tokens")
+        self._sizes: dict[str, int] | None = None
+        self._size = 0
+
+    def names(self, among: Iterable[str] | None = None) -> list[str]:
+        """All that are listed, or those of ``among``."""
+        rows = self._rows if among is None else (name for name in dict.fromkeys(among) if name in self._rows)
+        listed = [name for name in rows if _LEAST <= name.encode() < _MOST]
+        return sorted(listed, key=str.encode)
+
+    def images(self, kind: str) -> Iterator[Image]:
+        for key in sorted(key for key in self._images if key.startswith(f"/{kind}/")):
+            yield self._image(key)
+
+    def data(self, name: str) -> BootData | None:
+        row = self._rows.get(name)
+        if row is None:
+            return None
+        return BootData(
+            row["params"], self._image(row["kernel"]), self._image(row["initrd"]), row["cloud-init"], row["token"]
+        )
+
+    def first(self, *names: str) -> BootData:
+        """Of the first of these that there is anything for."""
+        return next((data for name in names if (data := self.data(name)) is not None), BootData())
+
+    def for_name(self, name: str) -> tuple[BootData, Json | None]:
+        return self._for(name, self._inventory.by_name(name))
+
+    def for_mac(self, mac: str) -> tuple[BootData, Json | None]:
+        return self._for(mac, self._inventory.by_mac(mac))
+
+    def for_nid(self, nid: int) -> tuple[BootData, Json | None]:
+        return self._for(nid_name(nid), self._inventory.by_nid(nid))
+
+    def _for(self, name: str, component: Json | None) -> tuple[BootData, Json | None]:
+        """Its own, under HSM's name and then under this one, its role's, or everybody's."""
+        if component is None:
+            return self.first(name, DEFAULT), None
+        role = component.get("Role", "")
+        tags = [role, DEFAULT] if role else [DEFAULT]
+        other = [name] if name else []
+        return self.first(component["ID"], *other, *tags), component
+
+    def store_new(self, asked: Json) -> tuple[str, str]:
+        """What exists already, or nothing; and the token."""
+        exists = self._existing(asked)
+        return (exists, "") if exists else ("", self.store(asked))
+
+    def _existing(self, asked: Json) -> str:
+        if asked["hosts"]:
+            return next((host for host in asked["hosts"] if host in self._rows), "")
+        if asked["macs"]:
+            return next((mac for mac in asked["macs"] if self._has(self._inventory.by_mac(mac))), "")
+        if asked["nids"]:
+            return next((str(nid) for nid in asked["nids"] if self._has(self._inventory.by_nid(nid))), "")
+        kind = next((kind for kind in _KINDS if asked[kind]), "")
+        return asked[kind] if kind and image_key(kind, asked[kind]) in self._images else ""
+
+    def _has(self, component: Json | None) -> bool:
+        return component is not None and component["ID"] in self._rows
+
+    def store(self, asked: Json) -> str:
+        """The referral token, if there is a host that it is for."""
+        keys = {kind: self._keep_image(kind, asked[kind]) for kind in _KINDS}
+        names = self._names_of(asked)
+        if not names:
+            self._set_image_params(asked, keys)
+            return ""
+        token = self._new_token()
+        row = {"params": asked["params"], **keys, "cloud-init": asked["cloud-init"], "token": token}
+        self._put(dict.fromkeys(names, row), dict.fromkeys(names, self._size_of(row)))
+        return token
+
+    def size(self, name: str) -> int:
+        """Characters in its row, about; 0 when there is none."""
+        return self._known_sizes().get(name, 0)
+
+    def _known_sizes(self) -> dict[str, int]:
+        if self._sizes is None:
+            self._sizes = {name: self._size_of(row) for name, row in self._rows.items()}
+            self._size = sum(self._sizes.values())
+        return self._sizes
+
+    def _size_of(self, row: Json) -> int:
+        images = sum(len(self._image(row[kind]).path) for kind in _KINDS)
+        return _ROW + len(row["params"]) + images + _length(row["cloud-init"])
+
+    def _put(self, rows: Mapping[str, Json], sizes: Mapping[str, int]) -> None:
+        """Raises ``TooMuch``, and keeps none of them then."""
+        known = self._known_sizes()
+        size = self._size + sum(size - known.get(name, 0) for name, size in sizes.items())
+        if size > max(MOST, self._size):
+            raise TooMuch
+        self._size = size
+        known.update(sizes)
+        for name, row in rows.items():
+            self._rows[name] = row
+
+    def _names_of(self, asked: Json) -> list[str]:
+        """Only the first of the three kinds of names counts; what HSM does not know is stored under what was said."""
+        if asked["hosts"]:
+            return list(asked["hosts"])
+        if asked["macs"]:
+            return [_name(self._inventory.by_mac(mac)) or mac for mac in asked["macs"]]
+        return [_name(self._inventory.by_nid(nid)) or nid_name(nid) for nid in asked["nids"] or ()]
+
+    def update(self, asked: Json) -> None:
+        """Raises ``NotStored`` and ``TooMuch``; the images are kept even then."""
+        keys = {kind: self._keep_image(kind, asked[kind]) for kind in _KINDS}
+        names = self._known_names(asked)
+        if not names:
+            self._set_image_params(asked, keys)
+        said = {name: value for name, value in {"params": asked["params"], **keys}.items() if value}
+        if len(names) * _length(asked["cloud-init"]) > MOST:
+            raise TooMuch
+        changed: dict[str, Json] = {}
+        for name in names:
+            row = self._rows[name]
+            new = {**row, **said, "cloud-init": patched_cloud_init(row["cloud-init"], asked["cloud-init"])}
+            if new != row:
+                changed[name] = new
+        self._put(changed, {name: self._size_of(row) for name, row in changed.items()})
+
+    def _known_names(self, asked: Json) -> list[str]:
+        names = list(asked["hosts"] or ())
+        for name in names:
+            self._check(name)
+        pairs = [(mac, self._inventory.by_mac(mac)) for mac in asked["macs"] or ()]
+        pairs += [(nid_name(nid), self._inventory.by_nid(nid)) for nid in asked["nids"] or ()]
+        for said, component in pairs:
+            if component is not None:
+                found = component["ID"] if component["ID"] in self._rows else said
+                self._check(found)
+                names.append(found)
+        return list(dict.fromkeys(names))
+
+    def _check(self, name: str) -> None:
+        if name not in self._rows:
+            raise NotStored(f"Error looking up {name}: Key /params/{name} does not exist")
+
+    def remove(self, asked: Json) -> str:
+        """All that can be; the answer is the first complaint."""
+        names = list(asked["hosts"] or ())
+        names += [_name(component) for mac in asked["macs"] or () if (component := self._inventory.by_mac(mac))]
+        names += [_name(self._inventory.by_nid(nid)) or nid_name(nid) for nid in asked["nids"] or ()]
+        complaint = ""
+        for name in names:
+            if name in self._rows:
+                self._size -= self._known_sizes().pop(name)
+                del self._rows[name]
+            else:
+                complaint = complaint or f"Key {name} deletion: Key /params/{name} does not exist"
+        for kind in _KINDS:
+            self._remove_image(kind, asked[kind])
+        return complaint
+
+    def _remove_image(self, kind: str, path: str) -> None:
+        key = image_key(kind, path)
+        if self._images.pop(key, None) is None:
+            return
+        for name in self.names():
+            if self._rows[name][kind] == key:
+                self._rows[name] = {**self._rows[name], kind: ""}
+
+    def _set_image_params(self, asked: Json, keys: Json) -> None:
+        """Without a host, the parameters belong to the image."""
+        kind = next((kind for kind in _KINDS if asked[kind]), "")
+        if kind:
+            self._images[keys[kind]] = {"path": asked[kind], "params": asked["params"]}
+
+    def _keep_image(self, kind: str, path: str) -> str:
+        key = image_key(kind, path) if path else ""
+        if key and key not in self._images:
+            self._images[key] = {"path": path, "params": ""}
+        return key
+
+    def _image(self, key: str) -> Image:
+        found = self._images.get(key)
+        return Image(found["path"], found["params"]) if found else Image()
+
+    def _new_token(self) -> str:
+        number = self._tokens.get("last", 0) + 1
+        self._tokens["last"] = number
+        return self._world.dice.uuid("bss.referral-token", number)
+
+
+def _length(cloud_init: Json) -> int:
+    return len(json.dumps(cloud_init)) if cloud_init else 0
+
+
+def nid_name(nid: int) -> str:
+    return f"nid{nid}"
+
+
+def _name(component: Json | None) -> str:
+    return component["ID"] if component else ""

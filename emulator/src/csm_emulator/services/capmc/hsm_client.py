@@ -1,0 +1,106 @@
+"""What CAPMC asks of HSM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from urllib.parse import urlencode
+
+from csm_emulator.services.capmc.responses import BadIds, Refusal
+from csm_emulator.transport.call import Json, Reply
+from csm_emulator.transport.mesh import Mesh
+
+MOST = 2048
+"""So many ids go into one URL."""
+RESERVATIONS = "/hsm/v2/locks/service/reservations"
+MINUTES = 3
+_LEAVES = frozenset({"Node", "CabinetPDUOutlet", "CabinetPDUPowerConnector", "HSNBoard"})
+_DESCENDANTS = ("chassis", "cabinetpdu", "routermodule", "hsnboard", "computemodule", "node")
+
+Query = Sequence[tuple[str, str]]
+Keys = Mapping[str, Sequence[str]]
+"""Reservation key and deputy key, by xname."""
+
+
+class Hsm:
+    def __init__(self, mesh: Mesh) -> None:
+        self._mesh = mesh
+
+    def ready(self) -> str:
+        reply = self._mesh.ask("smd", "GET", "/hsm/v2/service/ready")
+        if not reply.ok:
+            return "HSM queries result in error"
+        return "HSM not ready" if reply.json().get("code") else "HSM Ready"
+
+    def components(self, query: Query) -> list[Json]:
+        return self._components("/hsm/v2/State/Components", query)
+
+    def _components(self, path: str, query: Query) -> list[Json]:
+        reply = self._mesh.ask("smd", "GET", f"{path}?{urlencode(query)}")
+        if reply.status >= 300:
+            raise Refusal(500, _reason(reply))
+        return reply.json().get("Components") or []
+
+    def by_xname(self, names: Sequence[str], query: Query) -> list[Json]:
+        """All that match, or those that were named; raises ``BadIds`` when one of them is not there."""
+        found: dict[str, Json] = {}
+        for start in range(0, max(len(names), 1), MOST):
+            ids = [("id", name) for name in names[start : start + MOST]]
+            found |= {each["ID"]: each for each in self.components([*ids, *query]) if each.get("State") != "Empty"}
+        bad = [name for name in names if name not in found]
+        if bad:
+            raise BadIds("disabled or not found", bad)
+        return [found[name] for name in names] if names else list(found.values())
+
+    def descendants(self, names: Iterable[str], types: Iterable[str]) -> list[str]:
+        """With everything below them; raises ``BadIds`` for those that HSM has nothing for."""
+        found: dict[str, None] = {}
+        bad: list[str] = []
+        query = [("state", "!Empty"), *(("type", kind) for kind in _DESCENDANTS)]
+        for name, kind in zip(names, types, strict=True):
+            if name in found:
+                continue
+            if kind in _LEAVES:
+                found[name] = None
+                continue
+            below = self._components(f"/hsm/v2/State/Components/Query/{name}", query)
+            found.update({each["ID"]: None for each in below})
+            bad += [] if below else [name]
+        if bad:
+            raise BadIds("invalid xnames", bad)
+        return list(found)
+
+    def reserve(self, names: Sequence[str]) -> Keys | None:
+        """All or none; None when another holds one of them, or it is locked."""
+        body = {"ComponentIDs": list(names), "ProcessingModel": "rigid", "ReservationDuration": MINUTES}
+        reply = self._mesh.ask("smd", "POST", RESERVATIONS, body)
+        got = (reply.json().get("Success") or []) if reply.ok else []
+        keys = {each["ID"]: [each["ReservationKey"], each["DeputyKey"]] for each in got}
+        if len(keys) == len(set(names)):
+            return keys
+        self.release(keys)
+        return None
+
+    def renew(self, keys: Keys) -> None:
+        body = {"ReservationKeys": _reservation_keys(keys), "ProcessingModel": "flexible"}
+        self._mesh.ask("smd", "POST", f"{RESERVATIONS}/renew", {**body, "ReservationDuration": MINUTES})
+
+    def release(self, keys: Keys) -> None:
+        """What cannot be released falls off by itself."""
+        if keys:
+            body = {"ReservationKeys": _reservation_keys(keys), "ProcessingModel": "flexible"}
+            self._mesh.ask("smd", "POST", f"{RESERVATIONS}/release", body)
+
+
+def _reservation_keys(keys: Keys) -> list[Json]:
+    return [{"ID": name, "Key": reservation} for name, (reservation, _) in keys.items()]
+
+
+def _reason(reply: Reply) -> str:
+    """What CAPMC makes of an error (``doRequest`` in hsmapi.go)."""
+    if not reply.media.startswith("application/problem+json"):
+        return reply.body.decode(errors="replace")
+    told = reply.json()
+    message = "Hardware State Manager error"
+    if told.get("status", 0) >= 400 and told.get("title"):
+        message += f": Error: {told['status']} {told['title']}"
+    return message + (f": Details: {told['detail']}" if told.get("detail") else "")

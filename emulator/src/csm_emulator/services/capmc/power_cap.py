@@ -1,0 +1,228 @@
+"""``get_power_cap``, ``set_power_cap`` and ``get_power_cap_capabilities``: by NID, straight to the controllers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from csm_emulator.dialects.go_json.reader import NothingSaid, Undecodable, decode_first
+from csm_emulator.dialects.go_json.types import INT, STRING, maybe, slice_of, struct
+from csm_emulator.machine.machine import Machine
+from csm_emulator.machine.parts import Fru, NodeModel, Part
+from csm_emulator.machine.power import Unreachable
+from csm_emulator.machine.power_caps import NODE_LIMIT, Control, controls_of
+from csm_emulator.services.capmc.hsm_client import Hsm
+from csm_emulator.services.capmc.responses import INVALID, Refusal, go_list
+from csm_emulator.transport.call import Call, Json, Reply, json_reply
+
+_NIDS = struct("capmc.NidlistRequest", {"nids": slice_of(INT)})
+_CONTROL = struct("capmc.PowerCapControl", {"name": STRING, "val": maybe(INT)})
+_NID = struct("capmc.PowerCapNid", {"nid": INT, "controls": slice_of(_CONTROL), "e": INT, "err_msg": STRING})
+_SET = struct("capmc.SetPowerCapRequest", {"nids": slice_of(_NID)})
+BAD_EXCHANGE = 52
+HPE_CONTROL = "Node Power Control"
+
+
+class PowerCap:
+    def __init__(self, machine: Machine, hsm: Hsm) -> None:
+        self._machine = machine
+        self._hsm = hsm
+
+    def read_caps(self, call: Call) -> Reply:
+        nids = list(dict.fromkeys(nid for nid in _read(call.body, _NIDS)["nids"] or () if nid >= 0))
+        query = [("role", "Compute"), ("state", "Ready"), ("enabled", "true"), ("type", "node")]
+        found = self._nodes(nids, query)
+        errors = _undefined(nids, found)
+        if nids:
+            errors += [
+                _wrong(nid, "Invalid state, NID is not 'ready'") for nid, node in found.items() if not _ready(node)
+            ]
+        if errors:
+            return json_reply({"e": INVALID, "err_msg": "Invalid argument", "nids": errors})
+        told = [each for nid, node in found.items() for each in self._caps(nid, node["ID"])]
+        return json_reply(_exchanged(told, any("e" in each for each in told)))
+
+    def _caps(self, nid: int, node: str) -> list[Json]:
+        """Those of one node; a request that fails is told for each control that has an address of its own."""
+        part = self._machine.part(node)
+        controls = controls_of(part) if part else []
+        if not controls:
+            return [{"nid": nid, "e": 66, "err_msg": "No Redfish Power data for NID"}]
+        try:
+            values = [{"name": each.name, "val": self._machine.caps.read(node, each.name)} for each in controls]
+        except Unreachable:
+            return [{"nid": nid, "e": -1, "err_msg": "Error getting power cap from NID"} for _ in controls]
+        return [{"nid": nid, "controls": values}]
+
+    def set_caps(self, call: Call) -> Reply:
+        asked = _read(call.body, _SET)["nids"]
+        if not asked:
+            raise Refusal(400, "no NIDs")
+        wanted: dict[int, Json] = {}
+        errors: list[Json] = []
+        for each in asked:
+            if each["nid"] in wanted:
+                errors.append(_wrong(each["nid"], "Duplicate NID"))
+            wanted.setdefault(each["nid"], each["controls"] or [])
+        found = self._nodes(list(wanted), [])
+        errors += _undefined(wanted, found)
+        orders: dict[int, tuple[str, dict[str, int]]] = {}
+        for nid, node in found.items():
+            trouble = self._trouble(node, wanted[nid])
+            if trouble:
+                errors.append(_wrong(nid, trouble))
+            else:
+                settable = self._settable(node["ID"])
+                watts = {settable[c["name"]].name: c["val"] or 0 for c in wanted[nid] if c["name"] in settable}
+                orders[nid] = (node["ID"], watts)
+        if not orders:
+            return json_reply({"e": INVALID, "err_msg": "No supported power capping controls", "nids": errors or None})
+        if errors:
+            return json_reply({"e": INVALID, "err_msg": "Invalid Argument", "nids": errors})
+        failed = [each for nid, order in orders.items() for each in self._order(nid, *order)]
+        return json_reply(_exchanged(failed, bool(failed)))
+
+    def _order(self, nid: int, node: str, watts: dict[str, int]) -> Iterable[Json]:
+        try:
+            self._machine.caps.write(node, watts, "capmc set_power_cap")
+        except Unreachable:
+            yield {"nid": nid, "e": -1, "err_msg": "Error setting power cap for NID"}
+
+    def _trouble(self, node: Json, controls: Sequence[Json]) -> str:
+        if not _ready(node):
+            return "Invalid state, NID is not 'ready'"
+        if node.get("Role") != "Compute":
+            return "Invalid type, not a compute node"
+        if not controls:
+            return "Invalid command, 'control' is not an object"
+        settable, seen = self._settable(node["ID"]), set()
+        for control in controls:
+            name, watts = control["name"], control["val"] or 0
+            if name in seen:
+                return f"Duplicate control specified: {name}"
+            if name in settable:
+                seen.add(name)
+                if wrong := _range_trouble(name, watts, settable[name].limits):
+                    return wrong
+        return "" if seen else "No NID supported controls specified"
+
+    def _settable(self, node: str) -> dict[str, Control]:
+        """By the name that CAPMC takes. It shows that of HPE's servers under another (hsmapi.go, nodecap.go), and
+        knows limits of theirs only for those with accelerators.
+        """
+        part = self._machine.part(node)
+        if part is None or part.hardware_class != "River":
+            return {each.name: each for each in (controls_of(part) if part else ())}
+        limited = part.model is not None and _accelerator(part.model) is not None
+        controls = [each if limited else replace(each, limits=(0, 0)) for each in controls_of(part)]
+        return {HPE_CONTROL if each.name == NODE_LIMIT else each.name: each for each in controls}
+
+    def capabilities(self, call: Call) -> Reply:
+        try:
+            nids = decode_first(call.body, _NIDS)["nids"] or []
+        except Undecodable as error:
+            raise Refusal(400, f"Bad Request: JSON: {error}") from error
+        nids = list(dict.fromkeys(nids))
+        negative = [nid for nid in nids if nid < 0]
+        if negative:
+            raise Refusal(400, f"invalid nids: {go_list(negative)}")
+        found = self._nodes(nids, [("type", "node")])
+        errors = _undefined(nids, found)
+        if errors:
+            return json_reply({"e": INVALID, "err_msg": "Invalid argument", "nids": errors})
+        groups = self._groups(found)
+        return json_reply({"e": 0, "err_msg": ""} | ({"groups": groups} if groups else {}))
+
+    def _groups(self, found: dict[int, Json]) -> list[Json]:
+        """One for each kind of node; those that HSM knows and the machine has not are in none."""
+        by_model: dict[str, tuple[Part, list[int]]] = {}
+        for nid, node in found.items():
+            part = self._machine.part(node["ID"])
+            if part is not None and part.model is not None:
+                by_model.setdefault(part.model.name, (part, []))[1].append(nid)
+        return [_group(part, nids) for part, nids in by_model.values()]
+
+    def _nodes(self, nids: Sequence[int], otherwise: Sequence[tuple[str, str]]) -> dict[int, Json]:
+        query = [("nid", str(nid)) for nid in nids] or list(otherwise)
+        return {int(each["NID"]): each for each in self._hsm.components(query) if "NID" in each}
+
+
+def _read(body: bytes, kind: Any) -> Json:
+    try:
+        return decode_first(body, kind)
+    except NothingSaid:
+        raise Refusal(400, "no request") from None
+    except Undecodable as error:
+        raise Refusal(400, str(error)) from error
+
+
+def _ready(node: Json) -> bool:
+    return bool(node.get("Enabled", True)) and node.get("State") == "Ready"
+
+
+def _wrong(nid: int, message: str) -> Json:
+    return {"nid": nid, "e": INVALID, "err_msg": message}
+
+
+def _undefined(nids: Iterable[int], found: dict[int, Json]) -> list[Json]:
+    return [_wrong(nid, "Undefined NID") for nid in nids if nid not in found]
+
+
+def _range_trouble(name: str, watts: int, limits: tuple[int, int]) -> str:
+    """0 takes the cap away, and is no limit."""
+    low, high = limits
+    if watts and low and watts < low:
+        return f"Control ({name}) value ({watts}) is less than minimum ({low})"
+    return f"Control ({name}) value ({watts}) is greater than maximum ({high})" if high and watts > high else ""
+
+
+def _exchanged(nids: list[Json], failed: bool) -> Json:
+    """An empty list is null, as Go prints it."""
+    said = {"e": BAD_EXCHANGE, "err_msg": "Invalid exchange"} if failed else {"e": 0, "err_msg": ""}
+    return said | {"nids": nids or None}
+
+
+def _group(part: Part, nids: list[int]) -> Json:
+    name = _moniker(part.model) if part.model else ""
+    node = controls_of(part)[0]
+    limited = part.hardware_class != "River" or (part.model is not None and _accelerator(part.model) is not None)
+    low, high = node.limits if limited else (0, 0)
+    return {
+        "name": name,
+        "desc": name,
+        "host_limit_max": high,
+        "host_limit_min": low,
+        "static": 0,
+        "supply": node.limits[1],
+        "powerup": 0,
+        "nids": nids,
+        "controls": [_capability(part, control, limited) for control in controls_of(part)],
+    }
+
+
+def _capability(part: Part, control: Control, limited: bool) -> Json:
+    """HPE's servers in racks give their control no name, or that of a service."""
+    name = control.name
+    if part.hardware_class == "River" and name == NODE_LIMIT:
+        name = "PowerLimit Resource for AccPowerService" if limited else ""
+    low, high = control.limits if limited else (0, 0)
+    return {"name": name, "desc": name, "max": high, "min": low}
+
+
+def _accelerator(model: NodeModel) -> Fru | None:
+    return next((fitting.fru for fitting in model.fittings if fitting.fru.kind == "NodeAccel"), None)
+
+
+def _moniker(model: NodeModel) -> str:
+    """Processor, cores, memory and accelerator in one word, as Cascade named its kinds of node."""
+    by_kind = {fitting.fru.kind: fitting for fitting in model.fittings}
+    processor, memory = by_kind.get("Processor"), by_kind.get("Memory")
+    name = "3_"
+    if processor:
+        name += f"{processor.fru.manufacturer.replace(' ', '')}_{processor.fru.facts.get('TotalCores', 0)}c_"
+    if memory:
+        size = int(str(memory.fru.facts.get("CapacityMiB", 0))) * memory.count // 1024
+        name += f"{size}GiB_{memory.fru.facts.get('OperatingSpeedMhz', 0)}MHz_"
+    accelerator = _accelerator(model)
+    return name + (accelerator.model.replace(" ", "") if accelerator else "NoAccel")

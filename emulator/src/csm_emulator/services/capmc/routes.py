@@ -1,0 +1,67 @@
+"""All of CAPMC, on its paths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from csm_emulator.context import World
+from csm_emulator.services.capmc.hsm_client import Hsm
+from csm_emulator.services.capmc.power_cap import PowerCap
+from csm_emulator.services.capmc.responses import Refusal, error
+from csm_emulator.services.capmc.transitions import PowerOrders
+from csm_emulator.services.capmc.xname_control import OFF, ON, RESTART, XnameControl
+from csm_emulator.services.capmc.xname_status import XnameStatus
+from csm_emulator.transport.call import Call, Reply, json_reply
+from csm_emulator.transport.routes import Face, Handler, Route, catching
+
+BASE = "/capmc/v1"
+
+
+def open_face(world: World) -> Face:
+    hsm = Hsm(world.mesh)
+    orders = PowerOrders(world, hsm)
+    control = XnameControl(world, hsm, orders)
+    caps = PowerCap(world.machine, hsm)
+    posts = {
+        "xname_on": control.handler(ON),
+        "xname_off": control.handler(OFF),
+        "xname_reinit": control.handler(RESTART),
+        "get_xname_status": XnameStatus(world.mesh, hsm).answer,
+        "get_power_cap": caps.read_caps,
+        "set_power_cap": caps.set_caps,
+        "get_power_cap_capabilities": caps.capabilities,
+    }
+    credentials = sum(1 for part in world.machine.parts() if part.controller)
+    gets: dict[str, Handler] = {
+        "health": lambda _: _health(hsm.ready(), credentials),
+        "liveness": lambda _: Reply(204),
+        "readiness": lambda _: Reply(204),
+    }
+    routes = [Route("POST", f"{BASE}/{name}", _answering(handler)) for name, handler in posts.items()]
+    routes += [Route("GET", f"{BASE}/{name}", handler) for name, handler in gets.items()]
+    return Face(
+        "capmc",
+        [("/apis/capmc", "")],
+        routes,
+        wrong_method=_wrong_method,
+        restarted=orders.release_all,
+        stopped=orders.release_all,
+    )
+
+
+def _answering(handler: Handler) -> Handler:
+    return catching(handler, Refusal, lambda _, refusal: error(refusal.status, str(refusal)))
+
+
+def _health(connection: str, credentials: int) -> Reply:
+    told = {
+        "readiness": "Ready" if connection == "HSM Ready" else "Service Degraded",
+        "vault": f"Vault connection established with {credentials} credentials loaded",
+        "hsm": connection,
+    }
+    # The status goes out before the type is set, so that Go guesses the type.
+    return json_reply(told, media="text/plain; charset=utf-8")
+
+
+def _wrong_method(call: Call, allowed: Sequence[str]) -> Reply:
+    return error(405, f"({call.method}) Not Allowed", (("Allow", ", ".join(allowed)),))

@@ -1,0 +1,117 @@
+"""Orders under way: PCS gets the deputy keys; when it has begun, they are released. Facts: compctl.go, reserve.go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from csm_emulator.context import World
+from csm_emulator.services.capmc.hsm_client import Hsm, Keys
+from csm_emulator.transport.call import Json
+
+LOOK = 2.0
+"""Seconds before the first look at a transition, and between two."""
+_LOOK_AT_IT = "capmc.look"
+_POST_FAILED = "Error: Failed to send power request to PCS."
+_GET_FAILED = "Error: Failed to get transition from PCS."
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a client waits for."""
+
+    answer: Json | None = None
+    lost: bool = False
+    """CAPMC went away meanwhile."""
+
+    def known(self, *, standing: bool) -> Json | None:
+        """The answer when there is one. A clock that stands makes no client wait: the order counts as begun."""
+        return {"e": 0, "err_msg": ""} if self.answer is None and standing else self.answer
+
+
+class PowerOrders:
+    """An order is a row of the shelf while it is under way; a client that goes does not end it."""
+
+    def __init__(self, world: World, hsm: Hsm) -> None:
+        self._world = world
+        self._hsm = hsm
+        self._shelf = world.shelves.open("capmc.orders")
+        self._count = world.shelves.open("capmc.count")
+        self._outcomes: dict[str, Outcome] = {}
+        world.agenda.answer(_LOOK_AT_IT, self._look)
+
+    def begin(self, names: Sequence[str], word: str, operations: Sequence[str], keys: Keys) -> Outcome:
+        """``operations`` one after the other, on components that are reserved with these keys."""
+        self._count["orders"] = count = self._count.get("orders", 0) + 1
+        number = str(count)
+        outcome = self._outcomes[number] = Outcome()
+        order = {"names": list(names), "word": word, "left": list(operations), "keys": keys, "transition": ""}
+        self._send(number, order)
+        return outcome
+
+    def release_all(self) -> None:
+        """A process that is told to end releases all that it has reserved, and forgets its orders.
+
+        After a crash (the fault ``service-restart``) this is done when it is back.
+        """
+        for number, order in list(self._shelf.items()):
+            self._hsm.release(order["keys"])
+            self._lose(number)
+            del self._shelf[number]
+
+    def _send(self, number: str, order: Json) -> None:
+        operation, *left = order["left"]
+        location = [{"xname": name, "deputyKey": order["keys"][name][1]} for name in order["names"]]
+        reply = self._world.mesh.ask("pcs", "POST", "/transitions", {"operation": operation, "location": location})
+        if not reply.ok:
+            self._end(number, order, 500, _POST_FAILED)
+            return
+        self._shelf[number] = {**order, "left": left, "transition": reply.json()["transitionID"]}
+        self._world.agenda.after(LOOK, _LOOK_AT_IT, number, operation)
+
+    def _look(self, number: str, operation: str) -> None:
+        order = self._shelf.get(number)
+        if order is None:
+            return
+        if self._world.faults.present("service-restart", "capmc"):
+            self._lose(number)
+            return
+        self._hsm.renew(order["keys"])
+        reply = self._world.mesh.ask("pcs", "GET", f"/transitions/{order['transition']}")
+        if not reply.ok:
+            self._end(number, order, 500, _GET_FAILED)
+        elif _goes_on(reply.json(), to_the_end=bool(order["left"])):
+            self._world.agenda.after(LOOK, _LOOK_AT_IT, number, operation)
+        elif order["left"]:
+            self._send(number, order)
+        else:
+            self._finish(number, order, reply.json()["taskCounts"])
+
+    def _finish(self, number: str, order: Json, counts: dict[str, Any]) -> None:
+        """Which of them failed is not told: CAPMC looks for "Failed" where PCS writes "failed"."""
+        failures = counts["failed"] + counts["un-supported"]
+        message = f"Errors encountered with {failures}/{len(order['names'])} Xnames issued {order['word']}"
+        self._end(number, order, *((-1, message) if failures else (0, "")))
+
+    def _end(self, number: str, order: Json, error: int, message: str) -> None:
+        self._hsm.release(order["keys"])
+        outcome = self._outcomes.pop(number, None)
+        if outcome is not None:
+            outcome.answer = {"e": error, "err_msg": message}
+        self._shelf.pop(number, None)
+
+    def _lose(self, number: str) -> None:
+        """The client gets no answer; the reservations stay until ``release_all``."""
+        outcome = self._outcomes.pop(number, None)
+        if outcome is not None:
+            outcome.lost = True
+
+
+def _goes_on(transition: Json, *, to_the_end: bool) -> bool:
+    """Whether CAPMC waits on: until PCS has begun with all, or, between off and on, until it is done with all."""
+    counts = transition["taskCounts"]
+    if transition["transitionStatus"] == "new" or counts["new"]:
+        return True
+    ended = counts["failed"] + counts["succeeded"] + counts["un-supported"]
+    return to_the_end and bool(ended < counts["total"])

@@ -1,0 +1,1 @@
+"""Ansible's modules, and what each reports of a host."""

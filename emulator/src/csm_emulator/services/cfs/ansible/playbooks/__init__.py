@@ -1,0 +1,1 @@
+"""Playbooks from the text of their files."""

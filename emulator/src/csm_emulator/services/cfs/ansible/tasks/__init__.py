@@ -1,0 +1,1 @@
+"""Tasks: how they are read, and how one runs on its hosts."""

@@ -1,0 +1,67 @@
+"""The words of a task, and what Ansible says of wrong ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from csm_emulator.services.cfs.ansible.playbooks.plays import NO_LOOP
+
+_TASK_WORDS = """
+    action any_errors_fatal args async become become_exe become_flags become_method become_user changed_when
+    check_mode collections connection debugger delay delegate_facts delegate_to diff environment failed_when
+    ignore_errors ignore_unreachable listen local_action loop loop_control module_defaults name no_log notify poll port
+    register remote_user retries run_once tags throttle timeout until vars when"""
+WORDS = frozenset(_TASK_WORDS.split())
+
+
+def unresolved(name: str) -> str:
+    return (
+        f"couldn't resolve module/action '{name}'. This often indicates a misspelling, missing collection, "
+        "or incorrect module path."
+    )
+
+
+def missing_file(path: str) -> str:
+    return (
+        f"Unable to retrieve file contents\nCould not find or access '{path}' on the Ansible Controller.\n"
+        "If you are using a module and expect the file to exist on the remote, see the remote_src option"
+    )
+
+
+def role_name(said: Any) -> str:
+    return str(said.get("role") or said.get("name") or "") if isinstance(said, dict) else str(said)
+
+
+def role_params(said: Any) -> dict[str, Any]:
+    given = said.get("vars") if isinstance(said, dict) else None
+    return dict(given) if isinstance(given, dict) else {}
+
+
+def start_of(args: Any) -> str:
+    """Which file of a role's tasks."""
+    said = str(args.get("tasks_from", "main")) if isinstance(args, dict) else "main"
+    return said.removesuffix(".yml").removesuffix(".yaml")
+
+
+def file_of(args: Any) -> str:
+    return str(args.get("file", "")) if isinstance(args, dict) else str(args).split(" ")[0]
+
+
+def with_args(args: Any, more: Any) -> Any:
+    if not isinstance(more, dict):
+        return args
+    return {**args, **more} if isinstance(args, dict) else {"_raw_params": args, **more}
+
+
+def loop_of(entry: Mapping[str, Any]) -> Any:
+    if "loop" in entry:
+        return entry["loop"]
+    old = next((key for key in entry if str(key).startswith("with_")), None)
+    return NO_LOOP if old is None else _old_loop(str(old), entry[old])
+
+
+def _old_loop(word: str, value: Any) -> Any:
+    if word == "with_dict" and isinstance(value, dict):
+        return [{"key": key, "value": held} for key, held in value.items()]
+    return [value] if word in ("with_items", "with_list") and not isinstance(value, list | str) else value

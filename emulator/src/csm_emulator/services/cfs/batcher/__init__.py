@@ -1,0 +1,1 @@
+"""The batcher: makes sessions for components that wait for their configuration."""

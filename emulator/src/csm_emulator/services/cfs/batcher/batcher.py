@@ -1,0 +1,180 @@
+"""The batcher: finds components that wait for their configuration, and makes sessions for them.
+
+The real one looks every ``batcher_check_interval``; here it looks at the same moments, while there is work. Its own
+work makes a round of the real one a little longer than the interval, so a time that ends with a round is over then.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from csm_emulator.cluster.service_workloads import CFS_BATCHER
+from csm_emulator.context import World
+from csm_emulator.services.cfs.batcher.backoff import Backoff
+from csm_emulator.services.cfs.batcher.batches import Batch, BatchBook, as_member, pending_layers
+from csm_emulator.services.cfs.batcher.results import BatchResults
+from csm_emulator.services.cfs.components.table import BROKEN, Components
+from csm_emulator.services.cfs.options.table import Options
+from csm_emulator.services.cfs.sessions.table import Sessions
+from csm_emulator.state.clock import next_beat
+
+Record = dict[str, Any]
+
+_ROUND = "cfs.batcher"
+_OWN = "batcher"
+
+
+class Batcher:
+    def __init__(
+        self, world: World, options: Options, components: Components, sessions: Sessions, results: BatchResults
+    ) -> None:
+        self._world = world
+        self._options = options
+        self._components = components
+        self._sessions = sessions
+        self._results = results
+        self._batches = BatchBook(world.shelves)
+        self._backoff = Backoff(world.shelves, options)
+        self._shelf = world.shelves.open("cfs.batcher")
+        world.agenda.answer(_ROUND, self._round)
+        components.when_ready = self._arm
+        options.watchers.append(self._arm)
+        self._arm()
+
+    def restarted(self) -> None:
+        """All that it knows then are the sessions that it made and that are not over."""
+        self._batches.clear()
+        self._backoff.reset()
+        self._shelf.pop("next", None)
+        for name in self._sessions.names():
+            session = self._sessions.get(name) or {}
+            if _OWN in name and session["status"]["session"]["status"] != "complete":
+                self._take_over(session)
+        self._arm()
+
+    def _arm(self) -> None:
+        waiting = self._components.ready() and not self._options.flag("batcher_disable")
+        if "next" in self._shelf or not (waiting or self._batches):
+            return
+        self._shelf["next"] = next_beat(self._world.clock.now(), self._options.number("batcher_check_interval"))
+        self._world.agenda.at(self._shelf["next"], _ROUND)
+
+    def _round(self) -> None:
+        if self._shelf.get("next") != self._world.clock.now():
+            return
+        del self._shelf["next"]
+        if self._world.faults.present("service-restart", "cfs") is None and self._world.cluster.runs(CFS_BATCHER):
+            self._check()
+            # It cannot read the list while there is a component that the service cannot show.
+            if not self._options.flag("batcher_disable") and not self._components.with_status(BROKEN):
+                self._collect()
+                self._send()
+        self._arm()
+
+    def _check(self) -> None:
+        outcomes = []
+        for number, batch in self._batches.items():
+            outcome = self._outcome(batch) if batch.session else None
+            if outcome is not None:
+                outcomes.append(outcome)
+                self._batches.remove(number)
+        if outcomes:
+            self._backoff.note(outcomes, self._world.clock.now())
+
+    def _outcome(self, batch: Batch) -> bool | None:
+        """Whether its session did well; None while it goes on."""
+        session = self._sessions.get(batch.session)
+        if session is None:
+            return False
+        if not self._components.with_status(BROKEN).isdisjoint(batch.members):
+            # It cannot read what has become of them, and tries again.
+            return None
+        status = session["status"]["session"]
+        if status.get("succeeded") in ("false", "unknown"):
+            self._results.failed(batch)
+            return False
+        if status["status"] == "complete":
+            self._results.succeeded(batch)
+            return True
+        return self._give_up(batch) if status["status"] == "pending" else None
+
+    def _give_up(self, batch: Batch) -> bool | None:
+        if self._world.clock.now() - batch.sent < self._options.number("batcher_pending_timeout"):
+            return None
+        self._world.mesh.ask("cfs", "DELETE", f"/v3/sessions/{batch.session}")
+        return False
+
+    def _collect(self) -> None:
+        """Whoever waits and is in no batch gets into the first of his kind that has room, or into a new one."""
+        size = self._options.number("batch_size")
+        room: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
+        for number, batch in self._batches.items():
+            if not batch.session and len(batch.members) < size:
+                room[batch.kind].append(number)
+        drafts: dict[str, Batch] = {}
+        for newcomer in self._newcomers():
+            open_ = room[newcomer.kind]
+            if not open_:
+                open_.append(self._new_number())
+            number = open_[0]
+            if number not in drafts:
+                drafts[number] = self._batches.draft(number, newcomer)
+            drafts[number].members.update(newcomer.members)
+            if len(drafts[number].members) >= size:
+                open_.pop(0)
+        for number, batch in drafts.items():
+            self._batches.put(number, batch)
+
+    def _newcomers(self) -> Iterator[Batch]:
+        """Each as a batch of its own."""
+        now = self._world.clock.now()
+        for xname in sorted(self._components.ready() - self._batches.taken):
+            yield self._alone(xname, self._components.get(xname) or {}, now)
+
+    def _alone(self, xname: str, record: Record, now: float) -> Batch:
+        layers = self._components.wanted_layers(record)
+        member = as_member(record, layers)
+        return Batch(record["desired_config"], pending_layers(layers), member.latest_status, now, {xname: member})
+
+    def _send(self) -> None:
+        now = self._world.clock.now()
+        if self._backoff.holds(now):
+            return
+        size, window = self._options.number("batch_size"), self._options.number("batch_window")
+        for number, batch in self._batches.items():
+            if not batch.session and (len(batch.members) >= size or now - batch.opened >= window):
+                name = self._create(batch)
+                if name:
+                    self._batches.put(number, replace(batch, session=name, sent=now))
+
+    def _create(self, batch: Batch) -> str:
+        """The name of a new session; empty when it could not be made: then there is another try at the next round."""
+        name = f"{_OWN}-{self._world.dice.uuid('cfs.batcher', self._new_number())}"
+        body: Record = {
+            "name": name,
+            "configuration_name": batch.configuration,
+            "configuration_limit": batch.limit,
+            "ansible_limit": ",".join(batch.members),
+            "target": {"definition": "dynamic"},
+        }
+        tags = batch.common_tags()
+        reply = self._world.mesh.ask("cfs", "POST", "/v3/sessions", {**body, "tags": tags} if tags else body)
+        return name if reply.ok else ""
+
+    def _take_over(self, session: Record) -> None:
+        now = self._world.clock.now()
+        names = (session["ansible"]["limit"] or "").split(",")
+        found = [(xname, self._components.get(xname)) for xname in names]
+        members = [self._alone(xname, record, now) for xname, record in found if record and "state" in record]
+        if members:
+            batch = replace(members[0], session=session["name"], sent=now)
+            for each in members[1:]:
+                batch.members.update(each.members)
+            self._batches.put(self._new_number(), batch)
+
+    def _new_number(self) -> str:
+        number = self._shelf["last"] = self._shelf.get("last", 0) + 1
+        return str(number)

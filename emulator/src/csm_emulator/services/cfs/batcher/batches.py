@@ -1,0 +1,99 @@
+"""Batches: components with the same work ahead, that one session is to do; and what is noted of each of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from csm_emulator.services.cfs.components.layer_status import PENDING
+from csm_emulator.state.tables import Shelves
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A component when it was taken in."""
+
+    wish: str
+    """What its layers were to be."""
+    latest_time: str
+    latest_status: str
+    tags: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    configuration: str
+    limit: str
+    """The layers that are to be done, by number."""
+    latest_status: str
+    """Those that failed go together, and those that were interrupted."""
+    opened: float
+    members: dict[str, Member] = field(default_factory=dict)
+    session: str = ""
+    sent: float = 0.0
+
+    @property
+    def kind(self) -> tuple[str, str, str]:
+        return self.configuration, self.limit, self.latest_status
+
+    def common_tags(self) -> dict[str, str]:
+        first, *others = self.members.values()
+        return {key: value for key, value in first.tags.items() if all(each.tags.get(key) == value for each in others)}
+
+
+def as_member(record: Record, layers: Sequence[Record]) -> Member:
+    """``layers`` are those that are wanted."""
+    wish = ":".join(f"{layer.get('commit')}{layer.get('playbook')}" for layer in layers)
+    latest = record["state"][-1] if record.get("state") else {}
+    return Member(
+        hashlib.blake2b(wish.encode(errors="replace"), digest_size=8).hexdigest(),
+        latest.get("last_updated", ""),
+        latest.get("status", ""),
+        record.get("tags", {}),
+    )
+
+
+def pending_layers(layers: Sequence[Record]) -> str:
+    return ",".join(str(place) for place, layer in enumerate(layers) if layer["status"] == PENDING)
+
+
+class BatchBook:
+    """All batches, by number, and who is in one."""
+
+    def __init__(self, shelves: Shelves) -> None:
+        self._shelf = shelves.open("cfs.batches")
+        self._batches = {key: _read(value) for key, value in self._shelf.items()}
+        self.taken = {xname for batch in self._batches.values() for xname in batch.members}
+
+    def __len__(self) -> int:
+        return len(self._batches)
+
+    def items(self) -> list[tuple[str, Batch]]:
+        return list(self._batches.items())
+
+    def draft(self, number: str, like: Batch) -> Batch:
+        """A copy to be filled: of the batch of this number, or of a new one."""
+        batch = self._batches.get(number, replace(like, members={}))
+        return replace(batch, members=dict(batch.members))
+
+    def put(self, number: str, batch: Batch) -> None:
+        self._shelf[number] = asdict(batch)
+        self._batches[number] = batch
+        self.taken.update(batch.members)
+
+    def remove(self, number: str) -> None:
+        self.taken.difference_update(self._batches.pop(number).members)
+        del self._shelf[number]
+
+    def clear(self) -> None:
+        for number in list(self._batches):
+            self.remove(number)
+
+
+def _read(value: Record) -> Batch:
+    members = {xname: Member(**member) for xname, member in value["members"].items()}
+    return Batch(**{**value, "members": members})

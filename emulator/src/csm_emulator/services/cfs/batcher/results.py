@@ -1,0 +1,74 @@
+"""What the batcher writes down for components when a session of its own is over.
+
+Ansible reports on the nodes that its plays touched. Nodes that it left out on purpose have nothing to wait for; nodes
+that it never got to have failed.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from csm_emulator.services.cfs.batcher.batches import Batch, as_member
+from csm_emulator.services.cfs.components.actions import ComponentActions
+from csm_emulator.services.cfs.components.changes import Stumble
+from csm_emulator.services.cfs.components.layer_status import PENDING
+from csm_emulator.services.cfs.components.table import Components
+from csm_emulator.services.cfs.options.table import Options
+
+Record = dict[str, Any]
+
+
+class BatchResults:
+    def __init__(self, options: Options, components: Components, actions: ComponentActions) -> None:
+        self._options = options
+        self._components = components
+        self._actions = actions
+
+    def succeeded(self, batch: Batch) -> None:
+        for xname in self._unchanged(batch):
+            for layer in self._pending(xname):
+                self._append(xname, layer, "skipped", batch.session)
+
+    def failed(self, batch: Batch) -> None:
+        """Where Ansible itself failed it has said so, and the rest is tried again."""
+        if self._ansible_failed(batch):
+            return
+        for xname in self._unchanged(batch):
+            layers = self._pending(xname)
+            if layers:
+                errors = (self._components.get(xname) or {})["error_count"] + 1
+                self._append(xname, layers[0], "failed", batch.session, error_count=errors)
+
+    def _unchanged(self, batch: Batch) -> list[str]:
+        """Those that wait still, for the same as before."""
+        waiting = (xname for xname in batch.members if xname in self._components.with_status(PENDING))
+        return [xname for xname in sorted(waiting) if self._now(xname).wish == batch.members[xname].wish]
+
+    def _ansible_failed(self, batch: Batch) -> bool:
+        for xname, before in batch.members.items():
+            if xname in self._components:
+                now = self._now(xname)
+                if now.latest_status == "failed" and now.latest_time != before.latest_time:
+                    return True
+        return False
+
+    def _now(self, xname: str) -> Any:
+        record = self._components.get(xname) or {}
+        return as_member(record, self._components.wanted_layers(record))
+
+    def _pending(self, xname: str) -> list[Record]:
+        layers = self._components.wanted_layers(self._components.get(xname) or {})
+        return [layer for layer in layers if layer["status"] == PENDING]
+
+    def _append(self, xname: str, layer: Record, status: str, session: str, **more: int) -> None:
+        entry = {
+            "commit": layer["commit"],
+            "playbook": layer.get("playbook", self._options.text("default_playbook")),
+            "clone_url": layer["clone_url"],
+            "status": status,
+            "session_name": session,
+        }
+        # Whose layers cannot be compared stays as he is; the real one notes the error and goes on.
+        with suppress(Stumble):
+            self._actions.patch(xname, {"state_append": entry, **more})

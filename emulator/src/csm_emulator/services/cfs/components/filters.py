@@ -1,0 +1,88 @@
+"""Which components are meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from csm_emulator.services.cfs.components.changes import Stumble
+from csm_emulator.services.cfs.components.table import BROKEN, Components
+from csm_emulator.services.cfs.errors import refuse
+
+Record = dict[str, Any]
+Tags = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """All that is said must be so."""
+
+    ids: frozenset[str] = frozenset()
+    statuses: frozenset[str] = frozenset()
+    enabled: bool | None = None
+    configuration: str = ""
+    tags: Tags = ()
+
+
+def read_query(said: Mapping[str, Any], configuration: str = "config_name") -> Query:
+    """From parameters, or from the filters of a PATCH; raises ``Refused``."""
+    return Query(
+        frozenset(_words(said.get("ids"))),
+        frozenset(_words(said.get("status"))),
+        said.get("enabled"),
+        said.get(configuration) or "",
+        read_tags(said.get("tags")),
+    )
+
+
+def read_tags(text: str | None) -> Tags:
+    tags = tuple(tuple(word.split("=")) for word in _words(text))
+    if any(len(tag) != 2 for tag in tags):
+        raise refuse(400, "Error parsing the tags provided.", "")
+    return tags  # type: ignore[return-value]
+
+
+def select(table: Components, query: Query, after: str = "") -> Iterator[tuple[str, Record]]:
+    """In order of their names; raises ``Stumble`` where the service would, at what it cannot look at."""
+    for key in _candidates(table, query, after):
+        record = table.get(key)
+        if record is None or not _fits(record, query):
+            continue
+        status = table.status(key)
+        if status == BROKEN:
+            raise Stumble
+        if not query.statuses or status in query.statuses:
+            yield key, record
+
+
+def _candidates(table: Components, query: Query, after: str) -> Sequence[str]:
+    """The shortest list that has them all."""
+    lists = []
+    if query.ids:
+        lists.append(query.ids)
+    if query.configuration:
+        lists.append(frozenset(table.wishing(query.configuration)))
+    if query.statuses:
+        words = (*query.statuses, BROKEN)
+        lists.append(frozenset().union(*(table.with_status(word) for word in words)))
+    if not lists:
+        return table.keys_after(after)
+    return sorted(key for key in min(lists, key=len) if key > after)
+
+
+def _fits(record: Record, query: Query) -> bool:
+    if query.ids and record.get("id") not in query.ids:
+        return False
+    if query.enabled is not None and record.get("enabled") != query.enabled:
+        return False
+    if query.configuration and record.get("desired_config") != query.configuration:
+        return False
+    if not query.tags:
+        return True
+    tags = record.get("tags", {})
+    return all(tags.get(key) == value for key, value in query.tags)
+
+
+def _words(text: str | None) -> list[str]:
+    return text.split(",") if text else []

@@ -1,0 +1,142 @@
+"""All components, by name, by how far they are and by what is wanted for them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence, Set
+from typing import Any
+
+from csm_emulator.context import World
+from csm_emulator.services.cfs.components.layer_status import (
+    PENDING,
+    Defaults,
+    Record,
+    component_status,
+    layer_statuses,
+)
+from csm_emulator.services.cfs.configurations.table import Configurations
+from csm_emulator.services.cfs.options.table import Options
+
+BROKEN = ""
+"""The status of what the service stumbles over: it took a component without a state, and cannot look at it."""
+
+
+def fresh(xname: str) -> Record:
+    """As the hardware sync makes one."""
+    return {"state": [], "desired_config": "", "error_count": 0, "enabled": True, "id": xname}
+
+
+class Components:
+    def __init__(self, world: World, options: Options, configurations: Configurations) -> None:
+        nodes = (node.xname for node in world.machine.parts("Node"))
+        self._shelf = world.shelves.open("cfs.components", {xname: fresh(xname) for xname in nodes})
+        self._options = options
+        self._configurations = configurations
+        self._defaults = self._read_defaults()
+        self._sorted: list[str] | None = None
+        self._status: dict[str, str] = {}
+        self._by_status: defaultdict[str, set[str]] = defaultdict(set)
+        self._wish: dict[str, str] = {}
+        self._by_wish: defaultdict[str, set[str]] = defaultdict(set)
+        self._ready: set[str] = set()
+        self.when_ready: Callable[[], None] = _nobody
+        """Called when a component begins to wait for the batcher."""
+        for key, record in self._shelf.items():
+            self._index(key, record)
+        options.watchers.append(self._options_changed)
+        configurations.watchers.append(self._configuration_changed)
+
+    def get(self, key: str) -> Record | None:
+        found: Record | None = self._shelf.get(key)
+        return found
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._shelf
+
+    def put(self, key: str, record: Record) -> None:
+        if key not in self._shelf:
+            self._sorted = None
+        self._shelf[key] = record
+        self._index(key, record)
+
+    def delete(self, key: str) -> None:
+        del self._shelf[key]
+        self._sorted = None
+        self._by_status[self._status.pop(key)].discard(key)
+        self._by_wish[self._wish.pop(key)].discard(key)
+        self._ready.discard(key)
+
+    def keys_after(self, after: str) -> Sequence[str]:
+        """All names beyond this one, in order."""
+        if self._sorted is None:
+            self._sorted = sorted(self._shelf)
+        return self._sorted[bisect_right(self._sorted, after) :] if after else self._sorted
+
+    def status(self, key: str) -> str:
+        return self._status[key]
+
+    def with_status(self, status: str) -> Set[str]:
+        return self._by_status[status]
+
+    def wishing(self, configuration: str) -> Set[str]:
+        return self._by_wish[configuration]
+
+    def ready(self) -> Set[str]:
+        """Pending and enabled: what the batcher asks for."""
+        return self._ready
+
+    def wanted_layers(self, record: Record) -> list[Record]:
+        """The layers of the wanted configuration, each with its status."""
+        layers = self._configurations.layers(record.get("desired_config", "")) or []
+        words = layer_statuses(record, layers, self._defaults)
+        return [{**layer, "status": word} for layer, word in zip(layers, words, strict=True)]
+
+    def _index(self, key: str, record: Record) -> None:
+        wish = record.get("desired_config", "")
+        if self._wish.get(key) != wish:
+            self._by_wish[self._wish.get(key, "")].discard(key)
+            self._wish[key] = wish
+            self._by_wish[wish].add(key)
+        status = self._compute(record)
+        before = self._status.get(key)
+        if before != status:
+            if before is not None:
+                self._by_status[before].discard(key)
+            self._status[key] = status
+            self._by_status[status].add(key)
+        self._note_ready(key, status == PENDING and record.get("enabled") is True)
+
+    def _note_ready(self, key: str, ready: bool) -> None:
+        if not ready:
+            self._ready.discard(key)
+        elif key not in self._ready:
+            self._ready.add(key)
+            self.when_ready()
+
+    def _compute(self, record: Record) -> str:
+        try:
+            layers = self._configurations.layers(record.get("desired_config", ""))
+            return component_status(record, layers, self._defaults)
+        except KeyError:
+            return BROKEN
+
+    def _options_changed(self) -> None:
+        defaults = self._read_defaults()
+        if defaults != self._defaults:
+            self._defaults = defaults
+            self._look_again(list(self._shelf))
+
+    def _configuration_changed(self, name: str) -> None:
+        self._look_again(list(self._by_wish[name]))
+
+    def _look_again(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            self._index(key, self._shelf[key])
+
+    def _read_defaults(self) -> Defaults:
+        return Defaults(self._options.number("default_batcher_retry_policy"), self._options.text("default_playbook"))
+
+
+def _nobody() -> Any:
+    """Until somebody asks to be told."""

@@ -1,0 +1,1 @@
+"""Configurations: layers of playbooks at a commit."""

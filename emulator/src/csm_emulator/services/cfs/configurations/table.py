@@ -1,0 +1,39 @@
+"""All configurations, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from csm_emulator.services.cfs.table import Record, Table
+from csm_emulator.state.tables import Shelves
+
+
+class Configurations(Table):
+    def __init__(self, shelves: Shelves) -> None:
+        super().__init__(shelves.open("cfs.configurations"))
+        self.watchers: list[Callable[[str], None]] = []
+        """Called with the name of one that was put or is gone."""
+
+    def layers(self, name: str) -> list[Record] | None:
+        """None when there is no such configuration."""
+        record = self.get(name) if name else None
+        return None if record is None else record["layers"]
+
+    def put(self, name: str, record: Record) -> None:
+        super().put(name, record)
+        self._tell(name)
+
+    def delete(self, name: str) -> None:
+        super().delete(name)
+        self._tell(name)
+
+    def _tell(self, name: str) -> None:
+        for watcher in self.watchers:
+            watcher(name)
+
+
+def layers_and_inventory(record: Record) -> Iterator[Record]:
+    """Everything in it that names a repository."""
+    yield from record["layers"]
+    if record.get("additional_inventory"):
+        yield record["additional_inventory"]

@@ -1,0 +1,1 @@
+"""The container ``ansible`` of a session's job."""

@@ -1,0 +1,49 @@
+"""What a host tells of itself when Ansible gathers facts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from csm_emulator.context import World
+
+_ARCHITECTURES = {"X86": "x86_64", "ARM": "aarch64", "x86_64": "x86_64", "aarch64": "aarch64"}
+_SYSTEM: Mapping[str, Any] = {
+    "ansible_distribution": "SLES",
+    "ansible_distribution_major_version": "15",
+    "ansible_distribution_release": "5",
+    "ansible_distribution_version": "15.5",
+    "ansible_os_family": "Suse",
+    "ansible_pkg_mgr": "zypper",
+    "ansible_python_version": "3.6.15",
+    "ansible_service_mgr": "systemd",
+    "ansible_system": "Linux",
+}
+
+
+def node_facts(world: World, xname: str) -> dict[str, Any]:
+    part, place = world.machine.part(xname), world.machine.place(xname)
+    architecture = _ARCHITECTURES.get(part.model.arch, "x86_64") if part and part.model else "x86_64"
+    name = place.aliases[0] if place and place.aliases else xname
+    networks = sorted(nic.network for nic in world.machine.nics(xname))
+    interfaces = [f"{network.lower()}{networks[:place].count(network)}" for place, network in enumerate(networks)]
+    addresses = [nic.address for nic in world.machine.nics(xname) if nic.network == "NMN" and nic.address]
+    return {
+        **_SYSTEM,
+        **_of_architecture(architecture),
+        "ansible_hostname": name,
+        "ansible_nodename": name,
+        "ansible_interfaces": [*interfaces, "lo"],
+        "ansible_all_ipv4_addresses": addresses,
+        "ansible_default_ipv4": {"address": addresses[0]} if addresses else {},
+    }
+
+
+def image_facts(architecture: str) -> dict[str, Any]:
+    """Of the container in which an image is customised."""
+    found = _of_architecture(_ARCHITECTURES.get(architecture, "x86_64"))
+    return {**_SYSTEM, **found, "ansible_virtualization_type": "container"}
+
+
+def _of_architecture(architecture: str) -> dict[str, Any]:
+    return {"ansible_architecture": architecture, "ansible_machine": architecture}

@@ -1,0 +1,55 @@
+"""What the job asks of IMS."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from csm_emulator.transport.call import Reply
+from csm_emulator.transport.mesh import NO_BODY, Mesh
+
+Record = dict[str, Any]
+
+
+class ImsSilent(Exception):
+    """IMS does not answer now; one tries again."""
+
+
+class ImsRefused(Exception):
+    """IMS says no, or does not know; the reason is in the words of ``requests``."""
+
+
+class Ims:
+    def __init__(self, mesh: Mesh) -> None:
+        self._mesh = mesh
+
+    def upload_key(self, name: str, key: str) -> str:
+        return str(self._ask("POST", "/public-keys", {"name": name, "public_key": key})["id"])
+
+    def remove_key(self, key_id: str) -> bool:
+        return self._send("DELETE", f"/public-keys/{key_id}").ok
+
+    def image(self, image_id: str) -> Record:
+        return self._ask("GET", f"/images/{image_id}")
+
+    def start_job(self, body: Record) -> Record:
+        return self._ask("POST", "/jobs", body)
+
+    def job(self, job_id: str) -> Record:
+        return self._ask("GET", f"/jobs/{job_id}")
+
+    def delete_job(self, job_id: str) -> bool:
+        return self._send("DELETE", f"/jobs/{job_id}").ok
+
+    def _ask(self, method: str, path: str, body: Any = NO_BODY) -> Record:
+        """Raises ``ImsSilent`` and ``ImsRefused``."""
+        reply = self._send(method, path, body)
+        if reply.status in (502, 503, 504):
+            raise ImsSilent
+        if not reply.ok:
+            kind = "Client" if reply.status < 500 else "Server"
+            raise ImsRefused(f"{reply.status} {kind} Error for url: http://cray-ims:80{path}")
+        found: Record = reply.json()
+        return found
+
+    def _send(self, method: str, path: str, body: Any = NO_BODY) -> Reply:
+        return self._mesh.ask("ims", method, f"/v3{path}", body)

@@ -1,0 +1,1 @@
+"""The container ``inventory`` of a session's job: which hosts it configures."""

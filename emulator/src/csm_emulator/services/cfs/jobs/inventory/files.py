@@ -1,0 +1,50 @@
+"""The files that the container ``inventory`` leaves for the others, as cfs-operator writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import yaml
+
+from csm_emulator.services.cfs.jobs.job_context import Run
+
+FILE = "/inventory/hosts/01-cfs-generated.yaml"
+_JOBS = "/inventory/image_to_job.yaml"
+_COMPLETE = "/inventory/complete"
+_CONTAINERS = ("inventory", "ansible", "teardown")
+"""That share the volume."""
+
+
+def inventory_files(run: Run | None, container: str) -> Mapping[str, str | Callable[[], str]]:
+    """By path. The inventory of a large machine is long: its text is made when it is read."""
+    if run is None or run["inventory"] is None or container not in _CONTAINERS:
+        return {}
+    files: dict[str, str | Callable[[], str]] = {_COMPLETE: "0"}
+    definition = run["target"]["definition"]
+    if definition != "repo":
+        files[FILE] = lambda: _dumped(_inventory(run, definition))
+    if definition == "image":
+        files[_JOBS] = lambda: _dumped(_image_jobs(run))
+    return files
+
+
+def _inventory(run: Run, definition: str) -> Any:
+    inventory = run["inventory"]
+    groups: dict[str, dict[str, dict[str, Any]]] = {
+        name: {"hosts": {host: {} for host in inventory["groups"].get(name, ())}} for name in run["generated"]
+    }
+    if definition == "dynamic":
+        return {"all": {"children": groups}}
+    if definition == "image":
+        hosts = groups["cfs_image"]["hosts"]
+        groups["cfs_image"]["hosts"] = {host: inventory["host_vars"].get(host, {}) for host in hosts}
+    return groups
+
+
+def _image_jobs(run: Run) -> Any:
+    return {made["name"]: {"job_id": made["job"], "image_id": image} for image, made in run["images"].items()}
+
+
+def _dumped(value: Any) -> str:
+    return str(yaml.dump(value, Dumper=yaml.CSafeDumper, default_flow_style=False, indent=2))

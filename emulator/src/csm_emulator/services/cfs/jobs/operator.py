@@ -1,0 +1,89 @@
+"""The operator's part: a job for each new session, with its pod."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from csm_emulator.cluster.pods import Container
+from csm_emulator.seed_data.cluster_nodes import one_of, workers
+from csm_emulator.services.cfs.jobs.job_context import NAMESPACE, Bench, Run
+
+_REGISTRY = "artifactory.algol60.net/csm-docker/stable"
+UTILITY = f"{_REGISTRY}/cray-cfs-operator:1.29.0"
+EXECUTION = f"{_REGISTRY}/cray-aee:1.21.0"
+PROXY = f"{_REGISTRY}/docker.io/istio/proxyv2:1.19.10"
+_SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
+"""What Kubernetes makes the ends of names from."""
+_LONGEST_LABEL = 60
+
+
+class Jobs:
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self._workers = workers(bench.world.machine.topology)
+        self._numbers = bench.world.shelves.open("cfs.runs.numbers")
+
+    def new_name(self, session: str) -> str:
+        number = int(self._numbers.get("last", 0)) + 1
+        self._numbers["last"] = number
+        return f"cfs-{self._bench.world.dice.uuid('cfs.job', session, number)}"
+
+    def start(self, session: dict[str, Any], layers: list[dict[str, Any]], job: str) -> Run:
+        """The job of this name; Kubernetes takes a moment to place its pod."""
+        bench = self._bench
+        pod = f"{job}-{self._suffix(job)}"
+        run = bench.put(
+            {
+                "name": session["name"],
+                "job": job,
+                "pod": pod,
+                "began": bench.world.clock.now(),
+                "ended": None,
+                "code": None,
+                "lost": False,
+                "seen": "pending",
+                "layers": layers,
+                "hosts": bench.book.additional_inventory(session),
+                "target": {"definition": "dynamic", **(session.get("target") or {})},
+                "ansible": session.get("ansible") or {},
+                "debug_wait": _debug_wait(session, bench.book.options()),
+                "inventory": None,
+                "generated": [],
+                "course": None,
+                "images": {},
+                "key": None,
+                "commands": [],
+                "applied": [],
+            }
+        )
+        self._start_pod(run, session)
+        bench.next(run, bench.chance(3.0, 9.0, job, "scheduled"), "clone")
+        return run
+
+    def _start_pod(self, run: Run, session: dict[str, Any]) -> None:
+        name = session["name"][:_LONGEST_LABEL]
+        labels = {
+            "aee": name,
+            "app.kubernetes.io/name": "cray-cfs-aee",
+            "cfsession": name,
+            "cfsversion": "v3",
+            "configuration": session["configuration"]["name"][:_LONGEST_LABEL],
+        }
+        main = [("inventory", UTILITY), ("ansible", EXECUTION)]
+        main += [("teardown", UTILITY)] if run["target"]["definition"] == "image" else []
+        containers = [Container("git-clone", UTILITY, init=True)]
+        containers += [Container(container, image) for container, image in (*main, ("istio-proxy", PROXY))]
+        self._bench.world.cluster.start_pod(
+            NAMESPACE, run["pod"], containers, labels, owner=("Job", run["job"]), node=self._worker(run["job"])
+        )
+
+    def _worker(self, job: str) -> str:
+        return one_of(self._workers, self._bench.world.dice, job)
+
+    def _suffix(self, job: str) -> str:
+        dice = self._bench.world.dice
+        return "".join(_SUFFIX[int(dice.roll("cfs.pod", job, place) * len(_SUFFIX))] for place in range(5))
+
+
+def _debug_wait(session: dict[str, Any], options: dict[str, Any]) -> int:
+    return int(options.get("debug_wait_time") or 0) if session.get("debug_on_failure") else 0

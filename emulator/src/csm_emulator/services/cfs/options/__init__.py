@@ -1,0 +1,1 @@
+"""``/options``: settings of the whole service."""

@@ -1,0 +1,58 @@
+"""What can be set for the whole service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from csm_emulator.state.tables import Shelves
+
+DEFAULTS: dict[str, Any] = {
+    "additional_inventory_source": "",
+    "additional_inventory_url": "",
+    "batch_size": 25,
+    "batch_window": 60,
+    "batcher_check_interval": 10,
+    "batcher_disable": False,
+    "batcher_max_backoff": 3600,
+    "batcher_pending_timeout": 300,
+    "debug_wait_time": 3600,
+    "default_ansible_config": "cfs-default-ansible-cfg",
+    "default_batcher_retry_policy": 3,
+    "default_page_size": 1000,
+    "default_playbook": "site.yml",
+    "hardware_sync_interval": 10,
+    "include_ara_links": True,
+    "logging_level": "INFO",
+    "session_ttl": "7d",
+}
+"""Of the API, the batcher, the operator and the hardware sync, which each write theirs down when they start."""
+_LARGEST = 10**12
+
+
+class Options:
+    def __init__(self, shelves: Shelves) -> None:
+        self._shelf = shelves.open("cfs.options", DEFAULTS)
+        self._all = dict(self._shelf)
+        self.watchers: list[Callable[[], None]] = []
+        """Called after a change."""
+
+    def all(self) -> dict[str, Any]:
+        return dict(self._all)
+
+    def number(self, name: str) -> int:
+        """None is too large to count with, whatever was written."""
+        return min(int(self._all[name]), _LARGEST)
+
+    def text(self, name: str) -> str:
+        return str(self._all[name])
+
+    def flag(self, name: str) -> bool:
+        return bool(self._all[name])
+
+    def change(self, values: dict[str, Any]) -> None:
+        for name, value in values.items():
+            self._shelf[name] = value
+            self._all[name] = value
+        for watcher in self.watchers:
+            watcher()

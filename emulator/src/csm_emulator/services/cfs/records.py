@@ -1,0 +1,158 @@
+"""What those who run sessions may know and change: sessions, layers, components and options, in the v3 shape.
+
+Records are read, never changed in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from csm_emulator.services.cfs.components.changes import Stumble, appended
+from csm_emulator.services.cfs.components.table import Components
+from csm_emulator.services.cfs.configurations.table import Configurations
+from csm_emulator.services.cfs.options.table import Options
+from csm_emulator.services.cfs.sessions.table import Sessions
+from csm_emulator.services.cfs.sources.table import Sources
+from csm_emulator.services.cfs.timestamps import stamp
+from csm_emulator.state.clock import Clock
+
+Record = dict[str, Any]
+
+_DEBUG = "debug_"
+_MANY_DIGITS = 10
+_LAYER = ("name", "source", "clone_url", "playbook", "commit", "special_parameters")
+
+
+class Book:
+    def __init__(
+        self,
+        clock: Clock,
+        options: Options,
+        sessions: Sessions,
+        configurations: Configurations,
+        components: Components,
+        sources: Sources,
+    ) -> None:
+        self._clock = clock
+        self._options = options
+        self._sessions = sessions
+        self._configurations = configurations
+        self._components = components
+        self._sources = sources
+
+    def session(self, name: str) -> Record | None:
+        """What is not known yet is there and null: the job, the groups of a dynamic target."""
+        return self._sessions.get(name)
+
+    def change_session(self, name: str, **fields: Any) -> None:
+        """Fields of ``status.session``, as by PATCH: nothing goes back, nothing empty overwrites.
+
+        Nothing happens when there is no such session.
+        """
+        if name in self._sessions:
+            self._sessions.change(name, fields, [])
+
+    def add_artifact(self, name: str, artifact: Record) -> None:
+        """The same twice is there once."""
+        if name in self._sessions:
+            self._sessions.change(name, {}, [artifact])
+
+    def layers(self, session: Record) -> list[Record]:
+        """What the session is to apply, in order, each with ``layer``, its place in the configuration.
+
+        A name that begins with ``debug_`` and is no configuration is one of the playbooks that are built in.
+        Raises ``LookupError`` when the configuration is gone.
+        """
+        name = session["configuration"]["name"]
+        layers = self._configurations.layers(name)
+        if layers is None:
+            if not name.startswith(_DEBUG):
+                raise LookupError(name)
+            return [_debug_layer(name)]
+        limit = session["configuration"].get("limit") or ""
+        return [{**self._cloneable(layers[place]), "layer": str(place)} for place in _limited(layers, limit)]
+
+    def additional_inventory(self, session: Record) -> Record | None:
+        """The repository that is laid over the inventory: the configuration's own, or that of the options."""
+        configuration = self._configurations.get(session["configuration"]["name"])
+        if configuration is None:
+            return None
+        own = configuration.get("additional_inventory")
+        if own:
+            return self._cloneable(own)
+        source, url = self._options.text("additional_inventory_source"), self._options.text("additional_inventory_url")
+        if source:
+            return self._cloneable({"source": source, "commit": ""})
+        return self._cloneable({"clone_url": url, "commit": ""}) if url else None
+
+    def credentials(self, source: str) -> Record | None:
+        """Username and password of a source, as Vault has them."""
+        record = self._sources.get(source)
+        return self._sources.secret(record.get("credentials", {}).get("secret_name", "")) if record else None
+
+    def component(self, xname: str) -> Record | None:
+        return self._components.get(xname)
+
+    def components(self, xnames: Iterable[str]) -> dict[str, Record]:
+        """Those of them that there are."""
+        found = ((xname, self._components.get(xname)) for xname in xnames)
+        return {xname: record for xname, record in found if record is not None}
+
+    def append_state(self, xnames: Iterable[str], layer: Record, status: str, session_name: str) -> None:
+        """What Ansible's callback reports at the end of a playbook: ``applied``, ``failed`` or ``incomplete``.
+
+        A failure counts, a success ends the counting. Who is no component is left out.
+        """
+        entry = {
+            "clone_url": layer["clone_url"],
+            "playbook": layer["playbook"],
+            "commit": layer["commit"],
+            "status": status,
+            "session_name": session_name,
+            "last_updated": stamp(self._clock.now()),
+        }
+        for xname in xnames:
+            record = self._components.get(xname)
+            if record is not None:
+                self._append(xname, record, entry)
+
+    def options(self) -> Record:
+        return self._options.all()
+
+    def _append(self, xname: str, record: Record, entry: Record) -> None:
+        changed = {**record}
+        if entry["status"] == "failed":
+            changed["error_count"] = record.get("error_count", 0) + 1
+        elif entry["status"] == "applied":
+            changed["error_count"] = 0
+        changed.setdefault("tags", {})
+        try:
+            changed["state"] = appended(record, entry)
+        except Stumble:
+            return
+        self._components.put(xname, changed)
+
+    def _cloneable(self, layer: Record) -> Record:
+        """With the clone_url that it gets from its source; empty when the source is gone."""
+        found = {key: layer[key] for key in _LAYER if key in layer}
+        if "source" in layer:
+            found["clone_url"] = (self._sources.get(layer["source"]) or {}).get("clone_url", "")
+        return {"name": "", "playbook": "", "commit": "", "special_parameters": {}, **found}
+
+
+def _limited(layers: list[Record], limit: str) -> list[int]:
+    """Places by number, or by name: then every layer whose name stands anywhere in the text."""
+    if not limit:
+        return list(range(len(layers)))
+    words = limit.split(",")
+    if all(word.isdecimal() for word in words):
+        places = sorted(int(word) for word in words if len(word) < _MANY_DIGITS)
+        return [place for place in places if place < len(layers)]
+    return [place for place, layer in enumerate(layers) if layer.get("name", "") in limit]
+
+
+def _debug_layer(name: str) -> Record:
+    playbook = f"{name.removeprefix(_DEBUG)}.yaml"
+    about = {"name": "debug", "clone_url": "", "commit": "", "special_parameters": {}}
+    return {**about, "playbook": playbook, "layer": "_debug"}

@@ -1,0 +1,151 @@
+"""CFS's paths, and how its parts come together."""
+
+from __future__ import annotations
+
+from csm_emulator.context import World
+from csm_emulator.dialects.connexion import not_found, wrong_method
+from csm_emulator.services.cfs import health as service
+from csm_emulator.services.cfs.batcher.batcher import Batcher
+from csm_emulator.services.cfs.batcher.results import BatchResults
+from csm_emulator.services.cfs.components.actions import ComponentActions
+from csm_emulator.services.cfs.components.api_v2 import ComponentsV2
+from csm_emulator.services.cfs.components.api_v3 import ComponentsV3
+from csm_emulator.services.cfs.components.hardware_sync import HardwareSync
+from csm_emulator.services.cfs.components.table import Components
+from csm_emulator.services.cfs.configurations.actions import ConfigurationActions
+from csm_emulator.services.cfs.configurations.api import ConfigurationsApi
+from csm_emulator.services.cfs.configurations.branches import Branches
+from csm_emulator.services.cfs.configurations.table import Configurations
+from csm_emulator.services.cfs.errors import served
+from csm_emulator.services.cfs.jobs.jobs import Runs
+from csm_emulator.services.cfs.options.api import OptionsApi
+from csm_emulator.services.cfs.options.table import Options
+from csm_emulator.services.cfs.records import Book
+from csm_emulator.services.cfs.sessions.actions import SessionActions
+from csm_emulator.services.cfs.sessions.api import SessionsApi
+from csm_emulator.services.cfs.sessions.cleanup import Cleanup
+from csm_emulator.services.cfs.sessions.table import Sessions
+from csm_emulator.services.cfs.sources.api import SourcesApi
+from csm_emulator.services.cfs.sources.table import Sources
+from csm_emulator.services.cfs.sources.vcs import Vcs
+from csm_emulator.services.cfs.tenants import Tenants
+from csm_emulator.transport.routes import Face, Handler, Route
+
+BODY = 8 << 20
+"""Room for every component of a machine of 10,000 nodes."""
+
+
+def open_face(world: World) -> Face:
+    options, vcs = Options(world.shelves), Vcs(world)
+    configurations = Configurations(world.shelves)
+    components = Components(world, options, configurations)
+    sessions = Sessions(world.shelves)
+    sources = Sources(world.shelves)
+    runs = Runs(world, Book(world.clock, options, sessions, configurations, components, sources))
+    sync = HardwareSync(world, options, components)
+    to_components = ComponentActions(world.clock, components, sync)
+    to_sessions = SessionActions(world.clock, options, sessions, configurations, runs)
+    to_configurations = ConfigurationActions(world.clock, configurations, components, sources, Branches(vcs, sources))
+    Cleanup(world, options, to_sessions)
+    batcher = Batcher(world, options, components, sessions, BatchResults(options, components, to_components))
+    routes = [
+        *_about_itself(),
+        *_options(OptionsApi(options)),
+        *_components(
+            ComponentsV2(options, components, to_components), ComponentsV3(options, components, to_components)
+        ),
+        *_configurations(ConfigurationsApi(options, configurations, to_configurations, Tenants(world.mesh))),
+        *_sessions(SessionsApi(options, to_sessions)),
+        *_sources(SourcesApi(world, options, sources, configurations)),
+    ]
+    return Face(
+        "cfs",
+        [("/apis/cfs", "")],
+        routes,
+        not_found=not_found,
+        wrong_method=wrong_method,
+        body_limit=BODY,
+        restarted=batcher.restarted,
+    )
+
+
+def _route(method: str, path: str, handler: Handler) -> Route:
+    return Route(method, path, served(handler))
+
+
+def _about_itself() -> list[Route]:
+    return [
+        _route("GET", "/", service.version),
+        _route("GET", "/versions", service.version),
+        _route("GET", "/v2", service.version),
+        _route("GET", "/v3", service.version),
+        _route("GET", "/healthz", service.health),
+    ]
+
+
+def _options(api: OptionsApi) -> list[Route]:
+    return [
+        _route("GET", "/v2/options", api.get_v2),
+        _route("PATCH", "/v2/options", api.patch_v2),
+        _route("GET", "/v3/options", api.get_v3),
+        _route("PATCH", "/v3/options", api.patch_v3),
+    ]
+
+
+def _components(old: ComponentsV2, new: ComponentsV3) -> list[Route]:
+    routes = []
+    for version, api in (("/v2", old), ("/v3", new)):
+        all_, one = f"{version}/components", f"{version}/components/{{component_id}}"
+        routes += [
+            _route("GET", all_, api.get_all),
+            _route("PUT", all_, api.put_all),
+            _route("PATCH", all_, api.patch_all),
+            _route("GET", one, api.get),
+            _route("PUT", one, api.put),
+            _route("PATCH", one, api.patch),
+            _route("DELETE", one, new.delete),
+        ]
+    return routes
+
+
+def _configurations(api: ConfigurationsApi) -> list[Route]:
+    return [
+        _route("GET", "/v2/configurations", api.get_all_v2),
+        _route("GET", "/v2/configurations/{configuration_id}", api.get_v2),
+        _route("PUT", "/v2/configurations/{configuration_id}", api.put_v2),
+        _route("PATCH", "/v2/configurations/{configuration_id}", api.patch_v2),
+        _route("DELETE", "/v2/configurations/{configuration_id}", api.delete_v2),
+        _route("GET", "/v3/configurations", api.get_all_v3),
+        _route("GET", "/v3/configurations/{configuration_id}", api.get_v3),
+        _route("PUT", "/v3/configurations/{configuration_id}", api.put_v3),
+        _route("PATCH", "/v3/configurations/{configuration_id}", api.patch_v3),
+        _route("DELETE", "/v3/configurations/{configuration_id}", api.delete_v3),
+    ]
+
+
+def _sessions(api: SessionsApi) -> list[Route]:
+    return [
+        _route("GET", "/v2/sessions", api.get_all_v2),
+        _route("POST", "/v2/sessions", api.create_v2),
+        _route("DELETE", "/v2/sessions", api.delete_all_v2),
+        _route("GET", "/v2/sessions/{session_name}", api.get_v2),
+        _route("PATCH", "/v2/sessions/{session_name}", api.patch_v2),
+        _route("DELETE", "/v2/sessions/{session_name}", api.delete),
+        _route("GET", "/v3/sessions", api.get_all_v3),
+        _route("POST", "/v3/sessions", api.create_v3),
+        _route("DELETE", "/v3/sessions", api.delete_all_v3),
+        _route("GET", "/v3/sessions/{session_name}", api.get_v3),
+        _route("PATCH", "/v3/sessions/{session_name}", api.patch_v3),
+        _route("DELETE", "/v3/sessions/{session_name}", api.delete),
+    ]
+
+
+def _sources(api: SourcesApi) -> list[Route]:
+    return [
+        _route("GET", "/v3/sources", api.get_all),
+        _route("POST", "/v3/sources", api.post),
+        _route("GET", "/v3/sources/{source_id}", api.get),
+        _route("PATCH", "/v3/sources/{source_id}", api.patch),
+        _route("POST", "/v3/sources/{source_id}", api.restore),
+        _route("DELETE", "/v3/sources/{source_id}", api.delete),
+    ]

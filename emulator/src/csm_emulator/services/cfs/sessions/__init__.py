@@ -1,0 +1,1 @@
+"""Sessions: one run of a configuration on some targets."""

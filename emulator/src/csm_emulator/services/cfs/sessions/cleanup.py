@@ -1,0 +1,68 @@
+"""Completed sessions go when they are older than ``session_ttl``: cfs-operator looks every five minutes."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import UTC, timedelta
+
+from csm_emulator.cluster.service_workloads import CFS_OPERATOR
+from csm_emulator.context import World
+from csm_emulator.dialects.python_times import span, without_zone
+from csm_emulator.services.cfs.components.changes import Stumble
+from csm_emulator.services.cfs.options.table import Options
+from csm_emulator.services.cfs.sessions.actions import SessionActions
+from csm_emulator.services.cfs.sessions.filters import SessionFilter, begun
+from csm_emulator.state.clock import next_beat
+
+_EVERY = 300
+_LOOK = "cfs.cleanup"
+
+
+class Cleanup:
+    """Looks at the first such moment at which there is something to find."""
+
+    def __init__(self, world: World, options: Options, actions: SessionActions) -> None:
+        self._world = world
+        self._options = options
+        self._actions = actions
+        self._shelf = world.shelves.open("cfs.cleanup")
+        world.agenda.answer(_LOOK, self._look)
+        actions.table.when_complete = self._arm_for
+        options.watchers.append(self._arm)
+
+    def _look(self) -> None:
+        now = self._world.clock.now()
+        if self._shelf.get("next") != now:
+            return
+        del self._shelf["next"]
+        ttl = self._ttl()
+        answers = self._world.faults.present("service-restart", "cfs") is None
+        if ttl is not None and answers and self._world.cluster.runs(CFS_OPERATOR):
+            with suppress(Stumble, OverflowError):
+                self._actions.delete_matching(SessionFilter(youngest=without_zone(now) - ttl, status="complete"))
+        self._arm()
+
+    def _arm(self) -> None:
+        for session in self._actions.table.all():
+            if session["status"]["session"].get("status") == "complete":
+                self._arm_for(session["name"])
+
+    def _arm_for(self, name: str) -> None:
+        ttl = self._ttl()
+        if ttl is None:
+            return
+        try:
+            start = begun(self._actions.get(name)["status"]["session"]).replace(tzinfo=UTC).timestamp()
+        except Stumble:
+            return
+        moment = next_beat(max(start + ttl.total_seconds(), self._world.clock.now()), _EVERY)
+        if moment < self._shelf.get("next", float("inf")):
+            self._shelf["next"] = moment
+            self._world.agenda.at(moment, _LOOK)
+
+    def _ttl(self) -> timedelta | None:
+        text = self._options.text("session_ttl")
+        try:
+            return span(text) if text else None
+        except OverflowError:
+            return None

@@ -1,0 +1,1 @@
+"""Sources: repositories with credentials of their own."""

@@ -1,0 +1,43 @@
+"""Who asks, and whether it is his."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from csm_emulator.dialects.connexion import Refused, read_parameters
+from csm_emulator.services.cfs import parameters
+from csm_emulator.services.cfs.components.changes import Stumble
+from csm_emulator.services.cfs.errors import refuse
+from csm_emulator.transport import tapms_client
+from csm_emulator.transport.call import Call
+from csm_emulator.transport.mesh import Mesh
+
+_FORBIDDEN = "Forbidden operation."
+
+
+class Tenants:
+    def __init__(self, mesh: Mesh) -> None:
+        self._mesh = mesh
+
+    def of(self, call: Call) -> str:
+        """The tenant that a request comes from, empty for none; TAPMS must know him."""
+        tenant = str(read_parameters(call, parameters.TENANT).get("Cray-Tenant-Name", ""))
+        if not tenant:
+            return ""
+        reply = tapms_client.ask_for(self._mesh, tenant)
+        if reply.status == 404:
+            raise refuse(400, "Invalid tenant", "The provided tenant does not exist")
+        if not reply.ok:
+            raise Stumble
+        return tenant
+
+
+def check_owner(tenant: str, record: dict[str, Any]) -> None:
+    """Raises ``Refused`` when it is another's; who is no tenant may everything."""
+    if tenant and record.get("tenant_name", "") != tenant:
+        detail = "Tenant does not own the requested resources and is forbidden from making changes."
+        raise refuse(403, _FORBIDDEN, detail)
+
+
+def immutable() -> Refused:
+    return refuse(403, _FORBIDDEN, "Modification to existing field 'tenant_name' is not permitted.")

@@ -1,0 +1,98 @@
+"""Which console pod watches which node."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from math import ceil
+
+from csm_emulator.cluster.pods import RUNNING, Pod
+from csm_emulator.cluster.service_workloads import CONSOLE_DATA
+from csm_emulator.context import World
+from csm_emulator.dialects.hms.names import hms_type
+
+NAMESPACE = "services"
+CONTAINER = "cray-console-node"
+POD = "cray-console-node-{}"
+_NAME = re.compile("cray-console-node-(0|[1-9][0-9]{0,5})")
+LABEL = ("app.kubernetes.io/name", "cray-console-node")
+MOST_RIVER, MOST_MOUNTAIN = 2000, 750
+"""Consoles that one pod takes."""
+
+
+_NOT_JSON = "invalid character 'o' in literal null (expecting 'u')"
+"""What Go says of ``no healthy upstream``: console-operator reads it as the answer of console-data."""
+
+
+class NoPod(Exception):
+    """console-data names no pod for a node; the message is the one that clients get."""
+
+
+class Monitoring:
+    """HSM says which nodes there are; the pods share them."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._positions = {part.xname: number for number, part in enumerate(world.machine.parts("Node"))}
+        """Of the machine's nodes, in its own order: each pod has a stretch of them."""
+
+    def nodes(self) -> dict[str, str]:
+        """Class by xname, in the order of HSM."""
+        reply = self._world.mesh.ask("smd", "GET", "/hsm/v2/State/Components?type=Node")
+        found = reply.json()["Components"] if reply.ok else []
+        return {node["ID"]: node.get("Class", "River") for node in found if node.get("State") != "Empty"}
+
+    def counts(self) -> tuple[int, int]:
+        """River and Mountain; Hill counts as Mountain."""
+        classes = list(self.nodes().values())
+        river = classes.count("River")
+        return river, len(classes) - river
+
+    def pods(self) -> list[Pod]:
+        """Those of the set: anybody may put the label on a pod of their own."""
+        name, value = LABEL
+        labelled = (pod for pod in self._world.cluster.pods(NAMESPACE) if pod.labels.get(name) == value)
+        found = [pod for pod in labelled if _NAME.fullmatch(pod.name)]
+        return sorted(found, key=lambda pod: int(pod.name.rpartition("-")[2]))
+
+    def targets(self) -> tuple[int, int, int]:
+        """Pods, and how many River and Mountain consoles each of them is to take."""
+        river, mountain = self.counts()
+        pods = max(ceil(river / MOST_RIVER), ceil(mountain / MOST_MOUNTAIN), 1) + 1
+        return pods, ceil(river / pods) + 1, ceil(mountain / pods) + 1
+
+    def ask_console_data(self, node: str) -> Pod:
+        """The pod that watches a node, as console-data knows it; raises ``NoPod``."""
+        pod = self.pod_of(node) if self._world.cluster.runs(CONSOLE_DATA) else None
+        if pod is None:
+            reason = f"no console for {node}" if self._world.cluster.runs(CONSOLE_DATA) else _NOT_JSON
+            raise NoPod(f"There was an error querying console-data service: {reason}")
+        return pod
+
+    def knows(self, node: str) -> bool:
+        """Whether HSM has such a node."""
+        if hms_type(node) != "Node":
+            return False
+        reply = self._world.mesh.ask("smd", "GET", f"/hsm/v2/State/Components/{node}")
+        return reply.ok and reply.json().get("State") != "Empty"
+
+    def pod_of(self, node: str) -> Pod | None:
+        """None when the node has no console: it is unknown, or its pod is away."""
+        pods = self.pods()
+        if not pods or not self.knows(node):
+            return None
+        pod = self._assigned(node, pods)
+        container = pod.container(CONTAINER)
+        return pod if container is not None and container.state == RUNNING else None
+
+    def nodes_of(self, name: str) -> list[str]:
+        """The nodes whose consoles the pod of this name has."""
+        pods = self.pods()
+        return [node for node in self.nodes() if self._assigned(node, pods).name == name] if pods else []
+
+    def _assigned(self, node: str, pods: Sequence[Pod]) -> Pod:
+        """The pod for a node; one that only HSM knows is drawn by its name."""
+        number, total = self._positions.get(node), len(self._positions)
+        if number is None:
+            number, total = int(self._world.dice.hex(8, "console pod", node), 16), 1 << 32
+        return pods[number * len(pods) // total]

@@ -1,0 +1,165 @@
+"""Documents: what they are wrapped in, how they are listed, and how the Fabric Manager says no.
+
+The wrapping has the names of VMware Xenon's service documents.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from csm_emulator.context import World
+from csm_emulator.state.tables import Shelf
+from csm_emulator.transport.call import Call, Reply, json_reply
+from csm_emulator.transport.routes import Handler, Route
+
+Document = dict[str, Any]
+MODELS = "com:services:fabric:models:"
+ERROR = "com:vmware:xenon:common:ServiceErrorResponse"
+INSTALLED = 1_700_000_000_000_000
+"""When what is there on the first day was written, in microseconds."""
+_PRINCIPAL = "/core/authz/system-user"
+
+
+class Refusal(Exception):
+    """Becomes the answer."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+
+def error_reply(refusal: Refusal) -> Reply:
+    body = {
+        "message": refusal.message,
+        "statusCode": refusal.status,
+        "errorCode": 0,
+        "documentKind": ERROR,
+    }
+    return json_reply(body, refusal.status)
+
+
+def not_found(path: str) -> Refusal:
+    return Refusal(404, f"Service not found: {path}")
+
+
+def read_object(call: Call) -> Document:
+    try:
+        found = json.loads(call.body)
+    except (ValueError, RecursionError) as error:
+        raise Refusal(400, "Body is not JSON") from error
+    if not isinstance(found, dict):
+        raise Refusal(400, "Body must be a JSON object")
+    return found
+
+
+class Envelope:
+    """What all documents of this Fabric Manager have."""
+
+    def __init__(self, world: World) -> None:
+        self._clock = world.clock
+        self.owner = world.dice.uuid("fabric-manager", "owner")
+
+    def wrap(self, kind: str, link: str, action: str, version: int, micros: int | None = None) -> Document:
+        return {
+            "documentVersion": version,
+            "documentEpoch": 0,
+            "documentKind": MODELS + kind,
+            "documentSelfLink": link,
+            "documentUpdateTimeMicros": self.micros() if micros is None else micros,
+            "documentUpdateAction": action,
+            "documentExpirationTimeMicros": 0,
+            "documentOwner": self.owner,
+            "documentAuthPrincipalLink": _PRINCIPAL,
+        }
+
+    def micros(self) -> int:
+        return round(self._clock.now() * 1_000_000)
+
+    def list_links(self, links: Iterable[str], **more: int) -> Reply:
+        found = list(links)
+        body = {
+            "documentLinks": found,
+            "documentCount": len(found),
+            "queryTimeMicros": 1,
+            "documentVersion": 0,
+            "documentUpdateTimeMicros": 0,
+            "documentExpirationTimeMicros": 0,
+            "documentOwner": self.owner,
+        }
+        return json_reply({**more, **body})
+
+
+class Collection:
+    """Documents of one kind, by the last piece of their links."""
+
+    def __init__(self, shelf: Shelf, envelope: Envelope, kind: str, path: str) -> None:
+        self._shelf = shelf
+        self._envelope = envelope
+        self._kind = kind
+        self.path = path
+
+    def routes(self, create: Handler, delete: Handler, patch: Handler | None = None) -> Sequence[Route]:
+        """All are listed and read alike; what is written is looked at by who knows the kind."""
+        one = f"{self.path}/{{name}}"
+        return (
+            Route("GET", self.path, lambda _: self.list()),
+            Route("POST", self.path, create),
+            Route("GET", one, lambda call: json_reply(self.get(call.args["name"]))),
+            *([Route("PATCH", one, patch)] if patch else []),
+            Route("DELETE", one, delete),
+        )
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._shelf
+
+    def __len__(self) -> int:
+        return len(self._shelf)
+
+    def items(self) -> Iterable[tuple[str, Document]]:
+        return self._shelf.items()
+
+    def values(self) -> Iterable[Document]:
+        return self._shelf.values()
+
+    def link(self, name: str) -> str:
+        return f"{self.path}/{name}"
+
+    def name_in(self, link: object) -> str | None:
+        """Of a link to something that is here; None for everything else."""
+        if not isinstance(link, str) or not link.startswith(f"{self.path}/"):
+            return None
+        name = link[len(self.path) + 1 :]
+        return name if name in self._shelf else None
+
+    def get(self, name: str) -> Document:
+        if name not in self._shelf:
+            raise not_found(self.link(name))
+        found: Document = self._shelf[name]
+        return found
+
+    def create(self, name: str, content: Mapping[str, Any]) -> Document:
+        if name in self._shelf:
+            raise Refusal(409, f"Service already started: {self.link(name)}")
+        return self._put(name, content, "POST", 0)
+
+    def change(self, name: str, content: Mapping[str, Any], action: str = "PATCH") -> Document:
+        """What is not named stays."""
+        before = self.get(name)
+        return self._put(name, {**before, **content}, action, before["documentVersion"] + 1)
+
+    def _put(self, name: str, content: Mapping[str, Any], action: str, version: int) -> Document:
+        made = {**content, **self._envelope.wrap(self._kind, self.link(name), action, version)}
+        self._shelf[name] = made
+        return made
+
+    def delete(self, name: str) -> Document:
+        """The answer is the document as it was, for the last time."""
+        before = self.get(name)
+        del self._shelf[name]
+        return {**before, **self._envelope.wrap(self._kind, self.link(name), "DELETE", before["documentVersion"] + 1)}
+
+    def list(self) -> Reply:
+        return self._envelope.list_links(map(self.link, self._shelf))

@@ -1,0 +1,32 @@
+"""What several policies together want of a port: of each thing, what the first says that says anything of it.
+
+That the first wins is inferred: the public operator puts its VLAN policy before those that are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from csm_emulator.machine.fabric.ports import DEFAULT_VLAN, SPEED
+from csm_emulator.services.fabric_manager.documents import Document
+
+
+def merge(policies: Sequence[Document], *, edge: bool) -> dict[str, Any]:
+    """The state of a switch port without its VNIs; a port of which nobody says that it is online is offline."""
+
+    def first(name: str, default: Any) -> Any:
+        return next((policy[name] for policy in policies if name in policy), default)
+
+    told = {"online": first("state", "OFFLINE") == "ONLINE", "speed": first("speed", SPEED)}
+    native = first("nativeVlanId", f"/fabric/vlans/{DEFAULT_VLAN}" if edge else None)
+    allowed = first("allowedVlans", [native] if edge else None)
+    return told | {
+        "native": None if native is None else vlan_of(native),
+        "allowed": None if allowed is None else frozenset(map(vlan_of, allowed)),
+        "untagged": bool(first("isUntaggedAllowed", edge)),
+    }
+
+
+def vlan_of(link: str) -> int:
+    return int(link.rpartition("/")[2])

@@ -1,0 +1,111 @@
+"""Ports, and the policies that each has. A port changes by nothing else than that list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from csm_emulator.context import World
+from csm_emulator.machine.fabric.plan import PortPlace
+from csm_emulator.services.fabric_manager import seed_data as seeds
+from csm_emulator.services.fabric_manager.documents import (
+    INSTALLED,
+    Document,
+    Refusal,
+    not_found,
+    read_object,
+)
+from csm_emulator.services.fabric_manager.fields import read_fields, texts
+from csm_emulator.services.fabric_manager.policy_merge import merge
+from csm_emulator.services.fabric_manager.switch_sync import Pushing
+from csm_emulator.services.fabric_manager.tables import Store
+from csm_emulator.transport.call import Call, Reply, json_reply
+from csm_emulator.transport.routes import Route
+
+PATH = "/fabric/ports"
+KIND = "PortState"
+_FIELDS = {"portPolicyLinks": texts}
+
+
+class Ports:
+    """Only what differs from the first day is kept: there are tens of thousands."""
+
+    def __init__(self, world: World, store: Store) -> None:
+        self._plan = world.machine.fabric.plan
+        self._store = store
+        self._changed = world.shelves.open("fabric-manager.ports")
+        self._links = {
+            True: [store.policies.link(name) for name in seeds.EDGE_POLICIES],
+            False: [store.policies.link(name) for name in seeds.FABRIC_POLICIES],
+        }
+        self.pushing = Pushing(world, self.wanted)
+
+    def routes(self) -> Sequence[Route]:
+        return (
+            Route(
+                "GET", PATH, lambda _: self._store.envelope.list_links(f"{PATH}/{port}" for port in self._plan.ports)
+            ),
+            Route("GET", f"{PATH}/{{port}}", lambda call: json_reply(self._document(self._find(call)))),
+            Route("PATCH", f"{PATH}/{{port}}", self._patch),
+        )
+
+    def policy_links(self, port: PortPlace) -> list[str]:
+        record = self._changed.get(port.xname)
+        return list(record["links"]) if record else self._links[port.edge]
+
+    def with_policy(self, link: str) -> Iterator[str]:
+        """The ports that have this policy."""
+        for name, record in self._changed.items():
+            if link in record["links"]:
+                yield name
+        for edge, links in self._links.items():
+            if link in links:
+                yield from (
+                    port.xname
+                    for port in self._plan.ports.values()
+                    if port.edge == edge and port.xname not in self._changed
+                )
+
+    def wanted(self, port: PortPlace) -> dict[str, Any]:
+        """What the documents say that the switch should do now."""
+        policies = self._store.policies
+        names = filter(None, map(policies.name_in, self.policy_links(port)))
+        return merge([policies.get(name) for name in names], edge=port.edge)
+
+    def push(self, names: Iterable[str]) -> None:
+        self.pushing.begin([self._plan.ports[name] for name in names])
+
+    def _find(self, call: Call) -> PortPlace:
+        found = self._plan.ports.get(call.args["port"])
+        if found is None:
+            raise not_found(f"{PATH}/{call.args['port']}")
+        return found
+
+    def _document(self, port: PortPlace) -> Document:
+        nic = self._plan.nics.get(port.end)
+        record = self._changed.get(port.xname, {"version": 0, "micros": INSTALLED, "action": "POST"})
+        document = {
+            "id": f"{port.switch.xname}a0l{port.number}",
+            "switchLink": f"/fabric/switches/{port.switch.controller}",
+            "portNumber": port.number,
+            "conn_port": port.xname,
+            "dst_port": port.end,
+            "portPolicyLinks": self.policy_links(port),
+        }
+        address = {"hsnIp": nic.address} if nic and nic.address else {}
+        link = f"{PATH}/{port.xname}"
+        wrapped = self._store.envelope.wrap(KIND, link, record["action"], record["version"], record["micros"])
+        return document | address | wrapped
+
+    def _patch(self, call: Call) -> Reply:
+        """The whole list is replaced; the switch is told even when nothing is new."""
+        port = self._find(call)
+        links = read_fields(read_object(call), _FIELDS).get("portPolicyLinks", self.policy_links(port))
+        for link in links:
+            if self._store.policies.name_in(link) is None:
+                raise Refusal(400, f"portPolicyLinks: no port policy {link}")
+        version = self._changed.get(port.xname, {"version": 0})["version"] + 1
+        micros = self._store.envelope.micros()
+        self._changed[port.xname] = {"links": links, "version": version, "micros": micros, "action": "PATCH"}
+        self.push([port.xname])
+        return json_reply(self._document(port))

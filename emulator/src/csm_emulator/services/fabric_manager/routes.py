@@ -1,0 +1,83 @@
+"""The Fabric Manager's paths."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from csm_emulator.context import World
+from csm_emulator.machine.fabric.ports import PortState
+from csm_emulator.services.fabric_manager.collectives import Collectives
+from csm_emulator.services.fabric_manager.documents import Refusal, error_reply, not_found
+from csm_emulator.services.fabric_manager.policies import Policies
+from csm_emulator.services.fabric_manager.ports import Ports
+from csm_emulator.services.fabric_manager.switch_sync import SERVICE
+from csm_emulator.services.fabric_manager.switches import Switches
+from csm_emulator.services.fabric_manager.tables import Store
+from csm_emulator.services.fabric_manager.vlans import Vlans
+from csm_emulator.services.fabric_manager.vnis.blocks import Blocks
+from csm_emulator.services.fabric_manager.vnis.enforcement import Enforcement
+from csm_emulator.services.fabric_manager.vnis.partitions import Partitions
+from csm_emulator.transport.call import Call, Reply
+from csm_emulator.transport.routes import Face, Handler, Router, catching
+
+_SLASHES = re.compile("/{2,}")
+
+
+def open_face(world: World) -> Face:
+    fabric = world.machine.fabric
+    store = Store(world)
+    ports = Ports(world, store)
+    enforcement = Enforcement(world, store, ports.pushing)
+    blocks = Blocks(store, enforcement)
+    rooms = (
+        Switches(world, store.envelope),
+        ports,
+        Policies(store, ports),
+        Vlans(store),
+        Partitions(store, fabric.plan),
+        blocks,
+        enforcement,
+        Collectives(store),
+    )
+
+    def intention(port: str) -> dict[str, Any] | None:
+        place = fabric.plan.ports.get(port)
+        if place is None:
+            return None
+        vnis = blocks.intended(place.dfa) if place.edge else None
+        return PortState(**ports.wanted(place), vnis=vnis).data()
+
+    fabric.intention = intention
+    routes = [route.through(_answering) for room in rooms for route in room.routes()]
+    face = Face(SERVICE, [("/apis/fabric-manager", "")], routes, _not_found, _wrong_method)
+    return replace(face, not_found=_merging_slashes(face))
+
+
+def _merging_slashes(face: Face) -> Handler:
+    """A path with doubled slashes is answered as the one without them; any other is not found.
+
+    SAT joins ``/apis/fabric-manager/`` and the link of a document, which begins with a slash of its own. The gateway
+    leaves both (Istio normalizes paths as BASE, which CSM does not change): the Fabric Manager takes them as one.
+    """
+    router = Router(face.routes)
+
+    def answer(call: Call) -> Reply:
+        path = _SLASHES.sub("/", call.path)
+        return face.not_found(call) if path == call.path else router.answer(replace(call, path=path), face)
+
+    return answer
+
+
+def _not_found(call: Call) -> Reply:
+    return error_reply(not_found(call.path))
+
+
+def _answering(handler: Handler) -> Handler:
+    return catching(handler, Refusal, lambda _, refusal: error_reply(refusal))
+
+
+def _wrong_method(call: Call, _: Sequence[str]) -> Reply:
+    return error_reply(Refusal(405, f"Action not supported: {call.method}"))

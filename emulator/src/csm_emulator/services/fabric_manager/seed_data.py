@@ -1,0 +1,32 @@
+"""What the Fabric Manager has on its first day: one VLAN, and the policies whose names published outputs show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from csm_emulator.machine.fabric.ports import DEFAULT_VLAN, SPEED
+
+EDGE_POLICIES = ("cassini-policy", "qos-ll_be_bd_et-cassini-policy")
+FABRIC_POLICIES = ("fabric-policy",)
+"""What a port has that nobody changed, by where it leads; the first that says a thing wins."""
+NO_RETRY = {"enabled": False, "always": False, "num_retries": 0, "duration_sec": 0}
+_RETRY = {"enabled": True, "always": False, "num_retries": 5, "duration_sec": 300}
+_LINK = {
+    "state": "ONLINE",
+    "speed": SPEED,
+    "autoneg": True,
+    "precode": "AUTO",
+    "loopback": "NONE",
+    "mac": "02:00:00:00:00:00",
+    "flowControl": {"rx": True, "tx": True},
+    "autoRetry": _RETRY,
+    "headShellReset": _RETRY,
+}
+
+POLICIES: dict[str, dict[str, Any]] = {
+    "fabric-policy": _LINK,
+    "edge-policy": _LINK,
+    "cassini-policy": _LINK,
+    "qos-ll_be_bd_et-cassini-policy": {"autoRetry": NO_RETRY, "headShellReset": NO_RETRY},
+}
+VLANS: dict[str, dict[str, Any]] = {str(DEFAULT_VLAN): {"id": DEFAULT_VLAN, "name": "default", "status": "ONLINE"}}

@@ -1,0 +1,94 @@
+"""Switches, as the Fabric Manager lists them, and the sets of ports of the Fabric Controller before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from csm_emulator.context import World
+from csm_emulator.machine.fabric.plan import PortPlace, SwitchPlace
+from csm_emulator.services.fabric_manager.documents import INSTALLED, Document, Envelope, not_found
+from csm_emulator.transport.call import Call, Reply, json_reply
+from csm_emulator.transport.routes import Route
+
+PATH = "/fabric/switches"
+FIRMWARE = "2.3.0-152"
+_SETS = {"fabric-ports": False, "edge-ports": True}
+"""Whether their ports are edge ports."""
+
+
+class Switches:
+    def __init__(self, world: World, envelope: Envelope) -> None:
+        self._world = world
+        self._machine = world.machine
+        self._plan = world.machine.fabric.plan
+        self._envelope = envelope
+        self._by_controller = {switch.controller: switch for switch in self._plan.switches.values()}
+
+    def routes(self) -> Sequence[Route]:
+        return (
+            Route("GET", PATH, self._list),
+            Route("GET", f"{PATH}/{{switch}}", self._one),
+            Route("GET", "/port-sets/{set}", self._ports_of_set),
+            Route("GET", "/port-sets/{set}/status", self._status_of_set),
+        )
+
+    def _list(self, _: Call) -> Reply:
+        links = [f"{PATH}/{controller}" for controller in self._by_controller]
+        return self._envelope.list_links(links, totalCount=len(links))
+
+    def _one(self, call: Call) -> Reply:
+        found = self._by_controller.get(call.args["switch"])
+        if found is None:
+            raise not_found(f"{PATH}/{call.args['switch']}")
+        return json_reply(self._document(found))
+
+    def _document(self, switch: SwitchPlace) -> Document:
+        ports = self._plan.ports_of(switch.xname)
+        edge, fabric = ([port for port in ports if port.edge == kind] for kind in (True, False))
+        part = self._machine.part(switch.xname)
+        address = next((nic.address for nic in self._machine.nics(switch.controller)), "")
+        document = {
+            "IP": address,
+            "grpId": switch.group,
+            "swcNum": switch.number,
+            "firmwareVersion": FIRMWARE,
+            "firmwareImage": f"controllers-{FIRMWARE}.itb",
+            "serialNumber": self._world.dice.hex(10, "switch", switch.xname).upper(),
+            "switchType": "Colorado" if part and part.hardware_class != "River" else "Columbia",
+            "displayName": switch.controller,
+            "agentLink": f"/fabric/agents/{switch.controller}",
+            "edgePortLinks": _links(edge),
+            "fabricPortLinks": _links(fabric),
+            "edgePorts": _numbers(edge),
+            "fabricPorts": _numbers(fabric),
+            "switchLabelList": [],
+            "switchPolicyLink": "/fabric/switch-policies/default",
+        }
+        return document | self._envelope.wrap("SwitchState", f"{PATH}/{switch.controller}", "POST", 0, INSTALLED)
+
+    def _ports_of_set(self, call: Call) -> Reply:
+        return json_reply({"ports": [port.xname for port in self._set(call)]})
+
+    def _status_of_set(self, call: Call) -> Reply:
+        """As the switches tell, not as the documents want it."""
+        return json_reply({"ports": [self._status(port) for port in self._set(call)]})
+
+    def _status(self, port: PortPlace) -> dict[str, Any]:
+        fabric = self._machine.fabric
+        enabled = fabric.powered(port.switch.xname) and fabric.state(port.xname).online
+        return {"xname": port.xname, "status": {"enable": enabled}}
+
+    def _set(self, call: Call) -> Iterable[PortPlace]:
+        name = call.args["set"]
+        if name not in _SETS:
+            raise not_found(f"/port-sets/{name}")
+        return [port for port in self._plan.ports.values() if port.edge == _SETS[name]]
+
+
+def _links(ports: Iterable[PortPlace]) -> list[str]:
+    return [f"/fabric/ports/{port.xname}" for port in ports]
+
+
+def _numbers(ports: Iterable[PortPlace]) -> list[dict[str, Any]]:
+    return [{"portNum": port.number, "conn_port": port.xname} for port in ports]

@@ -1,0 +1,1 @@
+"""VNIs: partitions reserve them, blocks enforce them on edge ports."""

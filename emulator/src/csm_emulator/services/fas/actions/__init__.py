@@ -1,0 +1,1 @@
+"""Firmware actions and their operations."""

@@ -1,0 +1,88 @@
+"""Actions and operations as they are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from csm_emulator.context import World
+from csm_emulator.services.fas.responses import NIL, Failed
+from csm_emulator.transport.call import Json
+
+
+class Records:
+    """``changed`` is called with the id of each action whose operations changed."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.actions = world.shelves.open("fas.actions")
+        self.operations = world.shelves.open("fas.operations")
+        self._count = world.shelves.open("fas.count")
+        self.changed: Callable[[str], None] = lambda _: None
+
+    def new_action(self, parameters: Json) -> str:
+        action = self._id("action")
+        self.actions[action] = {
+            "actionID": action,
+            "snapshotID": NIL,
+            "command": parameters["command"],
+            "startTime": self._world.clock.now(),
+            "endTime": None,
+            "state": "new",
+            "parameters": parameters,
+            "operationIDs": [],
+            "blockedBy": [],
+            "errors": [],
+        }
+        return action
+
+    def new_operation(self, action: str, **facts: Json) -> Json:
+        now = self._world.clock.now()
+        return {
+            "operationID": self._id("operation"),
+            "actionID": action,
+            "state": "initial",
+            "stateHelper": "",
+            "error": "",
+            "startTime": now,
+            "endTime": None,
+            "expirationTime": None,
+            "softwareId": "",
+            "fromFirmwareVersion": "",
+            "fromImageID": NIL,
+            "toImageID": NIL,
+            "blockedBy": [],
+            "launched": False,
+            "turn": 0,
+            **facts,
+        }
+
+    def put_action(self, action: Json) -> None:
+        self.actions[action["actionID"]] = action
+
+    def put_operation(self, operation: Json) -> None:
+        self.operations[operation["operationID"]] = {**operation, "refreshTime": self._world.clock.now()}
+        self.changed(operation["actionID"])
+
+    def of_action(self, action: Json) -> Iterator[Json]:
+        for operation in action["operationIDs"]:
+            if operation in self.operations:
+                yield self.operations[operation]
+
+    def expect_action(self, action: str) -> Json:
+        return _expect(self.actions.get(action), "action", action)
+
+    def expect_operation(self, operation: str) -> Json:
+        return _expect(self.operations.get(operation), "operation", operation)
+
+    def _id(self, what: str) -> str:
+        number = self._count.get(what, 0) + 1
+        self._count[what] = number
+        return self._world.dice.uuid("fas", what, number)
+
+
+def _expect(found: Json | None, what: str, key: str) -> Json:
+    if key == NIL:
+        raise Failed(404, f"Null {what} id")
+    if found is None:
+        raise Failed(404, f"Key /{what}s/{key} does not exist")
+    return found

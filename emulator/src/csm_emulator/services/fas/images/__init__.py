@@ -1,0 +1,1 @@
+"""Firmware images, and how they get into the service."""

@@ -1,0 +1,24 @@
+"""Which field of a body has the wrong type, as HBTD finds out: all its fields are strings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.types import ANYTHING_BY_NAME, STRING, Struct, struct
+from csm_emulator.transport.call import Json
+
+
+def strings(name: str, fields: Iterable[str]) -> Struct:
+    return struct(f"main.{name}", dict.fromkeys(fields, STRING))
+
+
+def wrong_field(body: bytes, fields: Iterable[str]) -> str | None:
+    """The first field that is no string: empty when it is written in other letters, None when it is no object."""
+    try:
+        found: Json = decode(body, ANYTHING_BY_NAME)
+    except Undecodable:
+        return None
+    if found is None:
+        return None
+    return next((name for name in fields if found.get(name) is not None and not isinstance(found[name], str)), "")

@@ -1,0 +1,120 @@
+"""HBTD's paths."""
+
+from __future__ import annotations
+
+import re
+
+from csm_emulator.context import World
+from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.types import STRINGS, Struct, struct
+from csm_emulator.dialects.gorilla_mux import Mux, settle
+from csm_emulator.dialects.hms.names import hms_type, normal
+from csm_emulator.dialects.hms.responses import SNIFFED, encoded, marshalled, problem
+from csm_emulator.services.hbtd.decoding import strings, wrong_field
+from csm_emulator.services.hbtd.heartbeats import Beats
+from csm_emulator.services.hbtd.parameters import Params, parse_uint
+from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.routes import Face, Route
+
+HEARTBEAT = "/hmi/v1/heartbeat"
+_FULL = strings("hbjson_full_v1", ("Component", "Hostname", "NID", "Status", "Timestamp"))
+_SHORT = strings("hbjson_v1", ("Status", "Timestamp"))
+_STATES = struct("main.hbStatesReq", {"XNames": STRINGS})
+
+
+def open_face(world: World) -> Face:
+    params = Params(world.shelves)
+    beats = Beats(world, params)
+    hbtd = Hbtd(world, beats)
+    # In HBTD's own order: whether a wrong method is 404 or 405 depends on it.
+    routes = [
+        Route("POST", "/hmi/v1/heartbeat", hbtd.receive),
+        Route("POST", "/hmi/v1/heartbeat/{xname}", hbtd.receive_for),
+        Route("GET", "/hmi/v1/params", params.get),
+        Route("PATCH", "/hmi/v1/params", params.patch),
+        Route("GET", "/hmi/v1/health", hbtd.health),
+        Route("GET", "/hmi/v1/liveness", _alive),
+        Route("GET", "/hmi/v1/readiness", _alive),
+        Route("POST", "/hmi/v1/hbstates", hbtd.states),
+        Route("GET", "/hmi/v1/hbstate/{xname}", hbtd.state),
+    ]
+    mux = Mux(routes)
+    return Face(
+        "hbtd", [("/apis/hbtd", "")], settle(routes), mux.not_found, mux.wrong_method, restarted=beats.restarted
+    )
+
+
+class Hbtd:
+    def __init__(self, world: World, beats: Beats) -> None:
+        self._world = world
+        self._beats = beats
+
+    def receive(self, call: Call) -> Reply:
+        said = _read(call.body, _FULL)
+        if isinstance(said, Reply):
+            return said
+        if not hms_type(said["Component"]):
+            return _invalid("Invalid Component Name")
+        if not _is_int(said["NID"]):
+            return _invalid("Invalid NID")
+        self._beats.receive(said["Component"], said["Timestamp"], said["Status"])
+        return Reply()
+
+    def receive_for(self, call: Call) -> Reply:
+        """The name in the path is not looked at: any will do."""
+        said = _read(call.body, _SHORT)
+        if isinstance(said, Reply):
+            return said
+        self._beats.receive(call.args["xname"], said["Timestamp"], said["Status"])
+        return Reply()
+
+    def states(self, call: Call) -> Reply:
+        try:
+            names = decode(call.body, _STATES)["XNames"]
+        except Undecodable:
+            return problem(400, "Invalid Request", "Error unmarshalling inbound request", "/hmi/v1/hbstates")
+        found = [self._told(name) for name in names or ()]
+        return marshalled({"HBStates": found or None})
+
+    def state(self, call: Call) -> Reply:
+        return marshalled(self._told(normal(call.args["xname"])))
+
+    def health(self, _: Call) -> Reply:
+        ready = self._world.mesh.ask("smd", "GET", "/hsm/v2/service/ready").status == 200
+        told = {
+            "KvStore": "Initialization key present: HBTD_OK",
+            "MsgBus": "Connected and OPEN",
+            "HsmStatus": "Ready" if ready else "Not ready",
+        }
+        # The Content-Type is set after the header went out, so Go's guess stands.
+        return encoded(told, media=SNIFFED)
+
+    def _told(self, name: str) -> Json:
+        return {"XName": name, "Heartbeating": self._beats.beats(name)}
+
+
+def _read(body: bytes, kind: Struct) -> Json | Reply:
+    try:
+        said = decode(body, kind)
+    except Undecodable:
+        field = wrong_field(body, kind.fields)
+        return _invalid(f"Invalid data type in {field} field" if field else "Invalid JSON data type")
+    missing = next((name for name in kind.fields if not said[name]), None)
+    return _invalid(f"Missing {missing} field") if missing else said
+
+
+def _invalid(detail: str) -> Reply:
+    return problem(400, "Invalid Request", detail, HEARTBEAT)
+
+
+def _is_int(text: str) -> bool:
+    """Whether ``strconv.ParseInt`` reads it, with base 0."""
+    sign, digits = re.fullmatch("([+-]?)(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
+    try:
+        return parse_uint(digits, 64) <= (1 << 63) - (sign != "-")
+    except ValueError:
+        return False
+
+
+def _alive(_: Call) -> Reply:
+    return Reply(204)

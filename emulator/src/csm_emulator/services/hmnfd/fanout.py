@@ -1,0 +1,150 @@
+"""State changes: from HSM into a batch, and from there to whoever subscribed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from csm_emulator.context import World
+from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, maybe, struct
+from csm_emulator.dialects.hms.responses import problem
+from csm_emulator.services.hmnfd.parameters import Params
+from csm_emulator.services.hmnfd.subscription import subscriber_of, xname_of
+from csm_emulator.state.clock import next_beat, rfc3339
+from csm_emulator.state.tables import Shelf
+from csm_emulator.transport.call import Call, Json, Reply
+
+PRUNE_EVERY = 10
+_ATTRIBUTES = ("Role", "SubRole", "State", "SoftwareStatus")
+_SAME = ("State", "Flag", "SoftwareStatus", "Role")
+_SENT = ("Components", "Enabled", "Role", "SubRole", "SoftwareStatus", "State", "Timestamp")
+"""The flag is not handed on."""
+_UNAVAILABLE = ("empty", "off", "halt")
+_NODE = re.compile("x.*b[0-9]+n[0-9]+")
+_SCN = struct(
+    "main.Scn",
+    {
+        "Components": STRINGS,
+        "Enabled": maybe(BOOL),
+        **dict.fromkeys(("Flag", "Role", "SubRole", "SoftwareStatus", "State", "Timestamp"), STRING),
+    },
+)
+
+
+class Fanout:
+    """``batch``, ``pruned`` and ``timers`` are memory of the real one, kept here so that time can be cut anywhere."""
+
+    def __init__(self, world: World, params: Params, subscriptions: Shelf) -> None:
+        self._world = world
+        self._params = params
+        self._subscriptions = subscriptions
+        self._batch = world.shelves.open("hmnfd.batch")
+        self._pruned = world.shelves.open("hmnfd.pruned")
+        self._timers = world.shelves.open("hmnfd.timers")
+        world.agenda.answer("hmnfd.flush", self._flush_in_time)
+        world.agenda.answer("hmnfd.prune", self._prune_in_time)
+
+    @property
+    def waiting_to_be_pruned(self) -> int:
+        return len(self._pruned)
+
+    def receive(self, call: Call) -> Reply:
+        try:
+            scn = decode(call.body, _SCN)
+        except Undecodable:
+            return problem(500, "Internal Server Error", "Error unmarshalling SCN JSON", "/scn")
+        batch = self._batch.get("batch")
+        if batch is None or not batch["scn"]["Components"]:
+            self._keep(scn, 1)
+        elif _alike(scn, batch["scn"]):
+            self._join(scn, batch)
+        else:
+            self._flush()
+            # The real one copies what is said over the last batch, whose Enabled stays when nobody says another.
+            stays = batch["scn"]["Enabled"] if scn["Enabled"] is None else scn["Enabled"]
+            self._keep({**scn, "Enabled": stays}, 1)
+        return Reply(200)
+
+    def gone(self, subscriber: str) -> None:
+        """Nothing that is under way shall reach it, and its subscriptions go."""
+        self._pruned[subscriber] = True
+        self._arm("prune", PRUNE_EVERY)
+
+    def restarted(self) -> None:
+        """The memory is empty; of what is down in HSM the subscriptions go."""
+        self._batch.clear()
+        self._pruned.clear()
+        reply = self._world.mesh.ask(
+            "smd", "GET", "/hsm/v2/State/Components?type=Node&state=Off&state=Empty&state=Halt&stateonly=true"
+        )
+        down = {component["ID"] for component in reply.json()["Components"]} if reply.ok else set()
+        for xname in sorted({xname_of(key) for key in self._subscriptions} & down):
+            self.gone(xname)
+
+    def _keep(self, scn: Json, count: int) -> None:
+        self._batch["batch"] = {"scn": {**scn, "Components": scn["Components"] or []}, "count": count}
+        self._arm("flush", max(1, self._params.number("Scn_cache_delay")))
+
+    def _join(self, scn: Json, batch: Json) -> None:
+        components = [*batch["scn"]["Components"], *(scn["Components"] or ())]
+        self._keep({**batch["scn"], "Components": components}, batch["count"] + 1)
+        if batch["count"] + 1 >= self._params.number("Scn_max_cache"):
+            self._flush()
+
+    def _arm(self, timer: str, every: int) -> None:
+        if timer in self._timers:
+            return
+        self._timers[timer] = next_beat(self._world.clock.now(), every)
+        self._world.agenda.at(self._timers[timer], f"hmnfd.{timer}")
+
+    def _flush_in_time(self) -> None:
+        self._timers.pop("flush", None)
+        self._flush()
+
+    def _flush(self) -> None:
+        batch = self._batch.pop("batch", None)
+        if batch is not None and batch["scn"]["Components"]:
+            self._send({**batch["scn"], "Timestamp": rfc3339(self._world.clock.now(), 9)})
+
+    def _send(self, scn: Json) -> None:
+        components = [name.lower() for name in scn["Components"]]
+        if _is_unavailable(scn):
+            for name in components:
+                self.gone(name)
+        attributes = ["enbl"] if scn["Enabled"] is not None else []
+        attributes += [scn[name].lower() for name in _ATTRIBUTES if scn[name]]
+        for key in sorted(self._subscriptions):
+            if xname_of(key) not in self._pruned and any(attribute in key for attribute in attributes):
+                self._send_to(self._subscriptions[key], scn, components)
+
+    def _send_to(self, subscription: Json, scn: Json, components: Sequence[str]) -> None:
+        common = _common(subscription["ScnNodes"] or (), components)
+        if common and subscription["Url"]:
+            body = {**scn, "Components": common}
+            self._world.post(subscription["Url"], {name: body[name] for name in _SENT if body[name] not in (None, "")})
+
+    def _prune_in_time(self) -> None:
+        self._timers.pop("prune", None)
+        for key in list(self._subscriptions):
+            if xname_of(key) in self._pruned or subscriber_of(key) in self._pruned:
+                del self._subscriptions[key]
+        self._pruned.clear()
+
+
+def _alike(scn: Json, other: Json) -> bool:
+    return all(scn[name] == other[name] for name in _SAME) and bool(scn["Enabled"]) == bool(other["Enabled"])
+
+
+def _is_unavailable(scn: Mapping[str, Json]) -> bool:
+    return scn["State"].lower() in _UNAVAILABLE or scn["Enabled"] is False
+
+
+def _common(wanted: Sequence[str], components: Sequence[str]) -> list[str]:
+    """What both name, each once. The first of the wanted may stand for all, or for all nodes."""
+    if wanted and wanted[0] == "all":
+        return list(components)
+    if wanted and wanted[0] == "allnodes":
+        return [name for name in components if _NODE.fullmatch(name)]
+    left = set(wanted)
+    return [name for name in dict.fromkeys(components) if name in left]

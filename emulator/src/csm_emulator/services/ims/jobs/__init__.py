@@ -1,0 +1,1 @@
+"""Jobs that create an image from a recipe, or customise one."""

@@ -1,0 +1,1 @@
+"""Recipe records and their archives in S3."""

@@ -1,0 +1,93 @@
+"""Nodes that build images in place of the cluster, and how they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from csm_emulator.machine.machine import Machine
+from csm_emulator.seed_data.images import ARCHES
+from csm_emulator.services.ims.responses import body_of, done, found, shown, written
+from csm_emulator.services.ims.schemas import bodies as forms
+from csm_emulator.services.ims.tables import Record, Tables
+from csm_emulator.transport.call import Call, Reply
+from csm_emulator.transport.routes import Route
+
+_PATH = "/v3/remote-build-nodes"
+
+
+class RemoteNodes:
+    def __init__(self, tables: Tables, machine: Machine) -> None:
+        self._nodes = tables.remote_build_nodes
+        self._jobs = tables.jobs
+        self._machine = machine
+
+    def routes(self) -> Sequence[Route]:
+        return (
+            Route("GET", _PATH, lambda _: shown(list(self._nodes.values()))),
+            Route("POST", _PATH, self._create),
+            Route("DELETE", _PATH, self._delete_all),
+            Route("GET", f"{_PATH}/status", self._statuses),
+            Route("GET", f"{_PATH}/status/{{id}}", lambda call: shown(self._status(found(self._nodes, call)["xname"]))),
+            Route("GET", f"{_PATH}/{{id}}", lambda call: shown(found(self._nodes, call))),
+            Route("DELETE", f"{_PATH}/{{id}}", self._delete),
+        )
+
+    def choose(self, arch: str) -> str:
+        """The one with the fewest jobs that can build for this architecture; empty when none can."""
+        able = [
+            status
+            for status in map(self._status, self._nodes)
+            if status["ableToRunJobs"] and status["nodeArch"] == arch
+        ]
+        best = min(able, key=lambda status: int(status["numCurrentJobs"]), default=None)
+        return str(best["xname"]) if best else ""
+
+    def _create(self, call: Call) -> Reply:
+        record = forms.load(forms.REMOTE_NODE, body_of(call))
+        self._nodes[record["xname"]] = record
+        return written(record)
+
+    def _delete_all(self, _: Call) -> Reply:
+        self._nodes.clear()
+        return done()
+
+    def _delete(self, call: Call) -> Reply:
+        del self._nodes[found(self._nodes, call)["xname"]]
+        return done()
+
+    def _statuses(self, _: Call) -> Reply:
+        return shown([self._status(xname) for xname in self._nodes])
+
+    def _status(self, xname: str) -> Record:
+        """What it finds over ssh."""
+        status: Record = {
+            "xname": xname,
+            "sshStatus": "Unknown",
+            "podmanStatus": "Unknown",
+            "nodeArch": "Unknown",
+            "numCurrentJobs": -1,
+            "ableToRunJobs": False,
+        }
+        part = self._machine.part(xname)
+        if part is None or part.model is None:
+            return {**status, "sshStatus": _unreachable("[Errno -2] Name or service not known")}
+        if not self._machine.boot.beating(xname):
+            address = next((nic.address for nic in self._machine.nics(xname) if nic.address), xname)
+            return {**status, "sshStatus": _unreachable(f"[Errno None] Unable to connect to port 22 on {address}")}
+        return {
+            **status,
+            "sshStatus": "SSH connection established.",
+            "nodeArch": ARCHES.get(part.model.arch, part.model.arch),
+            "podmanStatus": "Podman present at /usr/bin/podman",
+            "ableToRunJobs": True,
+            "numCurrentJobs": _under_way(self._jobs.values(), xname),
+        }
+
+
+def _unreachable(error: str) -> str:
+    return f"Unable to connect to node. Error: {error}"
+
+
+def _under_way(jobs: Iterable[Record], xname: str) -> int:
+    """Each leaves a folder on the node as long as it is at work there."""
+    return sum(job["remote_build_node"] == xname and job["status"] not in ("error", "success") for job in jobs)

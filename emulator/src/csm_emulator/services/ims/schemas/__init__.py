@@ -1,0 +1,1 @@
+"""What the bodies of IMS may hold."""

@@ -1,0 +1,1 @@
+"""The administration API: users, groups, roles, the realm ``master``."""

@@ -1,0 +1,116 @@
+"""People, as an administrator finds them and puts them into groups."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from csm_emulator.services.keycloak.admin.groups import ADMIN, group_of, search, written
+from csm_emulator.services.keycloak.admin.responses import DONE, Denied, cut, flag, shown
+from csm_emulator.services.keycloak.realm.groups import Groups
+from csm_emulator.services.keycloak.realm.realm import Realm
+from csm_emulator.services.keycloak.realm.users import Account
+from csm_emulator.services.keycloak.responses import NO_CACHE
+from csm_emulator.services.keycloak.tokens import profile
+from csm_emulator.transport.call import Call, Reply
+from csm_emulator.transport.routes import Handler
+
+_ONE = f"{ADMIN}/users/{{user}}"
+_MEMBERSHIP = f"{_ONE}/groups/{{group}}"
+_FIELDS = ("username", "firstName", "lastName", "email")
+_ACCESS = ("manageGroupMembership", "resetPassword", "view", "mapRoles", "impersonate", "manage")
+_MOST = 100
+"""So many are listed when nobody says how many."""
+_CREATED = 1_700_000_000_000
+"""With the machine, in milliseconds."""
+_CHANGED = replace(DONE, headers=(*NO_CACHE, *DONE.headers))
+
+
+class AdminUsers:
+    def __init__(self, realm: Realm, groups: Groups) -> None:
+        self._realm = realm
+        self._groups = groups
+        self._names = {realm.subject(account): account.username for account in groups.people()}
+
+    def table(self) -> Sequence[tuple[str, str, Handler]]:
+        return [
+            ("GET HEAD", f"{ADMIN}/users", self._list),
+            ("GET HEAD", _ONE, self._show),
+            ("GET HEAD", f"{_ONE}/groups", self._list_groups),
+            ("PUT", _MEMBERSHIP, self._join),
+            ("DELETE", _MEMBERSHIP, self._leave),
+            ("GET HEAD", f"{ADMIN}/groups/{{group}}/members", self._members),
+        ]
+
+    def _name(self, call: Call) -> str:
+        username = self._names.get(call.args["user"])
+        if username is None:
+            raise Denied(404, "User not found")
+        return username
+
+    def _list(self, call: Call) -> Reply:
+        found = [user for user in self._written(call, self._groups.people()) if _fits(call, user)]
+        return shown([{**user, "access": {"manage": True}} for user in cut(call, found, _MOST)])
+
+    def _show(self, call: Call) -> Reply:
+        username = self._name(call)
+        account = next(account for account in self._groups.people() if account.username == username)
+        return shown({**self._user(account, brief=False), "access": dict.fromkeys(_ACCESS, True)})
+
+    def _members(self, call: Call) -> Reply:
+        group = group_of(self._groups, call, "Could not find group by id")
+        return shown(cut(call, self._written(call, self._groups.members(group)), _MOST))
+
+    def _list_groups(self, call: Call) -> Reply:
+        joined = sorted(self._groups.of(self._name(call)), key=lambda group: group.name)
+        brief = flag(call, "briefRepresentation", default=True)
+        return shown([written(group, brief=brief) for group in cut(call, search(call, joined))])
+
+    def _join(self, call: Call) -> Reply:
+        username = self._name(call)
+        self._groups.join(username, group_of(self._groups, call, "Group not found"))
+        return _CHANGED
+
+    def _leave(self, call: Call) -> Reply:
+        username = self._name(call)
+        self._groups.leave(username, group_of(self._groups, call, "Group not found"))
+        return _CHANGED
+
+    def _written(self, call: Call, accounts: Sequence[Account]) -> list[dict[str, Any]]:
+        brief = flag(call, "briefRepresentation", default=False)
+        return [self._user(account, brief=brief) for account in accounts]
+
+    def _user(self, account: Account, *, brief: bool) -> dict[str, Any]:
+        said = profile(account)
+        more = {"totp": False, "disableableCredentialTypes": [], "requiredActions": [], "notBefore": 0}
+        return {
+            "id": self._realm.subject(account),
+            "username": account.username,
+            "firstName": said["given_name"],
+            "lastName": said["family_name"],
+            "email": said["email"],
+            "emailVerified": True,
+            "enabled": True,
+            "createdTimestamp": _CREATED,
+            **({} if brief else more),
+        }
+
+
+def _fits(call: Call, user: dict[str, Any]) -> bool:
+    """A search wins over single fields, of which all must fit."""
+    known = {field: user[field].lower() for field in _FIELDS}
+    if call.has("search"):
+        terms = map(_pattern, call.first("search").lower().split())
+        return all(any(term.fullmatch(value) for value in known.values()) for term in terms)
+    exact = flag(call, "exact", default=False)
+    asked = {field: call.first(field).lower() for field in _FIELDS if call.first(field)}
+    return all(text == known[field] if exact else text in known[field] for field, text in asked.items())
+
+
+def _pattern(term: str) -> re.Pattern[str]:
+    """The beginning, with ``*`` for anything; between quotation marks the whole."""
+    if len(term) > 1 and term[0] == term[-1] == '"':
+        return re.compile(re.escape(term[1:-1]))
+    return re.compile(".*".join(map(re.escape, term.split("*"))) + ".*")

@@ -1,0 +1,151 @@
+"""Everything about tokens but how one gets them."""
+
+from __future__ import annotations
+
+from csm_emulator.services.keycloak.login.grants import DEVICE_CODE, Grants
+from csm_emulator.services.keycloak.realm.keys import Claims
+from csm_emulator.services.keycloak.realm.realm import Realm
+from csm_emulator.services.keycloak.responses import (
+    FRAMES,
+    NO_CACHE,
+    SAFE,
+    Refused,
+    challenge,
+    form_of,
+    json_answer,
+    page,
+    refusal,
+)
+from csm_emulator.services.keycloak.tokens import genuine, profile
+from csm_emulator.transport.call import JSON, Call, Reply
+
+_NO_CACHE_AT_ALL = (("Cache-Control", "no-cache, must-revalidate, no-transform, no-store"),)
+_VERIFICATION = "Token verification failed"
+
+
+class Endpoints:
+    def __init__(self, realm: Realm, grants: Grants) -> None:
+        self._realm = realm
+        self._grants = grants
+
+    def describe(self, call: Call) -> Reply:
+        issuer = self._realm.issuer(call)
+        told = {
+            "realm": "shasta",
+            "public_key": self._realm.keys.public_key(),
+            "token-service": f"{issuer}/protocol/openid-connect",
+            "account-service": f"{issuer}/account",
+            "tokens-not-before": 0,
+        }
+        return json_answer(told, headers=NO_CACHE, media="application/json;charset=UTF-8")
+
+    def discover(self, call: Call) -> Reply:
+        """Only what there is: the real one lists more grants and algorithms."""
+        issuer = self._realm.issuer(call)
+        oidc = f"{issuer}/protocol/openid-connect"
+        told = {
+            "issuer": issuer,
+            "authorization_endpoint": f"{oidc}/auth",
+            "token_endpoint": f"{oidc}/token",
+            "introspection_endpoint": f"{oidc}/token/introspect",
+            "userinfo_endpoint": f"{oidc}/userinfo",
+            "end_session_endpoint": f"{oidc}/logout",
+            "jwks_uri": f"{oidc}/certs",
+            "grant_types_supported": ["client_credentials", "password", "refresh_token", DEVICE_CODE],
+            "response_types_supported": ["none"],
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": ["RS256"],
+            "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
+            "claims_supported": ["iss", "sub", "aud", "exp", "iat", "auth_time", "name", "preferred_username"],
+            "scopes_supported": ["openid", "email", "profile", "offline_access"],
+            "revocation_endpoint": f"{oidc}/revoke",
+            "device_authorization_endpoint": f"{oidc}/auth/device",
+        }
+        return json_answer(told, headers=_NO_CACHE_AT_ALL)
+
+    def certs(self, _: Call) -> Reply:
+        return Reply(200, self._realm.keys.jwks(), JSON, (*NO_CACHE, *SAFE))
+
+    def userinfo(self, call: Call) -> Reply:
+        kind, _, in_header = call.headers.get("authorization", "").partition(" ")
+        in_form = form_of(call).get("access_token", "")
+        in_header = in_header if kind.lower() == "bearer" else ""
+        if in_header and in_form:
+            return challenge(400, "invalid_request", "More than one method used for including an access token")
+        if not in_header and not in_form:
+            return challenge(401)
+        claims = genuine(self._realm, in_header or in_form, self._realm.issuer(call))
+        if claims is None:
+            return challenge(401, "invalid_token", _VERIFICATION)
+        if "openid" not in str(claims.get("scope")).split():
+            return challenge(403, "insufficient_scope", "Missing openid scope")
+        return self._about(claims)
+
+    def _about(self, claims: Claims) -> Reply:
+        if self._realm.revoked(claims):
+            return challenge(401, "invalid_token", _VERIFICATION)
+        if "sid" in claims and self._realm.session(claims["sid"]) is None:
+            return challenge(401, "invalid_token", "user_session_not_found")
+        services = (client.account for client in self._realm.clients.values() if client.account)
+        username = str(claims.get("preferred_username"))
+        of_service = next((account for account in services if account.username == username), None)
+        account = self._realm.account(username) or of_service
+        if account is None:
+            return challenge(401, "invalid_token", _VERIFICATION)
+        told = {"sub": claims.get("sub"), **profile(account)}
+        return json_answer(told, headers=(*NO_CACHE, ("Pragma", "no-cache")))
+
+    def introspect(self, call: Call) -> Reply:
+        form = form_of(call)
+        try:
+            client = self._realm.client_of(call, form)
+        except Refused as refused:
+            return refusal(refused)
+        if not client.secret:
+            return refusal(Refused(403, "invalid_request", "Client not allowed."))
+        if "token" not in form:
+            return refusal(Refused(400, "invalid_request", "Token not provided."))
+        claims = genuine(self._realm, form["token"], self._realm.issuer(call))
+        # Keycloak tells a client only about tokens that are meant for it.
+        if claims is None or client.id not in _audience(claims) or not self._realm.is_live(claims):
+            return json_answer({"active": False}, headers=NO_CACHE)
+        more = {"client_id": claims.get("azp"), "username": claims.get("preferred_username")}
+        return json_answer({**claims, **more, "token_type": "Bearer", "active": True}, headers=NO_CACHE)
+
+    def logout(self, call: Call) -> Reply:
+        form = form_of(call)
+        if "refresh_token" not in form:
+            return page("You are logged out", "<p>Nobody is logged in with this browser.</p>")
+        try:
+            client = self._realm.client_of(call, form)
+            claims = self._grants.refresh_claims(form["refresh_token"], self._realm.issuer(call), client)
+        except Refused as refused:
+            return refusal(refused)
+        self._realm.end(claims["sid"])
+        return Reply(204, headers=(*NO_CACHE, *FRAMES, *SAFE))
+
+    def revoke(self, call: Call) -> Reply:
+        form = form_of(call)
+        try:
+            client = self._realm.client_of(call, form)
+        except Refused as refused:
+            return refusal(refused)
+        if "token" not in form:
+            return refusal(Refused(400, "invalid_request", "Token not provided"))
+        claims = self._realm.keys.unseal(form["token"]) or self._realm.keys.read(form["token"])
+        if claims is None:
+            return refusal(Refused(200, "invalid_token", "Invalid token"))
+        if claims.get("azp") != client.id:
+            return refusal(Refused(400, "invalid_request", "Unmatching clients"))
+        if claims.get("typ") not in ("Bearer", "Refresh", "Offline"):
+            return refusal(Refused(400, "unsupported_token_type", "Unsupported token type"))
+        if claims["typ"] == "Bearer":
+            self._realm.revoke(claims)
+        else:
+            self._realm.end(str(claims.get("sid")))
+        return Reply(200, headers=(*FRAMES, *SAFE))
+
+
+def _audience(claims: Claims) -> list[object]:
+    named = claims.get("aud")
+    return named if isinstance(named, list) else [named]

@@ -1,0 +1,1 @@
+"""How a person or a program gets a token: grants, device login, its pages."""

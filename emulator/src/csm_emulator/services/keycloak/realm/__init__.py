@@ -1,0 +1,1 @@
+"""What the realm ``shasta`` holds: users, groups, roles, keys, sessions."""

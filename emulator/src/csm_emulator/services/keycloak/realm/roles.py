@@ -1,0 +1,47 @@
+"""The roles of the realm. They are fixed: nobody makes one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from csm_emulator.context import World
+from csm_emulator.services.keycloak.realm.users import TENANT_ADMIN, accounts, group_roles
+
+# What every realm has, described by the names of texts in Keycloak's own console.
+_BUILT_IN = {
+    "default-roles-shasta": "${role_default-roles}",
+    "offline_access": "${role_offline-access}",
+    "uma_authorization": "${role_uma_authorization}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    id: str
+    name: str
+    realm: str
+    """Its id."""
+    description: str = ""
+
+    def written(self, *, brief: bool) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "name": self.name,
+            **({"description": self.description} if self.description else {}),
+            "composite": self.name.startswith("default-roles-"),
+            "clientRole": False,
+            "containerId": self.realm,
+            **({} if brief else {"attributes": {}}),
+        }
+
+
+def realm_roles(world: World) -> dict[str, Role]:
+    """By name, in the order of names."""
+    of_people = {role for account in accounts(world).values() for role in account.realm_roles}
+    of_groups = {role for roles in group_roles(world).values() for role in roles}
+    realm = world.dice.uuid("keycloak", "realm", "shasta")
+    return {
+        name: Role(world.dice.uuid("keycloak", "role", name), name, realm, _BUILT_IN.get(name, ""))
+        for name in sorted({*_BUILT_IN, TENANT_ADMIN, *of_people, *of_groups})
+    }

@@ -1,0 +1,1 @@
+"""Who asks, and questions about what the caller may do."""

@@ -1,0 +1,1 @@
+"""What a client does with one container: exec, attach, logs, a shell."""

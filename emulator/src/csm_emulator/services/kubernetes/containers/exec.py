@@ -1,0 +1,63 @@
+"""``kubectl exec`` and ``kubectl attach``."""
+
+from __future__ import annotations
+
+from csm_emulator.cluster.pods import RUNNING, Container, Exec, Pod, Program
+from csm_emulator.context import World
+from csm_emulator.services.kubernetes.auth.identity import is_true
+from csm_emulator.services.kubernetes.containers import exec_spdy, exec_websocket
+from csm_emulator.services.kubernetes.containers import names as containers
+from csm_emulator.services.kubernetes.containers.terminals import Wish
+from csm_emulator.services.kubernetes.requests import Request
+from csm_emulator.services.kubernetes.statuses import Refused, bad_request, failure
+from csm_emulator.transport.call import Call, Reply, utf8
+
+LOOK = 0.25
+
+
+class Executing:
+    def __init__(self, world: World, default: Program) -> None:
+        self._world = world
+        self._default = default
+
+    def answer(self, request: Request) -> Reply:
+        call = request.call
+        pod, container = containers.find(self._world, request)
+        if container.state != RUNNING:
+            message = f'unable to upgrade connection: container not found ("{container.name}")'
+            raise Refused(failure(500, "InternalError", message))
+        argv = call.all("command")
+        if request.subresource == "exec" and not argv:
+            raise bad_request("you must specify at least 1 command for the container")
+        wish = _wish(call, pod, container, argv, self._program(request, pod))
+        if not (wish.stdin or wish.stdout or wish.stderr):
+            raise bad_request("you must specify at least 1 of stdin, stdout, stderr")
+        upgrade = call.headers.get("upgrade", "").lower()
+        if upgrade == "websocket":
+            return exec_websocket.answer(call, wish, self._world)
+        if upgrade == "spdy/3.1":
+            return exec_spdy.answer(call, wish, self._world)
+        raise bad_request("Upgrade request required")
+
+    def _program(self, request: Request, pod: Pod) -> Program:
+        if request.subresource == "attach":
+            return self._attached
+        return self._world.cluster.programs.get(pod.program, self._default)
+
+    async def _attached(self, run: Exec) -> int:
+        """What the container says from now on."""
+        cluster, at = self._world.cluster, (run.pod.namespace, run.pod.name, run.container)
+        position = cluster.follow(*at, 0)[1]
+        while await self._world.pulse.wait(LOOK):
+            lines, position = cluster.follow(*at, position)
+            await run.write(utf8("".join(f"{text}\r\n" if run.tty else f"{text}\n" for _, text in lines)))
+            pod = cluster.pod(run.pod.namespace, run.pod.name)
+            container = pod.container(run.container) if pod else None
+            if container is None or container.state != RUNNING:
+                return (container.code or 0) if container else 137
+        return 137
+
+
+def _wish(call: Call, pod: Pod, container: Container, argv: list[str], program: Program) -> Wish:
+    stdin, stdout, stderr, tty = (is_true(call.first(name)) for name in ("stdin", "stdout", "stderr", "tty"))
+    return Wish(pod, container, argv, program, stdin, stdout, stderr, tty)

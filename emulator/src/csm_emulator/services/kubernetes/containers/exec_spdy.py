@@ -1,0 +1,127 @@
+"""Exec and attach over SPDY/3.1, as kubectl did it until 1.29, and does still when WebSockets fail."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+
+from csm_emulator.context import World
+from csm_emulator.services.kubernetes.containers.terminals import (
+    ERROR,
+    RESIZE,
+    STDERR,
+    STDIN,
+    STDOUT,
+    Wish,
+    converse,
+)
+from csm_emulator.services.kubernetes.kinds.kinds import Json
+from csm_emulator.services.kubernetes.statuses import bad_request
+from csm_emulator.transport.call import Call, Reply
+from csm_emulator.transport.spdy import Came, Opened, Reset, Spdy
+from csm_emulator.transport.spdy_headers import SpdyError
+from csm_emulator.transport.tunnel import Tunnel
+
+PROTOCOLS = ("v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io")
+_HEADER = "x-stream-protocol-version"
+_CHANNELS = {"stdin": STDIN, "stdout": STDOUT, "stderr": STDERR, "error": ERROR, "resize": RESIZE}
+STREAMS_WITHIN = 30.0
+"""Real seconds in which the client has opened all its streams."""
+
+
+def answer(call: Call, wish: Wish, world: World) -> Reply:
+    offered = [name.strip() for name in call.headers.get(_HEADER, "").split(",") if name.strip()]
+    protocol = next((name for name in PROTOCOLS if name in (offered or PROTOCOLS[-1:])), None)
+    if protocol is None:
+        listed = " ".join(PROTOCOLS)
+        raise bad_request(
+            f"unable to upgrade: unable to negotiate protocol: client supports {offered}, server accepts [{listed}]"
+        )
+    headers = (("Connection", "Upgrade"), ("Upgrade", "SPDY/3.1"), ("X-Stream-Protocol-Version", protocol))
+
+    async def talk(tunnel: Tunnel) -> None:
+        peer = _Peer(tunnel, protocol)
+        try:
+            async with asyncio.timeout(STREAMS_WITHIN):
+                opened = await peer.opened(wish.channels())
+        except (SpdyError, TimeoutError):
+            return
+        if opened:
+            await converse(peer, wish, world)
+
+    return Reply(101, headers=headers, talk=talk)
+
+
+class _Peer:
+    def __init__(self, tunnel: Tunnel, protocol: str) -> None:
+        self._tunnel = tunnel
+        self._protocol = protocol
+        self._spdy = Spdy()
+        self._channels: dict[int, int] = {}
+        """By stream."""
+        self._streams: dict[int, int] = {}
+        """By channel."""
+        self._come: deque[tuple[int, bytes, bool]] = deque()
+
+    async def opened(self, wanted: set[int]) -> bool:
+        """Whether all these streams are there, sooner or later."""
+        while not wanted <= set(self._streams):
+            if not await self._read():
+                return False
+        return True
+
+    async def receive(self) -> tuple[int, bytes, bool] | None:
+        try:
+            while not self._come:
+                if not await self._read():
+                    return None
+        except SpdyError:
+            return None
+        return self._come.popleft()
+
+    async def _read(self) -> bool:
+        data = await self._tunnel.read()
+        for event in self._spdy.receive(data):
+            if isinstance(event, Opened):
+                self._open(event)
+            elif isinstance(event, Came) and event.stream in self._channels:
+                self._come.append((self._channels[event.stream], event.data, event.last))
+            elif isinstance(event, Reset) and event.stream in self._channels:
+                self._come.append((self._channels[event.stream], b"", True))
+        await self._flush()
+        return bool(data)
+
+    def _open(self, event: Opened) -> None:
+        channel = _CHANNELS.get(event.headers.get("streamtype", ""))
+        if channel is None or channel in self._streams:
+            self._spdy.refuse(event.stream)
+            return
+        self._streams[channel] = event.stream
+        self._channels[event.stream] = channel
+        self._spdy.accept(event.stream)
+        if event.last:
+            self._come.append((channel, b"", True))
+
+    async def send(self, channel: int, data: bytes) -> None:
+        if channel in self._streams:
+            self._spdy.say(self._streams[channel], data)
+            await self._flush()
+
+    async def finish(self, status: Json) -> None:
+        """The streams end; then the client closes, and has read everything by then."""
+        for channel in (STDOUT, STDERR):
+            if channel in self._streams:
+                self._spdy.say(self._streams[channel], b"", last=True)
+        if self._protocol == PROTOCOLS[0]:
+            said = json.dumps(status).encode()
+        else:
+            said = b"" if status["status"] == "Success" else status["message"].encode()
+        self._spdy.say(self._streams[ERROR], said, last=True)
+        self._spdy.leave()
+        await self._flush()
+
+    async def _flush(self) -> None:
+        data = self._spdy.take()
+        if data:
+            await self._tunnel.write(data)

@@ -1,0 +1,98 @@
+"""The management nodes as nodes of Kubernetes: ready while they beat."""
+
+from __future__ import annotations
+
+from csm_emulator.context import World
+from csm_emulator.machine.context import Event
+from csm_emulator.machine.parts import NodePlace
+from csm_emulator.seed_data.cluster_nodes import name_of, places
+from csm_emulator.seed_data.repositories import FIRST_DAY
+from csm_emulator.services.kubernetes.kinds.kinds import NODES, Json
+from csm_emulator.services.kubernetes.reads.discovery import VERSION
+from csm_emulator.services.kubernetes.storage.objects import Objects
+from csm_emulator.state.clock import rfc3339
+
+GRACE = 40.0
+"""Seconds after which the node controller believes that a silent node is gone."""
+
+
+def node_seed(world: World, place: NodePlace) -> Json:
+    name = name_of(place)
+    nic = next((nic for nic in world.machine.nics(place.xname) if nic.network == "NMN" and nic.address), None)
+    model = world.machine.topology.parts[place.xname].model
+    arch = "arm64" if model and model.arch == "ARM" else "amd64"
+    roles = {"node-role.kubernetes.io/control-plane": ""} if place.sub_role == "Master" else {}
+    addresses = [{"type": "InternalIP", "address": nic.address}] if nic else []
+    ready = place.xname in world.machine.topology.running
+    return {
+        "metadata": {
+            "name": name,
+            "labels": {
+                "kubernetes.io/hostname": name,
+                "kubernetes.io/os": "linux",
+                "kubernetes.io/arch": arch,
+                **roles,
+            },
+        },
+        "spec": {},
+        "status": {
+            "capacity": {"cpu": "64", "memory": "263782940Ki", "pods": "200"},
+            "allocatable": {"cpu": "64", "memory": "263680540Ki", "pods": "200"},
+            "conditions": [_condition(rfc3339(FIRST_DAY, 0), ready=ready)],
+            "addresses": [*addresses, {"type": "Hostname", "address": name}],
+            "nodeInfo": {
+                "kubeletVersion": VERSION,
+                "kubeProxyVersion": VERSION,
+                "osImage": "SUSE Linux Enterprise Server 15 SP5",
+                "kernelVersion": "5.14.21-150500.55.97-default",
+                "containerRuntimeVersion": "containerd://1.7.27",
+                "operatingSystem": "linux",
+                "architecture": arch,
+                "machineID": world.dice.hex(32, "machine id", place.xname),
+                "systemUUID": world.dice.uuid("system uuid", place.xname),
+                "bootID": world.dice.uuid("boot id", place.xname),
+            },
+        },
+    }
+
+
+def _condition(moment: str, *, ready: bool) -> Json:
+    return {
+        "type": "Ready",
+        "status": "True" if ready else "Unknown",
+        "lastHeartbeatTime": moment,
+        "lastTransitionTime": moment,
+        "reason": "KubeletReady" if ready else "NodeStatusUnknown",
+        "message": "kubelet is posting ready status" if ready else "Kubelet stopped posting node status.",
+    }
+
+
+class NodeWatch:
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
+        self._world = objects.world
+        self._names = {place.xname: name_of(place) for place in places(self._world.machine.topology)}
+        self._world.machine.watch(self._hear)
+        self._world.agenda.answer("kubernetes.look-at-node", self._look)
+
+    def _hear(self, event: Event) -> None:
+        if event.kind == "beat" and event.xname in self._names:
+            wait = GRACE if event.value == "stopped" else 1.0
+            self._world.agenda.after(wait, "kubernetes.look-at-node", event.xname)
+
+    def _look(self, xname: str) -> None:
+        found = self._objects.get(NODES, "", self._names[xname])
+        if found is None:
+            return
+        condition = _condition(self._objects.now(), ready=self._world.machine.boot.beating(xname))
+        listed = (found.get("status") or {}).get("conditions") or []
+        before: Json = next((each for each in listed if each["type"] == "Ready"), {})
+        if before.get("status") != condition["status"]:
+            others = [each for each in listed if each["type"] != "Ready"]
+            self._objects.put(NODES, {**found, "status": {**found["status"], "conditions": [*others, condition]}})
+
+
+def address_of(node: Json) -> str:
+    """On the node management network, as ``kubectl get nodes -o wide`` shows it; empty when it has none."""
+    listed = ((node or {}).get("status") or {}).get("addresses") or ()
+    return next((each["address"] for each in listed if each["type"] == "InternalIP"), "")

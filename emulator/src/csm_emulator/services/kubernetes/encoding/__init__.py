@@ -1,0 +1,1 @@
+"""Bodies that are not JSON: YAML and protobuf."""

@@ -1,0 +1,1 @@
+"""Which kinds of objects there are, and their schemas."""

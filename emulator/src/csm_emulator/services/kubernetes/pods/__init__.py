@@ -1,0 +1,1 @@
+"""Pods of the cluster as Kubernetes shows them."""

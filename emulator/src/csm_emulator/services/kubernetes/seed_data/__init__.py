@@ -1,0 +1,1 @@
+"""What the cluster holds on the first day."""

@@ -1,0 +1,1 @@
+"""Objects and their history, as etcd keeps them."""

@@ -1,0 +1,44 @@
+"""What changed lately, for those who watch. A watcher keeps only how far it has read."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from csm_emulator.services.kubernetes.kinds.kinds import Json
+
+KEPT = 4096
+"""So many changes can be watched from; who is further behind lists anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    version: int
+    place: str
+    type: str
+    """ADDED, MODIFIED or DELETED."""
+    object: Json
+    before: Json
+    """None when it was added."""
+
+
+class History:
+    def __init__(self, version: int) -> None:
+        self._changes: list[Change] = []
+        self._versions: list[int] = []
+        self.oldest = version
+        """Everything after this version is known."""
+
+    def add(self, change: Change) -> None:
+        self._changes.append(change)
+        self._versions.append(change.version)
+        if len(self._changes) > 2 * KEPT:
+            surplus = len(self._changes) - KEPT
+            self.oldest = self._versions[surplus - 1]
+            del self._changes[:surplus], self._versions[:surplus]
+
+    def after(self, version: int, place: str) -> Iterator[Change]:
+        for number in range(bisect_right(self._versions, version), len(self._changes)):
+            if self._changes[number].place == place:
+                yield self._changes[number]

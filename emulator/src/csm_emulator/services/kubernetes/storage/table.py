@@ -1,0 +1,105 @@
+"""The objects that are written and read back, as etcd keeps them, and the one count of their versions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from csm_emulator.context import World
+from csm_emulator.services.kubernetes.kinds.kinds import Json, Kind
+from csm_emulator.services.kubernetes.storage.history import Change, History
+
+FIRST_VERSION = 100_000
+"""A cluster has lived for a while when anybody looks at it."""
+
+
+def key_of(place: str, namespace: str, name: str) -> str:
+    return f"{place}/{namespace}/{name}"
+
+
+class Store:
+    def __init__(self, world: World, seeds: Iterable[tuple[Kind, Json]]) -> None:
+        self._world = world
+        seeded = {
+            key_of(kind.place, each["metadata"].get("namespace", ""), each["metadata"]["name"]): each
+            for kind, each in seeds
+        }
+        self._shelf = world.shelves.open("kubernetes.objects", seeded)
+        self._numbers = world.shelves.open("kubernetes.numbers")
+        self._keys: defaultdict[str, set[str]] = defaultdict(set)
+        self._owned: defaultdict[str, set[str]] = defaultdict(set)
+        self.history = History(self.version)
+        for key, value in self._shelf.items():
+            self._index(key, value)
+
+    @property
+    def version(self) -> int:
+        return int(self._numbers.get("version", FIRST_VERSION))
+
+    def first_day(self) -> bool:
+        """True once in the life of a machine."""
+        first = "begun" not in self._numbers
+        self._numbers["begun"] = True
+        return first
+
+    def next_version(self) -> int:
+        self._numbers["version"] = self.version + 1
+        return self.version
+
+    def new_uid(self, *about: object) -> str:
+        self._numbers["uid"] = self._numbers.get("uid", 0) + 1
+        return self._world.dice.uuid("kubernetes.uid", self._numbers["uid"], *about)
+
+    def get(self, place: str, namespace: str, name: str) -> Json:
+        """None when it is not there."""
+        return self._shelf.get(key_of(place, namespace, name))
+
+    def list(self, place: str, namespace: str = "") -> list[Json]:
+        """In the order of etcd; of one namespace, or of all."""
+        start = f"{place}/{namespace}/" if namespace else ""
+        return [self._shelf[key] for key in sorted(self._keys[place]) if key.startswith(start)]
+
+    def owned(self, uid: str) -> Sequence[tuple[str, Json]]:
+        """(place, object) of what has this owner."""
+        return [(key.rsplit("/", 2)[0], self._shelf[key]) for key in sorted(self._owned[uid])]
+
+    def put(self, place: str, value: Json) -> Json:
+        """What is kept: the same with a new version."""
+        meta = value["metadata"]
+        key = key_of(place, meta.get("namespace", ""), meta["name"])
+        before = self._shelf.get(key)
+        kept = stamped(value, self.next_version())
+        if before is not None:
+            self._unindex(key, before)
+        self._shelf[key] = kept
+        self._index(key, kept)
+        self.note(place, "ADDED" if before is None else "MODIFIED", kept, before)
+        return kept
+
+    def remove(self, place: str, namespace: str, name: str) -> Json:
+        key = key_of(place, namespace, name)
+        before = self._shelf.pop(key)
+        self._unindex(key, before)
+        gone = stamped(before, self.next_version())
+        self.note(place, "DELETED", gone, before)
+        return gone
+
+    def note(self, place: str, kind: str, value: Json, before: Json) -> None:
+        """For kinds that are kept elsewhere too: watchers hear of it."""
+        self.history.add(Change(int(value["metadata"]["resourceVersion"]), place, kind, value, before))
+
+    def _index(self, key: str, value: Json) -> None:
+        self._keys[key.rsplit("/", 2)[0]].add(key)
+        for owner in value["metadata"].get("ownerReferences") or ():
+            self._owned[owner["uid"]].add(key)
+
+    def _unindex(self, key: str, value: Json) -> None:
+        self._keys[key.rsplit("/", 2)[0]].discard(key)
+        for owner in value["metadata"].get("ownerReferences") or ():
+            self._owned[owner["uid"]].discard(key)
+            if not self._owned[owner["uid"]]:
+                del self._owned[owner["uid"]]
+
+
+def stamped(value: Json, version: int) -> Json:
+    return {**value, "metadata": {**value["metadata"], "resourceVersion": str(version)}}

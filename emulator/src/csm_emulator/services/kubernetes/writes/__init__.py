@@ -1,0 +1,1 @@
+"""Create, update, patch, delete, and the checks before them."""

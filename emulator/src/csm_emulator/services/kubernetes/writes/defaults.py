@@ -1,0 +1,62 @@
+"""What the API server fills in where nobody said anything: of workloads, as far as clients ask for it."""
+
+from __future__ import annotations
+
+from csm_emulator.services.kubernetes.kinds.kinds import (
+    CRON_JOBS,
+    DEPLOYMENTS,
+    JOBS,
+    REPLICA_SETS,
+    STATEFUL_SETS,
+    Json,
+    Kind,
+)
+
+ROLLING = "RollingUpdate"
+KEPT_REVISIONS = 10
+_RETAIN = {"whenDeleted": "Retain", "whenScaled": "Retain"}
+_OF_DEPLOYMENTS: Json = {"replicas": 1, "revisionHistoryLimit": KEPT_REVISIONS, "progressDeadlineSeconds": 600}
+_OF_STATEFUL_SETS: Json = {
+    "replicas": 1,
+    "revisionHistoryLimit": KEPT_REVISIONS,
+    "podManagementPolicy": "OrderedReady",
+    "persistentVolumeClaimRetentionPolicy": _RETAIN,
+}
+
+
+_OF_JOBS: Json = {"parallelism": 1, "completions": 1, "backoffLimit": 6, "completionMode": "NonIndexed"}
+_OF_CRON_JOBS: Json = {
+    "concurrencyPolicy": "Allow",
+    "suspend": False,
+    "successfulJobsHistoryLimit": 3,
+    "failedJobsHistoryLimit": 1,
+}
+
+
+def with_defaults(kind: Kind, value: Json) -> Json:
+    """The object, checked already, with what it left open."""
+    spec = value.get("spec")
+    if kind == DEPLOYMENTS:
+        strategy = _strategy(spec.get("strategy"), {"maxUnavailable": "25%", "maxSurge": "25%"})
+        return {**value, "spec": {**_filled(_OF_DEPLOYMENTS, spec), "strategy": strategy}}
+    if kind == STATEFUL_SETS:
+        strategy = _strategy(spec.get("updateStrategy"), {"partition": 0})
+        return {**value, "spec": {**_filled(_OF_STATEFUL_SETS, spec), "updateStrategy": strategy}}
+    if kind == CRON_JOBS:
+        return {**value, "spec": _filled(_OF_CRON_JOBS, spec)}
+    if kind == JOBS:
+        return {**value, "spec": _filled(_OF_JOBS, spec)}
+    if kind == REPLICA_SETS:
+        return {**value, "spec": _filled({"replicas": 1}, spec)}
+    return value
+
+
+def _filled(defaults: Json, given: Json) -> Json:
+    return {**(given or {}), **{name: each for name, each in defaults.items() if (given or {}).get(name) is None}}
+
+
+def _strategy(given: Json, rolling: Json) -> Json:
+    told = {**(given or {}), "type": (given or {}).get("type") or ROLLING}
+    if told["type"] == ROLLING:
+        told["rollingUpdate"] = _filled(rolling, told.get("rollingUpdate"))
+    return told

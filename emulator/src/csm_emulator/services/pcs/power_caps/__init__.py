@@ -1,0 +1,1 @@
+"""``/power-cap``: tasks that read or set power caps."""

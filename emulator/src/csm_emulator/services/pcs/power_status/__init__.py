@@ -1,0 +1,1 @@
+"""``/power-status``, and the polling behind it."""

@@ -1,0 +1,1 @@
+"""``/transitions``: power changes of many components, in order."""

@@ -1,0 +1,176 @@
+"""One wave of a transition: send the orders, wait until the power status says what was wanted, or give up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from csm_emulator.context import World
+from csm_emulator.machine.power import Refused, Unreachable
+from csm_emulator.services.pcs.kinds import actions_of, redfish_url
+from csm_emulator.services.pcs.power_status.polling import Polling
+from csm_emulator.services.pcs.transitions import sequence as ladder
+from csm_emulator.services.pcs.transitions.dependants import fail_dependants
+from csm_emulator.services.pcs.transitions.records import Records, Transition
+from csm_emulator.services.pcs.transitions.sequence import END_STATE, FORCE_OFF, OPERATION_OF, SHUTDOWN, WAVES
+from csm_emulator.services.pcs.transitions.tasks import (
+    CONFIRMED,
+    FAILED,
+    IN_PROGRESS,
+    SENDING,
+    SUCCEEDED,
+    UNACHIEVED,
+    WAITING,
+    Task,
+)
+
+TIMEOUT = 40.0
+"""PCS gives a controller so long to answer (baseTrsTaskTimeout in main.go)."""
+RETRIES = 7.0
+"""Three retries after 1, 2 and 4 seconds."""
+_UNANSWERED = {
+    TIMEOUT: 'POST {url} giving up after 1 attempt(s): Post "{url}": context deadline exceeded',
+    RETRIES: "POST {url} giving up after 4 attempt(s): retries exhausted: last attempt received status 503 "
+    "(Service Unavailable)",
+}
+
+
+class Waves:
+    def __init__(self, world: World, store: Records, polling: Polling) -> None:
+        self._world = world
+        self._machine = world.machine
+        self._store = store
+        self._polling = polling
+
+    def members(self, transition: Transition, number: int) -> list[Task]:
+        action, kinds = WAVES[number]
+        tasks = self._store.tasks.of(transition["id"]).values()
+        return [task for task in tasks if action in task["plan"] and task["type"] in kinds]
+
+    def pending(self, transition: Transition, number: int) -> list[Task]:
+        return [task for task in self.members(transition, number) if task["pending"]]
+
+    def apply(self, transition: Transition, number: int) -> dict[float, list[str]]:
+        """Send; the answer is who will not have answered after how many seconds."""
+        late: dict[float, list[str]] = {}
+        operation = OPERATION_OF[WAVES[number][0]]
+        for task in self.members(transition, number):
+            if task["status"] == FAILED:
+                continue
+            if task["state"] == WAITING and task["operation"] == operation:
+                # Sent before PCS was restarted: it only remains to be confirmed.
+                self._store.tasks.change(transition["id"], task, pending=True)
+                continue
+            seconds = self._send(transition, number, task)
+            if seconds:
+                late.setdefault(seconds, []).append(task["xname"])
+        return late
+
+    def _send(self, transition: Transition, number: int, task: Task) -> float:
+        """0 when the controller took the order."""
+        action, xname = WAVES[number][0], task["xname"]
+        reset = ladder.reset_type(action, self._actions(xname))
+        if reset is None:
+            self._fail(
+                transition, task, action, f"Power action not supported for {xname}", "Failed to construct payload"
+            )
+            return 0.0
+        sent = {"state": SENDING, "operation": OPERATION_OF[action], "description": f"Applying transition, {action}"}
+        seconds = self._order(xname, reset, transition["id"])
+        if seconds:
+            self._store.tasks.change(transition["id"], task, **sent)
+            return seconds
+        self._taken(transition, {**task, **sent}, action)  # type: ignore[typeddict-item]
+        return 0.0
+
+    def _order(self, xname: str, reset: str, transition: str) -> float:
+        if self._world.faults.strikes("pcs-failure", xname):
+            return RETRIES
+        try:
+            self._machine.power.reset(xname, reset, f"pcs transition {transition}")
+        except Unreachable:
+            return TIMEOUT
+        except Refused:
+            # Its check of the answer's status can never be true, so that a refusal counts as taken.
+            return 0.0
+        return 0.0
+
+    def _taken(self, transition: Transition, task: Task, action: str) -> None:
+        if transition["deadline"] != 0:
+            self._store.tasks.change(
+                transition["id"],
+                task,
+                status=IN_PROGRESS,
+                description=f"Confirming successful transition, {action}",
+                state=WAITING,
+                pending=True,
+            )
+            return
+        done = task["left"] == 1
+        words = "Not confirming." if done else "Waiting for next transition."
+        self._store.tasks.change(
+            transition["id"],
+            task,
+            status=SUCCEEDED if done else IN_PROGRESS,
+            description=f"Transition applied, {action}. {words}",
+            state=CONFIRMED,
+            left=task["left"] - 1,
+            pending=True,
+        )
+
+    def unanswered(self, transition: Transition, number: int, seconds: float, names: list[str]) -> None:
+        action = WAVES[number][0]
+        for xname in names:
+            task = self._store.tasks.of(transition["id"])[xname]
+            part = self._machine.part(xname)
+            url = redfish_url(part) if part else ""
+            self._fail(
+                transition, task, action, _UNANSWERED[seconds].format(url=url), f"Failed to apply transition, {action}"
+            )
+
+    def _fail(self, transition: Transition, task: Task, action: str, error: str, description: str) -> None:
+        self._store.tasks.change(transition["id"], task, status=FAILED, error=error, description=description)
+        message = f"Failed to apply transition, {action}, to dependency, {task['xname']}."
+        fail_dependants(self._store, transition, action, task["xname"], message)
+
+    def look(self, transition: Transition, number: int) -> None:
+        """Who has got there, as far as the last poll saw."""
+        action = WAVES[number][0]
+        wanted = END_STATE[action]
+        for task in self.pending(transition, number):
+            if self._polling.power(task["xname"]) == wanted:
+                self._confirmed(transition, task, action)
+
+    def _confirmed(self, transition: Transition, task: Task, action: str) -> None:
+        left = task["left"] - 1
+        changes: dict[str, Any] = {"state": CONFIRMED, "left": left, "pending": False}
+        if left == 0:
+            changes |= {"status": SUCCEEDED, "description": f"Transition confirmed, {action}"}
+        else:
+            changes |= {"description": f"Transition confirmed, {action}. Waiting for next transition"}
+        self._store.tasks.change(transition["id"], task, **changes)
+
+    def time_out(self, transition: Transition, number: int) -> None:
+        """Whoever still is not there is forced off, where that is meant and can be, or has failed."""
+        action = WAVES[number][0]
+        for task in self.pending(transition, number):
+            force = (
+                action == SHUTDOWN
+                and transition["operation"] != "Soft-Off"
+                and FORCE_OFF in self._actions(task["xname"])
+            )
+            if force:
+                self._store.tasks.change(transition["id"], task, plan=[*task["plan"], FORCE_OFF], pending=False)
+                continue
+            self._store.tasks.change(
+                transition["id"],
+                task,
+                status=FAILED,
+                error=f"Timeout waiting for transition, {action}.",
+                description=UNACHIEVED,
+                pending=False,
+            )
+            message = f"Timeout waiting for transition, {action}, on dependency, {task['xname']}."
+            fail_dependants(self._store, transition, action, task["xname"], message)
+
+    def _actions(self, xname: str) -> dict[str, str]:
+        return {action.lower(): action for action in actions_of(self._machine.part(xname))}

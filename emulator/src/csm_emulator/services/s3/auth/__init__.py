@@ -1,0 +1,1 @@
+"""Who asks S3, and what that caller may do."""

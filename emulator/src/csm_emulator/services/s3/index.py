@@ -1,0 +1,74 @@
+"""Which buckets there are and what is in them; the bytes are elsewhere, by the names that the records hold."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from csm_emulator.services.s3.blobs import Store
+from csm_emulator.state.tables import Shelves
+
+Record = dict[str, Any]
+"""Of an object: size, etag, modified, media, headers, meta, tags, sums, acl, and parts: [name of the bytes, size] each.
+"""
+
+
+class Catalogue:
+    def __init__(
+        self, shelves: Shelves, store: Store, buckets: Mapping[str, Any], objects: Mapping[tuple[str, str], Record]
+    ) -> None:
+        self._store = store
+        self._buckets = shelves.open("s3.buckets", buckets)
+        self._objects = shelves.open("s3.objects", {_place(*where): record for where, record in objects.items()})
+        self._names: dict[str, list[str]] = {name: [] for name in self._buckets}
+        for place in self._objects:
+            bucket, _, key = place.partition("/")
+            self._names[bucket].append(key)
+        for names in self._names.values():
+            names.sort()
+
+    def buckets(self) -> Iterator[tuple[str, Any]]:
+        return iter(sorted(self._buckets.items()))
+
+    def bucket(self, name: str) -> Any | None:
+        return self._buckets.get(name)
+
+    def set_bucket(self, name: str, record: Any) -> None:
+        self._buckets[name] = record
+        self._names.setdefault(name, [])
+
+    def drop_bucket(self, name: str) -> None:
+        """It is empty."""
+        del self._buckets[name], self._names[name]
+
+    def keys(self, bucket: str) -> list[str]:
+        """In order. Not to be changed."""
+        return self._names[bucket]
+
+    def get(self, bucket: str, key: str) -> Record | None:
+        return self._objects.get(_place(bucket, key))
+
+    def put(self, bucket: str, key: str, record: Record) -> None:
+        """What was there before is gone, with its bytes."""
+        before = self.get(bucket, key)
+        self._objects[_place(bucket, key)] = record
+        if before is None:
+            insort(self._names[bucket], key)
+        else:
+            kept = {name for name, _ in record["parts"]}
+            self._store.drop(name for name, _ in before["parts"] if name not in kept)
+
+    def delete(self, bucket: str, key: str) -> bool:
+        record = self.get(bucket, key)
+        if record is None:
+            return False
+        del self._objects[_place(bucket, key)]
+        names = self._names[bucket]
+        del names[bisect_left(names, key)]
+        self._store.drop(name for name, _ in record["parts"])
+        return True
+
+
+def _place(bucket: str, key: str) -> str:
+    return f"{bucket}/{key}"

@@ -1,0 +1,1 @@
+"""Objects: put, get, copy, delete."""

@@ -1,0 +1,48 @@
+"""Uploads that are on their way, and their parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from csm_emulator.state.tables import Shelves
+
+
+class PartShelf:
+    """A part has a place of its own: ten thousand of them are not written again for each that comes."""
+
+    def __init__(self, shelves: Shelves) -> None:
+        self._uploads = shelves.open("s3.uploads")
+        self._parts = shelves.open("s3.parts")
+        self._numbers: dict[str, set[int]] = {upload: set() for upload in self._uploads}
+        for place in self._parts:
+            upload, _, number = place.rpartition("/")
+            self._numbers[upload].add(int(number))
+
+    def begin(self, upload: str, record: Any) -> None:
+        self._uploads[upload] = record
+        self._numbers[upload] = set()
+
+    def uploads(self) -> Iterator[tuple[str, Any]]:
+        return iter(self._uploads.items())
+
+    def upload(self, upload: str) -> Any | None:
+        return self._uploads.get(upload)
+
+    def part(self, upload: str, number: int) -> Any | None:
+        return self._parts.get(f"{upload}/{number}")
+
+    def parts(self, upload: str) -> list[tuple[int, Any]]:
+        return [(number, self._parts[f"{upload}/{number}"]) for number in sorted(self._numbers[upload])]
+
+    def set_part(self, upload: str, number: int, part: Any) -> None:
+        self._parts[f"{upload}/{number}"] = part
+        self._numbers[upload].add(number)
+
+    def end(self, upload: str) -> list[tuple[int, Any]]:
+        """Forget it; what it had of parts."""
+        parts = self.parts(upload)
+        for number, _ in parts:
+            del self._parts[f"{upload}/{number}"]
+        del self._uploads[upload], self._numbers[upload]
+        return parts

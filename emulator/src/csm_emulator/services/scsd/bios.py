@@ -1,0 +1,88 @@
+"""Whether a node's TPM is on: what is asked for takes effect when the node starts next."""
+
+from __future__ import annotations
+
+from csm_emulator.context import World
+from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.types import STRING, struct
+from csm_emulator.dialects.hms.names import hms_type, normal
+from csm_emulator.dialects.hms.responses import marshalled
+from csm_emulator.machine.context import Event
+from csm_emulator.services.scsd.problems import Failed, answering
+from csm_emulator.services.scsd.redfish import CHASSIS, CRAY, GIGABYTE, HPE, INTEL, Redfish, bad_return
+from csm_emulator.transport.call import Call, Reply
+from csm_emulator.transport.routes import Route
+
+VALUES = ("Enabled", "Disabled")
+_PATCH = struct("main.BiosTpmStatePatch", {"Future": STRING})
+_SYSTEMS = {
+    CRAY: "/redfish/v1/Systems/Node{}",
+    GIGABYTE: "/redfish/v1/Systems/Self",
+    HPE: "/redfish/v1/Systems/1",
+    INTEL: "/redfish/v1/Systems/{}",
+}
+
+
+class Bios:
+    def __init__(self, world: World, redfish: Redfish) -> None:
+        self._redfish = redfish
+        factory = {"Current": "Disabled", "Future": "Disabled"}
+        self._shelf = world.shelves.open("scsd.tpm", {part.xname: factory for part in world.machine.parts("Node")})
+        world.machine.watch(self._hear)
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("GET", "/v1/bmc/bios/{xname}/tpmstate", answering(self.get)),
+            Route("PATCH", "/v1/bmc/bios/{xname}/tpmstate", answering(self.patch)),
+        ]
+
+    def get(self, call: Call) -> Reply:
+        node = self._node(call.args["xname"], "Get BIOS TPM State")
+        return marshalled(self._shelf[node])
+
+    def patch(self, call: Call) -> Reply:
+        title = "Patch BIOS TPM State"
+        try:
+            wanted = decode(call.body, _PATCH)["Future"]
+        except Undecodable as error:
+            raise Failed(400, "Bad request data", f"ERROR: Problem getting request data: {error}") from error
+        if wanted not in VALUES:
+            raise Failed(400, "Bad request data", f"ERROR: Invalid future value: {wanted}")
+        node = self._node(call.args["xname"], title)
+        if self._redfish.vendor(_bmc(node)) == INTEL:
+            raise Failed(400, title, f"Modifications not supported by BMC at {node}")
+        self._shelf[node] = {**self._shelf[node], "Future": wanted}
+        return Reply(204, media="application/json")
+
+    def _node(self, asked: str, title: str) -> str:
+        """The node that its controller knows, or the reason why there is none."""
+        kind = hms_type(asked)
+        if not kind:
+            raise Failed(400, title, f"ERROR: {asked} is an invalid xname")
+        if kind != "Node":
+            detail = f"ERROR: {asked} is not the xname of a node. The xname should match: xXcCsSbBnN"
+            raise Failed(400, title, detail)
+        node = normal(asked)
+        bmc = _bmc(node)
+        if not self._redfish.answers(bmc):
+            raise Failed(500, title, f"ERROR: Call failed {CHASSIS}. {bad_return(bmc, CHASSIS)}")
+        vendor = self._redfish.vendor(bmc)
+        if not vendor:
+            raise Failed(400, title, f"ERROR: BIOS calls not supported for this type of hardware. xname: {node} ")
+        if node not in self._shelf:
+            known = " ".join(
+                _SYSTEMS[vendor].format(each.xname.rpartition("n")[2]) for each in self._redfish.nodes(bmc)
+            )
+            detail = "Error: Could not find redfish system URI that matches the node"
+            raise Failed(404, title, f"{detail} {node}. Known system URIs [{known}]")
+        return node
+
+    def _hear(self, event: Event) -> None:
+        if event.kind == "stage" and event.value == "post" and event.xname in self._shelf:
+            kept = self._shelf[event.xname]
+            if kept["Current"] != kept["Future"]:
+                self._shelf[event.xname] = {**kept, "Current": kept["Future"]}
+
+
+def _bmc(node: str) -> str:
+    return node.rpartition("n")[0]

@@ -1,0 +1,184 @@
+"""Passwords of controllers, on them and in the vault. One that fails spoils it for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from csm_emulator.context import World
+from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, Kind, slice_of, struct
+from csm_emulator.dialects.hms.names import CONTROLLERS, hms_type, normal, verified
+from csm_emulator.dialects.hms.responses import marshalled
+from csm_emulator.services.scsd.problems import Failed, answering
+from csm_emulator.services.scsd.redfish import ROOT, Redfish, bad_return, without_port
+from csm_emulator.services.scsd.targets import NO_VALID, HsmTrouble, Target, ask_hsm, verify
+from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.routes import Route
+from csm_emulator.xnames import XnameType
+
+FACTORY = {"Username": "root", "Password": "initial0"}
+ACCOUNTS = ("root",)
+EMPTY = "<empty>"
+TYPES = ("NodeBMC", "ChassisBMC", "RouterBMC", "CabinetBMC")
+_CREDS = struct("main.credsData", {"Username": STRING, "Password": STRING})
+_MANY = struct(
+    "main.credsPost",
+    {"Force": BOOL, "Targets": slice_of(struct("main.credsTarg", {"Xname": STRING, "Creds": _CREDS}))},
+)
+_SAME = struct("main.globalCredsPost", {"Force": BOOL, "Username": STRING, "Password": STRING, "Targets": STRINGS})
+_ONE = struct("main.credsPostSingle", {"Force": BOOL, "Creds": _CREDS})
+
+
+@dataclass(frozen=True, slots=True)
+class _Titles:
+    """Each operation has its own titles for the same failures."""
+
+    unread: tuple[int, str]
+    state: str
+    account: str
+
+
+_MANY_TITLES = _Titles((400, "Request unmarshal error"), "Target state error", "User account fetch error")
+_SAME_TITLES = _Titles(
+    (500, "Request unmarshal error"), "Target state validation error", "User account retrieval error"
+)
+_ONE_TITLES = _Titles(
+    (500, "Request data unmarshal error"), "HSM state validation error", "User account retrieval error"
+)
+
+
+class Credentials:
+    def __init__(self, world: World, redfish: Redfish, vault_enabled: Callable[[], bool]) -> None:
+        self._world = world
+        self._redfish = redfish
+        self._vault_enabled = vault_enabled
+        controllers = world.machine.parts("ChassisBMC", "NodeBMC", "RouterBMC", "CabinetPDUController")
+        self._vault = world.shelves.open("scsd.creds", {part.xname: FACTORY for part in controllers})
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("POST", "/v1/bmc/discreetcreds", answering(self.set_each)),
+            Route("POST", "/v1/bmc/creds/{xname}", answering(self.set_one)),
+            Route("POST", "/v1/bmc/globalcreds", answering(self.set_same)),
+            Route("GET", "/v1/bmc/creds", answering(self.get)),
+        ]
+
+    def set_each(self, call: Call) -> Reply:
+        said = _read(call.body, _MANY, _MANY_TITLES)
+        each = {target["Xname"]: target["Creds"] for target in said["Targets"] or ()}
+        names = [target["Xname"] for target in said["Targets"] or ()]
+        return self._set(self._verified(names, said["Force"], _MANY_TITLES, groups=False), each, _MANY_TITLES)
+
+    def set_same(self, call: Call) -> Reply:
+        said = _read(call.body, _SAME, _SAME_TITLES)
+        targets = self._verified(said["Targets"] or (), said["Force"], _SAME_TITLES, groups=True)
+        creds = {"Username": said["Username"], "Password": said["Password"]}
+        return self._set(targets, {target.name: creds for target in targets}, _SAME_TITLES)
+
+    def set_one(self, call: Call) -> Reply:
+        xname = normal(call.args["xname"])
+        said = _read(call.body, _ONE, _ONE_TITLES)
+        target = self._verified([xname], said["Force"], _ONE_TITLES, groups=False)[0]
+        if not target.good:
+            detail = f"ERROR: Target '{target.name}' in incorrect state: {target.state}"
+            raise Failed(422, "Target in bad state", detail)
+        self._change({xname: said["Creds"]}, _ONE_TITLES)
+        return marshalled({"StatusMsg": "OK"})
+
+    def _verified(self, names: Sequence[str], force: bool, titles: _Titles, *, groups: bool) -> list[Target]:
+        try:
+            return verify(self._world, names, force=force, groups=groups)
+        except HsmTrouble as trouble:
+            detail = f"ERROR: Problem verifying target states: {trouble}."
+            raise Failed(500, titles.state, detail) from trouble
+
+    def _set(self, targets: Sequence[Target], creds: Mapping[str, Json], titles: _Titles) -> Reply:
+        good = [target.name for target in targets if target.good]
+        if not good:
+            raise Failed(400, "No valid targets", NO_VALID)
+        self._change({name: creds[name] for name in good}, titles)
+        told = [{"Xname": name, "StatusCode": 200, "StatusMsg": "OK"} for name in good]
+        told += [
+            {"Xname": target.name, "StatusCode": 422, "StatusMsg": target.complaint}
+            for target in targets
+            if not target.good and not target.group_matched
+        ]
+        return marshalled({"Targets": told})
+
+    def _change(self, creds: Mapping[str, Json], titles: _Titles) -> None:
+        trouble = next((bad_return(name, ROOT) for name in creds if not self._redfish.answers(name)), "")
+        if not trouble and any(each["Username"] not in ACCOUNTS for each in creds.values()):
+            trouble = "Target(s) had no matching Redfish account."
+        if trouble:
+            raise Failed(500, titles.account, f"ERROR: Problem retrieving user accounts: {trouble}")
+        for name, each in creds.items():
+            if self._vault_enabled():
+                self._vault[without_port(name)] = dict(each)
+        # So that HSM speaks to them with what is true now; its answer does not matter.
+        self._world.mesh.ask("smd", "POST", "/hsm/v2/Inventory/Discover", {"xnames": list(creds), "force": True})
+
+    def get(self, call: Call) -> Reply:
+        if not self._vault_enabled():
+            raise Failed(410, "Vault not available", "ERROR: Vault access is disabled.")
+        xnames = _asked_xnames(call)
+        kind = _asked_type(call)
+        names = [
+            component["ID"]
+            for component in self._components(xnames, kind)
+            if hms_type(component["ID"]) in CONTROLLERS and component["State"] in ("On", "Ready")
+        ]
+        return marshalled({"Targets": [self._told(name) for name in names] or None})
+
+    def _components(self, xnames: Sequence[str], kind: str) -> Json:
+        try:
+            if not xnames:
+                query = "&".join(f"type={each}" for each in ([kind] if kind else TYPES))
+                return ask_hsm(self._world, f"/hsm/v2/State/Components?{query}&stateonly=true")["Components"]
+            body = {"ComponentIDs": list(xnames), "stateonly": True} | ({"type": [kind]} if kind else {})
+            return ask_hsm(self._world, "/hsm/v2/State/Components/Query", body)["Components"]
+        except HsmTrouble as trouble:
+            detail = "ERROR: problem getting component info from HSM."
+            raise Failed(500, "Can't get HSM component data", detail) from trouble
+
+    def _told(self, name: str) -> Json:
+        found = self._vault.get(name, {"Username": "", "Password": ""})
+        status, message = (200, "OK") if name in self._vault else (404, "Not Found")
+        return {
+            "Xname": name,
+            "Username": found["Username"] or EMPTY,
+            "Password": found["Password"] or EMPTY,
+            "StatusCode": status,
+            "StatusMsg": message,
+        }
+
+
+def _read(body: bytes, kind: Kind, titles: _Titles) -> Json:
+    try:
+        return decode(body, kind)
+    except Undecodable as error:
+        raise Failed(*titles.unread, f"ERROR: Problem unmarshalling request: {error}") from error
+
+
+def _asked_xnames(call: Call) -> list[str]:
+    if not call.has("targets"):
+        return []
+    asked = call.first("targets")
+    if not asked:
+        raise Failed(400, "Invalid query parameter", "ERROR: URL query parameter is empty.")
+    wrong = [name for name in asked.split(",") if not verified(name)]
+    if wrong:
+        raise Failed(500, "Bad XName(s) entered", f"ERROR: Invalid Xnames: {','.join(wrong)}.")
+    return [verified(name) for name in asked.split(",")]
+
+
+def _asked_type(call: Call) -> str:
+    if not call.has("type"):
+        return ""
+    title, asked = "Invalid query parameter 'type'", call.first("type")
+    if "," in asked:
+        raise Failed(400, title, "ERROR: URL query parameter 'type' can only be a single value.")
+    kind = next((each.value for each in XnameType if each.lower() == asked.lower()), "")
+    if not kind:
+        raise Failed(400, title, "ERROR: URL query parameter 'type' is invalid component type.")
+    return kind

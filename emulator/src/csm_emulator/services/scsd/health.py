@@ -1,0 +1,83 @@
+"""SCSD about itself."""
+
+from __future__ import annotations
+
+from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.types import BOOL, INT, STRING, maybe, struct
+from csm_emulator.dialects.hms.responses import marshalled
+from csm_emulator.services.scsd.problems import Failed, answering
+from csm_emulator.state.tables import Shelves
+from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.routes import Route
+
+VERSION = "1.23.0"
+LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "PANIC")
+DEFAULTS: Json = {
+    "LogLevel": "INFO",
+    "LocalMode": True,
+    "KafkaURL": "",
+    "SmdURL": "http://cray-smd/hsm/v2",
+    "HTTPListenPort": ":25309",
+    "HTTPRetries": 5,
+    "HTTPTimeout": 15,
+    "UUID": "0",
+    "VaultEnable": True,
+}
+_KINDS = {str: STRING, bool: BOOL, int: INT}
+_BODY = struct("main.opParams", {name: maybe(_KINDS[type(value)]) for name, value in DEFAULTS.items()})
+
+
+class Service:
+    """The parameters are in memory only; they stand on a shelf so that time can be cut anywhere."""
+
+    def __init__(self, shelves: Shelves) -> None:
+        self._shelf = shelves.open("scsd.params", DEFAULTS)
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("GET", "/v1/params", self.params),
+            Route("PATCH", "/v1/params", answering(self.set_params)),
+        ]
+
+    def health_routes(self) -> list[Route]:
+        return [
+            Route("GET", "/v1/health", self.health),
+            Route("GET", "/v1/liveness", _alive),
+            Route("GET", "/v1/readiness", _alive),
+            Route("GET", "/v1/version", _version),
+        ]
+
+    def vault_enabled(self) -> bool:
+        return bool(self._shelf["VaultEnable"])
+
+    def restarted(self) -> None:
+        self._shelf.update(DEFAULTS)
+
+    def params(self, _: Call) -> Reply:
+        return marshalled(dict(self._shelf))
+
+    def set_params(self, call: Call) -> Reply:
+        """What cannot be changed is ignored."""
+        try:
+            said = decode(call.body, _BODY)
+        except Undecodable as error:
+            detail = f"ERROR: Problem unmarshalling request body: {error}"
+            raise Failed(500, "Request data unmarshal error", detail) from error
+        if said["LogLevel"] not in (None, "xxx"):
+            self._shelf["LogLevel"] = said["LogLevel"] if said["LogLevel"] in LEVELS else "ERROR"
+        for name in ("HTTPRetries", "HTTPTimeout", "VaultEnable"):
+            if said[name] not in (None, -1):
+                self._shelf[name] = said[name]
+        return marshalled(dict(self._shelf))
+
+    def health(self, _: Call) -> Reply:
+        vault = "Connected" if self.vault_enabled() else "Disabled"
+        return marshalled({"TaskRunnerStatus": "Running", "TaskRunnerMode": "Local", "VaultStatus": vault})
+
+
+def _alive(_: Call) -> Reply:
+    return Reply(204)
+
+
+def _version(_: Call) -> Reply:
+    return marshalled({"Version": VERSION})

@@ -1,0 +1,54 @@
+"""What SCSD finds when it speaks Redfish to a controller: whether it answers, and who made it."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from csm_emulator.context import World
+from csm_emulator.machine.parts import Part
+
+CRAY, HPE, GIGABYTE, INTEL = "cray", "hpe", "gigabyte", "intel"
+ROOT = "/redfish/v1/"
+CHASSIS = "/redfish/v1/Chassis"
+_MAKERS = {"hewlett": HPE, "hpe": HPE, "gigabyte": GIGABYTE, "giga-byte": GIGABYTE, "intel": INTEL, "cray": CRAY}
+
+
+class Redfish:
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._nodes: dict[str, list[Part]] = {}
+        for part in world.machine.parts("Node"):
+            self._nodes.setdefault(part.controller, []).append(part)
+
+    def answers(self, target: str) -> bool:
+        """Whether a request to it comes back. Asking counts as a request: ask once for each operation."""
+        host = without_port(target)
+        struck = self._world.faults.strikes("bmc-unreachable", host)
+        return not struck and self._world.machine.power.reachable(host)
+
+    def vendor(self, target: str) -> str:
+        """By what stands in its Chassis collection; empty for a controller that is like none of them."""
+        part = self._world.machine.part(without_port(target))
+        if part is None:
+            return ""
+        if part.type == "CabinetPDUController":
+            return ""
+        if part.hardware_class != "River" or part.type == "RouterBMC":
+            return CRAY
+        return self._maker(part)
+
+    def nodes(self, bmc: str) -> list[Part]:
+        return self._nodes.get(bmc, [])
+
+    def _maker(self, part: Part) -> str:
+        boards = [node.model.board for node in self.nodes(part.xname) if node.model]
+        names = [fru.manufacturer.lower() for fru in (*boards, part.fru) if fru]
+        return next((maker for name in names for word, maker in _MAKERS.items() if word in name), "")
+
+
+def without_port(target: str) -> str:
+    return target.partition(":")[0]
+
+
+def bad_return(target: str, path: str, status: int = 500) -> str:
+    return f"Bad return code from 'https://{target}{path}': {status} - {HTTPStatus(status).phrase}"

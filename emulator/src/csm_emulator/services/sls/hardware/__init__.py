@@ -1,0 +1,1 @@
+"""``/hardware`` and ``/search/hardware``."""

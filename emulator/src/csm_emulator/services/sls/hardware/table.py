@@ -1,0 +1,132 @@
+"""The hardware that SLS knows, and what is computed of it: parents, children, types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import cast
+
+from csm_emulator.context import World
+from csm_emulator.dialects.hms.names import hms_type
+from csm_emulator.machine.lookup import Lookup
+from csm_emulator.services.sls.names import CLASSES, COMPTYPES, parent
+from csm_emulator.services.sls.postgres_jsonb import has_nul, text_of
+from csm_emulator.services.sls.responses import times
+from csm_emulator.services.sls.versions import Versions
+from csm_emulator.transport.call import Json
+
+_INDEXED = ("NID", "Aliases", "NodeNics", "Networks", "Peers")
+"""Properties that a search does not read every row for."""
+
+
+class Refused(Exception):
+    """The database, or SLS's own check before it, does not take this."""
+
+
+class HardwareTable:
+    """Rows are ``{"Class", "ExtraProperties", "at"}``; the site's own have no ``at``: they came with the machine."""
+
+    def __init__(self, world: World, versions: Versions) -> None:
+        self._versions = versions
+        self._shelf = world.shelves.open(
+            "sls.hardware", cast("Mapping[str, Json]", world.machine.topology.sls.get("Hardware") or {})
+        )
+        self._children: dict[str, set[str]] | None = None
+        self._by_property = {name: Lookup(self._shelf, partial(self._texts, name)) for name in _INDEXED}
+
+    def __contains__(self, xname: object) -> bool:
+        return xname in self._shelf
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._shelf)
+
+    def row(self, xname: str) -> Json:
+        return self._shelf[xname]
+
+    def children(self, xname: str) -> list[str]:
+        if self._children is None:
+            self._children = {}
+            for each in self._shelf:
+                self._children.setdefault(parent(each), set()).add(each)
+        return sorted(self._children.get(xname, ()))
+
+    def candidates(self, properties: Mapping[str, str | list[str]]) -> list[str] | None:
+        """Those among which the ones with these properties are; None for all."""
+        for name, lookup in self._by_property.items():
+            if wanted := properties.get(name):
+                return lookup.candidates([wanted] if isinstance(wanted, str) else wanted)
+        return None
+
+    def _texts(self, name: str) -> Iterator[tuple[str, str]]:
+        for xname, row in self._shelf.seed.items():
+            properties = row.get("ExtraProperties")
+            value = properties.get(name) if isinstance(properties, dict) else None
+            if value is not None:
+                items = [item for item in value if isinstance(item, str)] if isinstance(value, list | dict) else []
+                yield from ((text, xname) for text in (text_of(value), *items))
+
+    def shown(self, xname: str) -> Json:
+        row = self._shelf[xname]
+        children = self.children(xname)
+        told = described(xname, row.get("Class", ""), row.get("ExtraProperties"))
+        extra = {"ExtraProperties": told.pop("ExtraProperties")} if "ExtraProperties" in told else {}
+        head = {"Parent": told.pop("Parent")} | ({"Children": children} if children else {})
+        return head | told | times(row.get("at", self._versions.begin)) | extra
+
+    def put(self, xname: str, hardware_class: str, properties: Json) -> bool:
+        """Whether it is new; raises ``Refused``."""
+        check(xname, hardware_class)
+        if has_nul(properties):
+            self._versions.fail()
+            raise Refused
+        created = xname not in self._shelf
+        self._write(xname, hardware_class, properties, self._versions.change())
+        return created
+
+    def delete(self, xname: str) -> None:
+        """With everything below it that hangs together, each a change of its own."""
+        for child in self.children(xname):
+            self.delete(child)
+        self._versions.change()
+        self._drop(xname)
+
+    def replace(self, rows: Sequence[tuple[str, str, Json]]) -> None:
+        """All at once, one change; raises ``Refused`` and then changes nothing."""
+        new = {xname: (hardware_class, properties) for xname, hardware_class, properties in rows}
+        if len(new) != len(rows) or any(has_nul(properties) for _, properties in new.values()):
+            self._versions.fail()
+            raise Refused
+        at = self._versions.change()
+        for xname in [xname for xname in self._shelf if xname not in new]:
+            self._drop(xname)
+        for xname, (hardware_class, properties) in new.items():
+            self._write(xname, hardware_class, properties, at)
+
+    def _write(self, xname: str, hardware_class: str, properties: Json, at: float) -> None:
+        self._shelf[xname] = {"Class": hardware_class, "ExtraProperties": properties, "at": at}
+        if self._children is not None:
+            self._children.setdefault(parent(xname), set()).add(xname)
+
+    def _drop(self, xname: str) -> None:
+        del self._shelf[xname]
+        if self._children is not None:
+            self._children[parent(xname)].discard(xname)
+
+
+def check(xname: str, hardware_class: str) -> None:
+    """What SLS looks at before it stores: raises ``Refused``."""
+    if hms_type(xname) not in COMPTYPES or hardware_class not in CLASSES:
+        raise Refused
+
+
+def described(xname: str, hardware_class: str, properties: Json) -> Json:
+    """Without what only the database knows."""
+    kind = hms_type(xname)
+    told = {
+        "Parent": parent(xname),
+        "Xname": xname,
+        "Type": COMPTYPES.get(kind, "INVALID"),
+        "Class": hardware_class,
+        "TypeString": kind or "INVALID",
+    }
+    return told if properties is None else told | {"ExtraProperties": properties}

@@ -1,0 +1,214 @@
+"""``/networks`` and ``/search/networks``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from csm_emulator.context import World
+from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.types import ANY, INT64, STRING, STRINGS, struct
+from csm_emulator.dialects.hms.responses import marshalled
+from csm_emulator.services.sls import postgres_inet as inet
+from csm_emulator.services.sls.postgres_jsonb import has_nul, matches, texts
+from csm_emulator.services.sls.responses import problem, times
+from csm_emulator.services.sls.versions import Versions
+from csm_emulator.transport.call import Call, Json, Reply
+
+NETWORK = struct(
+    "sls_common.Network",
+    {
+        "Name": STRING,
+        "FullName": STRING,
+        "IPRanges": STRINGS,
+        "Type": STRING,
+        "LastUpdated": INT64,
+        "LastUpdatedTime": STRING,
+        "ExtraProperties": ANY,
+    },
+)
+_ALWAYS = ("Name", "FullName", "IPRanges", "Type")
+_TYPES = frozenset({"slingshot10", "slingshot11", "cassini", "ethernet", "opa", "infiniband", "mixed"})
+_PREFIX = "extra_properties."
+
+
+class Unstorable(Exception):
+    """The database does not take this."""
+
+
+class NetworkTable:
+    def __init__(self, world: World, versions: Versions) -> None:
+        self._versions = versions
+        self._shelf = world.shelves.open(
+            "sls.networks", cast("Mapping[str, Json]", world.machine.topology.sls.get("Networks") or {})
+        )
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._shelf
+
+    def names(self) -> list[str]:
+        return list(self._shelf)
+
+    def row(self, name: str) -> Json:
+        return self._shelf[name]
+
+    def shown(self, name: str) -> Json:
+        row = self._shelf[name]
+        told = {"Name": name} | {field: row.get(field, "") for field in _ALWAYS[1:]}
+        told |= times(row.get("at", self._versions.begin))
+        extra = row.get("ExtraProperties")
+        return told if extra is None else told | {"ExtraProperties": extra}
+
+    def put(self, network: Json) -> None:
+        """Raises ``Unstorable``."""
+        row = self.checked(network)
+        self._shelf[network["Name"]] = row | {"at": self._versions.change()}
+
+    def delete(self, name: str) -> None:
+        del self._shelf[name]
+        self._versions.change()
+
+    def replace(self, networks: list[Json]) -> None:
+        """All at once, one change; raises ``Unstorable`` and then changes nothing."""
+        rows = {network["Name"]: self.checked(network) for network in networks}
+        if len(rows) != len(networks):
+            self.fail()
+            raise Unstorable
+        at = self._versions.change()
+        for name in [name for name in self._shelf if name not in rows]:
+            del self._shelf[name]
+        for name, row in rows.items():
+            self._shelf[name] = row | {"at": at}
+
+    def fail(self) -> None:
+        self._versions.fail()
+
+    def checked(self, network: Json) -> Json:
+        """The row that it would be; raises ``Unstorable``."""
+        row = {field: network[field] for field in ("FullName", "Type", "ExtraProperties")}
+        if "\0" in network["Name"]:
+            raise Unstorable
+        if network["IPRanges"] is None or has_nul(row):
+            self.fail()
+            raise Unstorable
+        return row | {"IPRanges": [inet.stored(cidr) for cidr in network["IPRanges"]]}
+
+
+class Networks:
+    def __init__(self, table: NetworkTable) -> None:
+        self._table = table
+
+    def everything(self, _: Call) -> Reply:
+        return marshalled([self._table.shown(name) for name in self._table.names()] or None)
+
+    def post(self, call: Call) -> Reply:
+        try:
+            network = decode(call.body, NETWORK)
+        except Undecodable:
+            return problem(call, 400, "Failed to unmarshal body")
+        if wrong := invalid(network):
+            return problem(call, 400, wrong)
+        try:
+            # What is missing is found before what is there twice.
+            self._table.checked(network)
+            if network["Name"] in self._table:
+                self._table.fail()
+                return problem(call, 409, "A network with that name already exists in the database")
+            self._table.put(network)
+        except Unstorable:
+            return problem(call, 500, "Failed to insert network into DB")
+        return marshalled(_echoed(network), 201)
+
+    def get(self, call: Call) -> Reply:
+        name = call.args["network"]
+        if "\0" in name:
+            return problem(call, 500, "Failed to get network from DB")
+        if name not in self._table:
+            return problem(call, 404, "Network not found in DB")
+        return marshalled(self._table.shown(name))
+
+    def put(self, call: Call) -> Reply:
+        try:
+            network = decode(call.body, NETWORK)
+        except Undecodable:
+            return problem(call, 400, "Failed to unmarshal body")
+        network["Name"] = call.args["network"]
+        if wrong := invalid(network):
+            return problem(call, 400, wrong)
+        try:
+            self._table.put(network)
+        except Unstorable:
+            return problem(call, 500, "Failed to update network in DB")
+        return marshalled(_echoed(network))
+
+    def patch(self, _: Call) -> Reply:
+        """SLS itself has not got further."""
+        return Reply(501)
+
+    def delete(self, call: Call) -> Reply:
+        name = call.args["network"]
+        if "\0" in name:
+            return problem(call, 500, "Failed to delete network from DB")
+        if name not in self._table:
+            self._table.fail()
+            return problem(call, 404, "Network not found in DB")
+        self._table.delete(name)
+        return Reply(200)
+
+    def search(self, call: Call) -> Reply:
+        properties: dict[str, str | list[str]] = {}
+        for key in dict.fromkeys(key for key, _ in call.query if key.startswith(_PREFIX)):
+            if key == _PREFIX:
+                return problem(
+                    call, 500, "Failed to search hardware in DB. ExtraProperties search does not include field."
+                )
+            values = call.all(key)
+            properties[key.removeprefix(_PREFIX)] = values[0] if len(values) == 1 else values
+        found = self._found(call, properties)
+        if found is None:
+            return problem(call, 500, "Failed to search network from DB")
+        return (
+            marshalled([self._table.shown(name) for name in found])
+            if found
+            else problem(call, 404, "Network not found in DB")
+        )
+
+    def _found(self, call: Call, properties: dict[str, str | list[str]]) -> list[str] | None:
+        """None when the question is no question: SLS leaves most of that to the database."""
+        name, full, kind, address = (call.first(each) for each in ("name", "full_name", "type", "ip_address"))
+        wanted = inet.read(address) if address else None
+        asked = (name, full, kind, address)
+        if (not any(asked) and not properties) or " " in name or "\0" in "".join([*asked, *texts(properties)]):
+            return None
+        if (kind and kind.lower() not in _TYPES) or (address and wanted is None):
+            return None
+        rows = [(each, self._table.row(each)) for each in self._table.names()]
+        return [
+            each
+            for each, row in rows
+            if (not name or each == name)
+            and (not full or row.get("FullName", "") == full)
+            and (not kind or row["Type"] == kind)
+            and (wanted is None or any(inet.contains(cidr, wanted) for cidr in row["IPRanges"]))
+            and matches(row.get("ExtraProperties"), properties)
+        ]
+
+
+def invalid(network: Json) -> str:
+    """What SLS says against it; nothing when it may be stored."""
+    if network["Type"].lower() not in _TYPES:
+        return "invalid network type"
+    if not network["Name"] or " " in network["Name"]:
+        return "invalid network name"
+    wrong = next((cidr for cidr in network["IPRanges"] or () if not inet.is_cidr(cidr)), None)
+    return "" if wrong is None else f"invalid IP Range: {wrong}"
+
+
+def _echoed(network: Json) -> Json:
+    """As it was sent, also what will not be kept."""
+    # An interface is left out when it is nil, whatever else it holds.
+    return {
+        field: value
+        for field, value in network.items()
+        if field in _ALWAYS or (value is not None if field == "ExtraProperties" else value not in (0, ""))
+    }

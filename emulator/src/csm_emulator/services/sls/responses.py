@@ -1,0 +1,37 @@
+"""The shapes of SLS's answers. It has two kinds of problems: a short one, and one with the path and an odd type."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from http import HTTPStatus
+
+from csm_emulator.dialects.hms import responses as hms_base
+from csm_emulator.dialects.hms.responses import PROBLEM, encoded
+from csm_emulator.state.clock import rfc3339
+from csm_emulator.transport.call import Call, Json, Reply
+
+
+def done(message: str, status: int = 200) -> Reply:
+    return encoded({"code": 0, "message": message}, status)
+
+
+def refusal(status: int, detail: str) -> Reply:
+    return hms_base.problem(status, HTTPStatus(status).phrase, detail)
+
+
+def problem(call: Call, status: int, detail: str) -> Reply:
+    fields = {
+        "type": "about: blank",
+        "title": HTTPStatus(status).phrase,
+        "detail": detail,
+        "instance": call.path,
+        "status": status,
+    }
+    return encoded(fields, status, PROBLEM)
+
+
+@lru_cache(maxsize=256)
+def times(moment: float) -> Json:
+    """When something was last changed: seconds, and as Go prints an instant. Most of the hardware has one moment."""
+    text = rfc3339(moment).replace("T", " ").replace("Z", " +0000 UTC")
+    return {"LastUpdated": int(moment), "LastUpdatedTime": text}

@@ -1,0 +1,57 @@
+"""SLS's paths."""
+
+from __future__ import annotations
+
+from csm_emulator.context import World
+from csm_emulator.dialects.gorilla_mux import Mux, settle
+from csm_emulator.dialects.hms.responses import SNIFFED, marshalled
+from csm_emulator.services.sls.hardware.api import Hardware
+from csm_emulator.services.sls.hardware.table import HardwareTable
+from csm_emulator.services.sls.networks import Networks, NetworkTable
+from csm_emulator.services.sls.state import State
+from csm_emulator.services.sls.versions import Versions
+from csm_emulator.transport.call import Call, Reply
+from csm_emulator.transport.routes import Face, Route
+
+BODY = 8 << 20
+"""Room for the state of a machine of 10,000 nodes, with indents."""
+
+
+def open_face(world: World) -> Face:
+    versions = Versions(world)
+    table, nets = HardwareTable(world, versions), NetworkTable(world, versions)
+    hardware, networks, state = Hardware(table), Networks(nets), State(table, nets)
+    # In SLS's own order: whether a wrong method is 404 or 405 hangs on it.
+    routes = [
+        Route("GET", "/v1/readiness", _alive),
+        Route("GET", "/v1/liveness", _alive),
+        Route("GET", "/v1/health", _health),
+        Route("GET", "/v1/version", lambda _: marshalled(versions.told())),
+        Route("POST", "/v1/hardware", hardware.post),
+        Route("GET", "/v1/hardware", hardware.everything),
+        Route("GET", "/v1/hardware/{xname}", hardware.get),
+        Route("PUT", "/v1/hardware/{xname}", hardware.put),
+        Route("DELETE", "/v1/hardware/{xname}", hardware.delete),
+        Route("GET", "/v1/networks", networks.everything),
+        Route("POST", "/v1/networks", networks.post),
+        Route("GET", "/v1/networks/{network}", networks.get),
+        Route("PUT", "/v1/networks/{network}", networks.put),
+        Route("PATCH", "/v1/networks/{network}", networks.patch),
+        Route("DELETE", "/v1/networks/{network}", networks.delete),
+        Route("GET", "/v1/search/hardware", hardware.search),
+        Route("GET", "/v1/search/networks", networks.search),
+        Route("GET", "/v1/dumpstate", state.dump),
+        Route("POST", "/v1/dumpstate", state.no_dump),
+        Route("POST", "/v1/loadstate", state.load),
+    ]
+    mux = Mux(routes)
+    return Face("sls", [("/apis/sls", "")], settle(routes), mux.not_found, mux.wrong_method, BODY)
+
+
+def _alive(_: Call) -> Reply:
+    return Reply(204)
+
+
+def _health(_: Call) -> Reply:
+    """The Content-Type is forgotten there, so Go guesses."""
+    return marshalled({"Vault": "Not checked", "DBConnection": "Ready"}, media=SNIFFED)

@@ -1,0 +1,117 @@
+"""``/dumpstate`` and ``/loadstate``."""
+
+from __future__ import annotations
+
+from email.parser import BytesParser
+from email.policy import HTTP
+
+from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.types import ANY, INT64, STRING, STRINGS, struct, table_of
+from csm_emulator.dialects.hms.names import hms_type, normal
+from csm_emulator.dialects.hms.responses import marshalled
+from csm_emulator.services.sls.hardware.table import HardwareTable, Refused
+from csm_emulator.services.sls.names import CLASSES, COMPTYPES, NOT_HARDWARE
+from csm_emulator.services.sls.networks import NETWORK, NetworkTable, Unstorable, invalid
+from csm_emulator.services.sls.responses import problem
+from csm_emulator.transport.call import Call, Json, Reply
+
+_HARDWARE = struct(
+    "sls_common.GenericHardware",
+    {
+        "Parent": STRING,
+        "Children": STRINGS,
+        "Xname": STRING,
+        "Type": STRING,
+        "Class": STRING,
+        "TypeString": STRING,
+        "LastUpdated": INT64,
+        "LastUpdatedTime": STRING,
+        "ExtraProperties": ANY,
+        "VaultData": ANY,
+    },
+)
+_STATE = struct("sls_common.SLSState", {"Hardware": table_of(_HARDWARE), "Networks": table_of(NETWORK)})
+
+
+class State:
+    def __init__(self, hardware: HardwareTable, networks: NetworkTable) -> None:
+        self._hardware, self._networks = hardware, networks
+
+    def dump(self, _: Call) -> Reply:
+        return marshalled(
+            {
+                "Hardware": {xname: self._hardware.shown(xname) for xname in self._hardware},
+                "Networks": {name: self._networks.shown(name) for name in self._networks.names()},
+            }
+        )
+
+    def no_dump(self, call: Call) -> Reply:
+        return problem(call, 405, "POST for dumpstate is not supported. Use GET instead.")
+
+    def load(self, call: Call) -> Reply:
+        dump = uploaded(call, "sls_dump")
+        if dump is None:
+            return problem(call, 400, "Unable to parse SLS dump form file")
+        try:
+            state = decode(dump, _STATE)
+        except Undecodable:
+            return problem(call, 400, "Unable to unmarshal config file")
+        hardware = list((state["Hardware"] or {}).values())
+        networks = list((state["Networks"] or {}).values())
+        if wrong := _wrong(hardware, networks):
+            return problem(call, 400, wrong)
+        return self._replace(call, hardware, networks)
+
+    def _replace(self, call: Call, hardware: list[Json], networks: list[Json]) -> Reply:
+        """Two transactions: the second may fail where the first went through."""
+        rows = [(normal(each["Xname"]), each["Class"], each["ExtraProperties"]) for each in hardware]
+        try:
+            self._hardware.replace(rows)
+        except Refused:
+            return problem(call, 500, "Failed to replace hardware")
+        try:
+            self._networks.replace(networks)
+        except Unstorable:
+            return problem(call, 500, "Failed to replace networks")
+        return Reply(204)
+
+
+def _wrong(hardware: list[Json], networks: list[Json]) -> str:
+    for each in hardware:
+        if wrong := _wrong_hardware(normal(each["Xname"]), each["Class"]):
+            return wrong
+    for each in networks:
+        if wrong := invalid(each):
+            return f"Invalid network data for {each['Name']}. {wrong}"
+    return ""
+
+
+def _wrong_hardware(xname: str, hardware_class: str) -> str:
+    kind = hms_type(xname)
+    if not kind:
+        return f"Invalid xname: {xname}"
+    if not hardware_class:
+        return f"Missing Class field for {xname}"
+    why = ""
+    if kind in NOT_HARDWARE:
+        why = "xname type is invalid"
+    elif kind not in COMPTYPES:
+        why = f"{xname}: Type field (INVALID) does not match type of Xname field ({kind})"
+    elif hardware_class not in CLASSES:
+        why = f"{xname}: Class value {hardware_class} is invalid"
+    return f"Invalid hardware data for {xname}. {why}" if why else ""
+
+
+def uploaded(call: Call, name: str) -> bytes | None:
+    """The file of a multipart form; a plain field of that name is none."""
+    kind = call.headers.get("content-type", "")
+    if not kind.lower().startswith("multipart/form-data"):
+        return None
+    head = f"Content-Type: {kind}\r\n\r\n".encode("latin-1", "replace")
+    form = BytesParser(policy=HTTP).parsebytes(head + call.body)
+    for part in form.iter_parts() if form.is_multipart() else ():
+        named = part.get_param("name", header="content-disposition") == name and part.get_filename()
+        if named and part.get_content_disposition() == "form-data":
+            payload = part.get_payload(decode=True)
+            return payload if isinstance(payload, bytes) else None
+    return None

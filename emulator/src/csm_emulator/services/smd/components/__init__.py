@@ -1,0 +1,1 @@
+"""``/State/Components``: state, role, NID of each component."""

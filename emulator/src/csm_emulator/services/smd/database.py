@@ -1,0 +1,91 @@
+"""What SMD keeps in its database, as far as more than one part of the API uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from csm_emulator.context import World
+from csm_emulator.services.smd.components import seed_data as inventory_seed
+from csm_emulator.services.smd.components.table import ComponentTable
+from csm_emulator.services.smd.groups import seed_data as groups_seed
+from csm_emulator.services.smd.inventory import Inventory, open_inventory
+from csm_emulator.state.tables import Shelf
+from csm_emulator.transport.call import Json
+
+Notice = Callable[[Sequence[str], Mapping[str, Json]], None]
+"""(xnames, what became of them): one of ``{"State": …, "Flag": …}``, ``{"State": …}``, ``{"Enabled": …}``,
+``{"SoftwareStatus": …}`` and ``{"Role": …, "SubRole": …}``."""
+
+
+@dataclass(slots=True)
+class Hsm:
+    world: World
+    components: ComponentTable
+    """By xname, as they stand on the wire. Replace records, never change them."""
+    groups: Shelf
+    partitions: Shelf
+    node_maps: Shelf
+    inventory: Inventory
+    """What discovery found: endpoints, hardware, Ethernet interfaces."""
+    notices: list[Notice] = field(default_factory=list)
+    """Who is told of changes: append to it in ``routes``."""
+    removals: list[Callable[[str], None]] = field(default_factory=list)
+    """What the database deletes together with a component: each is given the xname."""
+
+    _members: dict[tuple[str, str], tuple[Sequence[str], frozenset[str]]] = field(default_factory=dict)
+
+    def members(self, shelf: Shelf, name: str) -> frozenset[str]:
+        """Of a group or a partition; made once for every list that is put there."""
+        ids = shelf[name]["members"]["ids"]
+        known = self._members.get((shelf.name, name))
+        if known is None or known[0] is not ids:
+            known = self._members[shelf.name, name] = ids, frozenset(ids)
+        return known[1]
+
+    def known(self, xname: str) -> bool:
+        return xname in self.components
+
+    def put_component(self, record: Mapping[str, Json]) -> None:
+        self.components.put(dict(record))
+
+    def remove_component(self, xname: str) -> None:
+        """With its places in groups and partitions, and its reservations."""
+        self._remove([xname])
+
+    def remove_all_components(self) -> int:
+        """How many there were."""
+        gone = list(self.components)
+        self._remove(gone)
+        return len(gone)
+
+    def _remove(self, xnames: Sequence[str]) -> None:
+        gone = frozenset(xnames)
+        for shelf in (self.groups, self.partitions):
+            for name, record in list(shelf.items()):
+                ids = record["members"]["ids"]
+                if not gone.isdisjoint(ids):
+                    shelf[name] = {**record, "members": {"ids": [xname for xname in ids if xname not in gone]}}
+        for xname in xnames:
+            self.components.remove(xname)
+            for remove in self.removals:
+                remove(xname)
+
+    def notify(self, xnames: Iterable[str], change: Mapping[str, Json]) -> None:
+        """A state change notification, when there is anybody whose state changed."""
+        ids = list(xnames)
+        if ids:
+            for notice in self.notices:
+                notice(ids, change)
+
+
+def open_hsm(world: World) -> Hsm:
+    shelves = world.shelves
+    return Hsm(
+        world,
+        ComponentTable(shelves.open("smd.components", inventory_seed.components(world.machine))),
+        shelves.open("smd.groups", groups_seed.groups(world.machine.topology)),
+        shelves.open("smd.partitions"),
+        shelves.open("smd.nodemaps"),
+        open_inventory(world),
+    )

@@ -1,0 +1,1 @@
+"""Discovery over Redfish, and the events that follow it."""

@@ -1,0 +1,67 @@
+"""``/Inventory/Discover`` and ``/Inventory/DiscoveryStatus``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.types import BOOL, STRINGS, struct
+from csm_emulator.dialects.hms.names import normal
+from csm_emulator.services.smd.database import Hsm
+from csm_emulator.services.smd.discovery.run import KIND, Discovering
+from csm_emulator.services.smd.responses import answer, problem
+from csm_emulator.state.clock import rfc3339
+from csm_emulator.transport.call import Call, Reply
+from csm_emulator.transport.routes import Route
+
+DISCOVER = "/hsm/v2/Inventory/Discover"
+STATUS = "/hsm/v2/Inventory/DiscoveryStatus"
+BODY = struct("sm.DiscoverIn", {"xnames": STRINGS, "force": BOOL})
+
+
+class Discovery:
+    def __init__(self, hsm: Hsm, discovering: Discovering) -> None:
+        self._hsm = hsm
+        self._discovering = discovering
+        # SMD has one status and never writes it (UpsertDiscoveryStatus is an empty function).
+        updated = rfc3339(hsm.inventory.begun)
+        self._status = {"ID": 0, "Status": "NotStarted", "LastUpdateTime": updated, "Details": {}}
+
+    def start(self, call: Call) -> Reply:
+        try:
+            body = decode(call.body, BODY)
+        except Undecodable:
+            return problem(400, "POST body was not understood")
+        endpoints = self._hsm.inventory.endpoints
+        for text in body["xnames"] or ():
+            if not text:
+                return problem(500, "Failed due to DB access issue.")
+            if normal(text) not in endpoints:
+                return problem(404, f"No such RedfishEndpoint: {text}")
+        if not endpoints:
+            return problem(404, "RedfishEndpoints collection is empty")
+        wanted = [normal(text) for text in body["xnames"] or ()] or list(endpoints)
+        self._discovering.begin(dict.fromkeys(wanted), force=body["force"])
+        return answer([{"URI": f"{STATUS}/0"}])
+
+    def statuses(self, _: Call) -> Reply:
+        return answer([self._status])
+
+    def status(self, call: Call) -> Reply:
+        text = call.args["id"]
+        if not text.isascii() or not text.isdigit() or len(text) > 10 or int(text) >= 1 << 32:
+            return problem(400, "DiscoveryStatus ID not an unsigned integer")
+        if int(text) >= 1 << 31:
+            return problem(500, "Failed due to DB access issue.")
+        return answer(self._status) if int(text) == 0 else problem(404, "no such DiscoveryStatus ID.")
+
+
+def routes(hsm: Hsm) -> Sequence[Route]:
+    discovering = Discovering(hsm)
+    hsm.world.agenda.answer(KIND, discovering.finish)
+    discovery = Discovery(hsm, discovering)
+    return (
+        Route("POST", DISCOVER, discovery.start),
+        Route("GET", STATUS, discovery.statuses),
+        Route("GET", f"{STATUS}/{{id}}", discovery.status),
+    )

@@ -1,0 +1,59 @@
+"""How SMD hears of the machine: the Redfish events that the collector brings it. (cmd/smd/rfevent.go)
+
+A controller that is off or away sends none; what it missed meanwhile SMD learns when it discovers it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from csm_emulator.machine.context import Event
+from csm_emulator.machine.machine import Machine
+from csm_emulator.machine.parts import Part
+from csm_emulator.services.smd.components.state_changes import set_state
+from csm_emulator.services.smd.database import Hsm
+from csm_emulator.services.smd.discovery.run import Discovering
+
+_SLOTS = ("ComputeModule", "RouterModule")
+_ON_BOARD = ("NodeBMC", "RouterBMC", "NodeEnclosure", "HSNBoard", "Node")
+_COME_UP = frozenset({"NodeBMC", "NodeEnclosure"})
+"""With a compute slot only its cards come up, its nodes wait for an order; a router slot brings everything."""
+
+Boards = Mapping[str, Sequence[Part]]
+"""Slot → what its controllers are asked about, themselves included."""
+
+
+def listen(hsm: Hsm) -> None:
+    boards = _boards(hsm.world.machine)
+    hsm.world.machine.watch(lambda event: _hear(hsm, boards, event))
+
+
+def _boards(machine: Machine) -> Boards:
+    boards: dict[str, list[Part]] = {slot.xname: [] for slot in machine.parts(*_SLOTS)}
+    slots = {part.xname: part.parent for part in machine.parts("NodeBMC", "RouterBMC")}
+    for part in machine.parts(*_ON_BOARD):
+        slot = slots.get(part.xname) or slots.get(part.controller)
+        if slot in boards:
+            boards[slot].append(part)
+    return boards
+
+
+def _hear(hsm: Hsm, boards: Boards, event: Event) -> None:
+    machine = hsm.world.machine
+    if event.kind == "power" and machine.power.reachable(machine.controller(event.xname)):
+        state = "On" if event.value == "on" else "Off"
+        _set(hsm, [event.xname, *_going_along(hsm, boards, event.xname, state)], state)
+    elif event.kind == "controller" and event.value == "up" and event.xname in hsm.inventory.endpoints:
+        Discovering(hsm).begin([event.xname])
+
+
+def _going_along(hsm: Hsm, boards: Boards, slot: str, state: str) -> Iterable[str]:
+    part = hsm.world.machine.part(slot)
+    everything = state == "Off" or (part is not None and part.type == "RouterModule")
+    return (child.xname for child in boards.get(slot, ()) if everything or child.type in _COME_UP)
+
+
+def _set(hsm: Hsm, xnames: Iterable[str], state: str) -> None:
+    heard = [xname for xname in xnames if not hsm.world.faults.strikes("stale-inventory", xname)]
+    if heard:
+        set_state(hsm, heard, state, "OK")

@@ -1,0 +1,107 @@
+"""Discovery: reading a controller over Redfish, which takes a while, and storing what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from csm_emulator.machine.parts import Part
+from csm_emulator.services.smd.database import Hsm
+from csm_emulator.services.smd.discovery import redfish_view
+from csm_emulator.services.smd.discovery.component_states import discovered_component
+from csm_emulator.services.smd.hardware.records import store
+from csm_emulator.services.smd.interfaces import seed_data as interface_seeds
+from csm_emulator.state.clock import rfc3339
+from csm_emulator.transport.call import Json
+
+STARTED, OK, UNREACHABLE = "DiscoveryStarted", "DiscoverOK", "HTTPsGetFailed"
+SPAN = (3.0, 12.0)
+"""How long a controller takes to answer all that it is asked, in seconds."""
+TIMEOUT = 20.0
+"""After which SMD gives up on one that does not answer: an HTTP timeout, tried again. (pkg/redfish rfclient.go)"""
+KIND = "smd.discovered"
+
+
+class Discovering:
+    def __init__(self, hsm: Hsm) -> None:
+        self._hsm = hsm
+        self._endpoints = hsm.inventory.endpoints
+
+    def begin(self, xnames: Iterable[str], *, force: bool = False) -> None:
+        """Of those that are enabled and, unless forced, not being read already."""
+        world = self._hsm.world
+        for xname in xnames:
+            endpoint = self._endpoints[xname]
+            busy = endpoint["DiscoveryInfo"]["LastDiscoveryStatus"] == STARTED
+            if not endpoint["Enabled"] or (busy and not force):
+                continue
+            self._mark(endpoint, STARTED)
+            there = world.machine.power.reachable(xname)
+            span = world.dice.between(*SPAN, "discovery", xname, world.clock.now()) if there else TIMEOUT
+            world.agenda.after(span, KIND, xname)
+
+    def _mark(self, endpoint: Json, status: str) -> None:
+        info = {
+            **endpoint["DiscoveryInfo"],
+            "LastDiscoveryAttempt": redfish_view.attempt_at(self._hsm.world.clock.now()),
+            "LastDiscoveryStatus": status,
+        }
+        order = ("LastDiscoveryAttempt", "LastDiscoveryStatus", "RedfishVersion")
+        ordered = {name: info[name] for name in order if name in info}
+        self._endpoints[endpoint["ID"]] = {**endpoint, "DiscoveryInfo": ordered}
+
+    def finish(self, xname: str) -> None:
+        """The controller has told everything, or nothing."""
+        endpoint = self._endpoints.get(xname)
+        if endpoint is None or endpoint["DiscoveryInfo"]["LastDiscoveryStatus"] != STARTED:
+            return
+        if not self._hsm.world.machine.power.reachable(xname):
+            self._mark(endpoint, UNREACHABLE)
+            return
+        self._endpoints[xname] = redfish_view.discovered(self._hsm.world, endpoint, self._hsm.world.clock.now())
+        self._learn(endpoint)
+
+    def _learn(self, endpoint: Json) -> None:
+        machine = self._hsm.world.machine
+        parts = [
+            part for part in machine.parts() if part.controller == endpoint["ID"] and redfish_view.speaks_for(part)
+        ]
+        fresh = [part for part in parts if not self._hsm.world.faults.present("stale-inventory", part.xname)]
+        inventory = self._hsm.inventory
+        for part in fresh:
+            inventory.component_endpoints[part.xname] = redfish_view.component_endpoint(
+                self._hsm.world, part, endpoint["FQDN"]
+            )
+        for service in redfish_view.SERVICES:
+            inventory.service_endpoints[f"{service} {endpoint['ID']}"] = redfish_view.service_endpoint(
+                self._hsm.world, service, endpoint["ID"], endpoint["FQDN"]
+            )
+        self._learn_hardware(fresh)
+        self._learn_interfaces(fresh)
+        self._learn_components(fresh)
+
+    def _learn_hardware(self, parts: Sequence[Part]) -> None:
+        store(self._hsm.inventory, list(self._hsm.inventory.truth(parts)), self._hsm.world.clock.now())
+
+    def _learn_interfaces(self, parts: Sequence[Part]) -> None:
+        """New ones, which have no address yet unless it is the endpoint's own; of old ones only whose they are."""
+        inventory, world = self._hsm.inventory, self._hsm.world
+        now = rfc3339(world.clock.now())
+        for part in parts:
+            for nic in world.machine.nics(part.xname):
+                new = interface_seeds.interface(nic, part.type, now)
+                old = inventory.interfaces.get(new["ID"])
+                if old is None:
+                    old = new if part.xname == part.controller else {**new, "IPAddresses": []}
+                inventory.interfaces[new["ID"]] = {**old, "ComponentID": new["ComponentID"], "Type": new["Type"]}
+        inventory.owners.forget()
+
+    def _learn_components(self, parts: Sequence[Part]) -> None:
+        changed: dict[str, list[str]] = {}
+        for part in parts:
+            old = self._hsm.components.get(part.xname)
+            new = discovered_component(self._hsm, part, old)
+            if old is None or (old["State"], old["Flag"]) != (new["State"], new["Flag"]):
+                changed.setdefault(new["State"], []).append(part.xname)
+            self._hsm.put_component(new)
+        for state, xnames in changed.items():
+            self._hsm.notify(xnames, {"State": state})

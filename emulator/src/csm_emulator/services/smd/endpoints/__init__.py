@@ -1,0 +1,1 @@
+"""Redfish endpoints, their components and services."""

@@ -1,0 +1,100 @@
+"""``/Inventory/ComponentEndpoints``: what Redfish endpoints hold, by the xnames of components."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from csm_emulator.dialects.hms.names import verified
+from csm_emulator.services.smd.database import Hsm
+from csm_emulator.services.smd.endpoints.deletion import empty_components
+from csm_emulator.services.smd.enums import TYPE, spelled
+from csm_emulator.services.smd.hardware.records import quick_kind
+from csm_emulator.services.smd.query_parameters import BadValue, Wanted, alphanumeric, positive, values
+from csm_emulator.services.smd.responses import answer, message, problem
+from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.routes import Route
+
+BASE = "/hsm/v2/Inventory/ComponentEndpoints"
+_FILTERS = (
+    ("id", "ID", verified, "Argument was not a valid xname ID"),
+    ("redfish_ep", "RedfishEndpointID", verified, "Argument was not a valid xname ID"),
+    # The query names the type, the database looks at the subtype.
+    ("redfish_type", "RedfishSubtype", alphanumeric, "Argument was not a valid Redfish type"),
+    ("type", "Type", lambda text: spelled(TYPE, text), "Argument was not a valid HMS Type"),
+)
+
+
+class ComponentEndpoints:
+    def __init__(self, hsm: Hsm) -> None:
+        self._hsm = hsm
+        self._shelf = hsm.inventory.component_endpoints
+
+    def list(self, call: Call) -> Reply:
+        tests = []
+        for name, key, check, wrong in _FILTERS:
+            try:
+                tests.append((key, Wanted(values(call, name), check)))
+            except BadValue:
+                return problem(400, f"bad query param: {wrong}")
+        # Names and types are told by the key; records are made when they are read.
+        (_, named), (_, typed) = tests[0], tests[3]
+        xnames = (xname for xname in self._candidates(call) if named(xname) and typed(quick_kind(xname)))
+        endpoints: dict[str, Json] = {}
+        found = (self._joined(self._shelf[xname], endpoints) for xname in xnames)
+        return answer({"ComponentEndpoints": [each for each in found if all(test(each[key]) for key, test in tests)]})
+
+    def _candidates(self, call: Call) -> Iterable[str]:
+        """Those among which the wanted ones are."""
+        if named := positive(values(call, "id")):
+            return [xname for xname in dict.fromkeys(map(verified, named)) if xname in self._shelf]
+        holders = positive(values(call, "redfish_ep"))
+        return self._hsm.inventory.by_endpoint.candidates(map(verified, holders)) if holders else self._shelf
+
+    def read(self, call: Call) -> Reply:
+        xname = verified(call.args["xname"])
+        if not xname:
+            return problem(400, "Argument was not a valid xname ID")
+        found = self._shelf.get(xname)
+        return answer(self._joined(found, {})) if found else problem(404, "no such xname.")
+
+    def _joined(self, record: Json, seen: dict[str, Json]) -> Json:
+        """With what the Redfish endpoint says now of itself."""
+        name = record["RedfishEndpointID"]
+        endpoint = seen.get(name)
+        if endpoint is None:
+            endpoint = seen[name] = self._hsm.inventory.endpoints[name]
+        fqdn = endpoint["FQDN"]
+        if record["RedfishEndpointFQDN"] == fqdn and record["Enabled"] == endpoint["Enabled"]:
+            return record
+        url = f"{fqdn}{record['OdataID']}"
+        return {**record, "Enabled": endpoint["Enabled"], "RedfishEndpointFQDN": fqdn, "RedfishURL": url}
+
+    def delete(self, call: Call) -> Reply:
+        text = call.args["xname"]
+        xname = verified(text) if text.isascii() and text.isalnum() else ""
+        if not xname:
+            return problem(400, "Argument was not a valid xname ID")
+        if xname not in self._shelf:
+            return problem(404, "no such xname.")
+        empty_components(self._hsm, [xname])
+        del self._shelf[xname]
+        return message("deleted 1 entry")
+
+    def delete_all(self, _: Call) -> Reply:
+        xnames = list(self._shelf)
+        if not xnames:
+            return problem(404, "no entries to delete")
+        empty_components(self._hsm, xnames)
+        self._shelf.clear()
+        return message(f"deleted {len(xnames)} entries")
+
+
+def routes(hsm: Hsm) -> Sequence[Route]:
+    endpoints = ComponentEndpoints(hsm)
+    one = f"{BASE}/{{xname}}"
+    return (
+        Route("GET", one, endpoints.read),
+        Route("DELETE", one, endpoints.delete),
+        Route("GET", BASE, endpoints.list),
+        Route("DELETE", BASE, endpoints.delete_all),
+    )

@@ -1,0 +1,30 @@
+"""When an endpoint goes, so does what was known through it: components are Empty, their FRUs were removed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from csm_emulator.services.smd.database import Hsm
+from csm_emulator.services.smd.hardware.records import note, within
+
+
+def empty_children(hsm: Hsm, endpoints: Iterable[str]) -> None:
+    """Of Redfish endpoints."""
+    emptied = empty_components(hsm, hsm.inventory.held_by(endpoints))
+    inventory = hsm.inventory
+    for xname in within(inventory, emptied):
+        fru = inventory.hardware.pop(xname)["PopulatedFRU"]
+        if fru:
+            note(inventory, xname, fru, "Removed", hsm.world.clock.now())
+
+
+def empty_components(hsm: Hsm, xnames: Iterable[str]) -> list[str]:
+    """Those that were not empty already; everybody who subscribed is told."""
+    emptied = []
+    for xname in xnames:
+        record = hsm.components.get(xname)
+        if record and (record.get("State"), record.get("Flag")) != ("Empty", "OK"):
+            hsm.put_component({**record, "State": "Empty", "Flag": "OK"})
+            emptied.append(xname)
+    hsm.notify(emptied, {"State": "Empty", "Flag": "OK"})
+    return emptied

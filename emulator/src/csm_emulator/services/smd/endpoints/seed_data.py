@@ -1,0 +1,75 @@
+"""The Redfish endpoints of a discovered machine, what they hold, and the services they offer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+
+from csm_emulator.context import World
+from csm_emulator.machine.controllers import CONTROLLERS
+from csm_emulator.machine.parts import Part
+from csm_emulator.services.smd.discovery import redfish_view
+from csm_emulator.state.tables import Shelf
+from csm_emulator.transport.call import Json
+
+
+class _PartSeeds(Mapping[str, Json]):
+    """A record for each of some parts, made when it is asked for."""
+
+    def __init__(self, parts: Iterable[Part], record: Callable[[Part], Json]) -> None:
+        self._parts = {part.xname: part for part in parts}
+        self._record = record
+
+    def __getitem__(self, xname: str) -> Json:
+        return self._record(self._parts[xname])
+
+    def __contains__(self, xname: object) -> bool:
+        return xname in self._parts
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+
+def redfish_seeds(world: World, begun: float) -> Mapping[str, Json]:
+    def discovered(part: Part) -> Json:
+        return redfish_view.discovered(world, redfish_view.new_endpoint(world, part), begun)
+
+    return _PartSeeds((part for part in world.machine.parts() if part.type in CONTROLLERS), discovered)
+
+
+def component_seeds(world: World) -> Mapping[str, Json]:
+    speaking = (part for part in world.machine.parts() if redfish_view.speaks_for(part))
+    return _PartSeeds(speaking, partial(redfish_view.component_endpoint, world))
+
+
+def service_keys(xnames: Iterable[str]) -> Iterator[str]:
+    """Under which the services of these endpoints stand."""
+    return (f"{service} {xname}" for xname in xnames for service in redfish_view.SERVICES)
+
+
+def of_endpoints(services: Shelf, xnames: Iterable[str]) -> Iterator[str]:
+    """The keys of the services of these endpoints, and of all that were added."""
+    return services.in_order(key for key in service_keys(dict.fromkeys(xnames)) if key in services.seed)
+
+
+class ServiceSeeds(Mapping[str, Json]):
+    """By ``<service> <xname>``."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._xnames = {part.xname: None for part in world.machine.parts() if part.type in CONTROLLERS}
+
+    def __getitem__(self, name: str) -> Json:
+        service, _, xname = name.partition(" ")
+        if service not in redfish_view.SERVICES or xname not in self._xnames:
+            raise KeyError(name)
+        return redfish_view.service_endpoint(self._world, service, xname)
+
+    def __iter__(self) -> Iterator[str]:
+        return service_keys(self._xnames)
+
+    def __len__(self) -> int:
+        return len(self._xnames) * len(redfish_view.SERVICES)

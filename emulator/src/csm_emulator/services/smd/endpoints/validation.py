@@ -1,0 +1,169 @@
+"""What a Redfish endpoint must be: an xname of a controller, and names and addresses that agree."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+
+from csm_emulator.dialects.hms.names import hms_type, normal
+from csm_emulator.transport.call import Json
+
+FIELDS = (
+    "ID",
+    "Type",
+    "Name",
+    "Hostname",
+    "Domain",
+    "FQDN",
+    "Enabled",
+    "UUID",
+    "User",
+    "Password",
+    "UseSSDP",
+    "MACRequired",
+    "MACAddr",
+    "IPAddress",
+    "RediscoverOnUpdate",
+    "TemplateID",
+)
+OMITTED = frozenset({"Name", "UUID", "UseSSDP", "MACRequired", "MACAddr", "IPAddress", "TemplateID"})
+"""Not written when empty."""
+WIDTHS = (
+    ("ID", 63),
+    ("Hostname", 63),
+    ("Domain", 192),
+    ("FQDN", 255),
+    ("UUID", 64),
+    ("User", 128),
+    ("Password", 128),
+    ("MACAddr", 32),
+    ("IPAddress", 64),
+    ("Name", 1 << 30),
+)
+"""What the columns of the database hold."""
+CONTROLLERS = frozenset(
+    {"ChassisBMC", "RouterBMC", "NodeBMC", "CabinetPDUController", "MgmtSwitch", "MgmtHLSwitch", "CDUMgmtSwitch"}
+)
+_EDGES = "./ "
+
+
+def described(raw: Json) -> Json:
+    """A new endpoint as it is stored; raises ``ValueError`` in SMD's words."""
+    domain = raw["Domain"].strip(_EDGES)
+    hostname, is_address = _hostname(raw["Hostname"].strip(_EDGES))
+    if raw["FQDN"]:
+        hostname, domain, is_address = _from_fqdn(raw["FQDN"], hostname, domain, is_address)
+    xname = normal(raw["ID"].strip(_EDGES) if raw["ID"] else hostname)
+    if not xname:
+        raise ValueError("No xname ID found")
+    type_ = _type(xname)
+    fqdn = _fqdn(hostname, xname, domain, is_address)
+    given = ip_text(raw["FQDN"]) or raw["FQDN"]
+    if given and fqdn != given:
+        raise ValueError(f"host/domain conflicts with FQDN: '{fqdn}' != '{given}'")
+    record = {
+        **raw,
+        "ID": xname,
+        "Type": type_,
+        "Hostname": hostname,
+        "Domain": domain,
+        "FQDN": fqdn,
+        "Enabled": raw["Enabled"] is not False,
+        "IPAddress": _address(raw["IPAddress"], hostname if is_address else ""),
+        "TemplateID": "",
+        # As in CSM: it goes to Vault, HSM does not keep it.
+        "Password": "",
+    }
+    for name in ("UseSSDP", "MACRequired", "RediscoverOnUpdate"):
+        record[name] = bool(raw[name])
+    return on_wire({**record, "DiscoveryInfo": {"LastDiscoveryStatus": "NotYetQueried"}})
+
+
+def on_wire(record: Mapping[str, Json]) -> Json:
+    kept = {name: record[name] for name in FIELDS if record.get(name) or name not in OMITTED}
+    return {**kept, "DiscoveryInfo": record["DiscoveryInfo"]}
+
+
+def patched(old: Json, patch: Json) -> Json | None:
+    """The endpoint with what was said; None when that changes nothing."""
+    raw = {name: old.get(name, False if name in ("UseSSDP", "MACRequired") else "") for name in FIELDS}
+    said = {name: value for name, value in patch.items() if name != "ID" and value is not None and value != raw[name]}
+    if not said:
+        return None
+    changed = {**raw, **said}
+    if "IPAddress" in said and ip_text(changed["Hostname"]) not in ("", said["IPAddress"]):
+        changed |= {"Hostname": said["IPAddress"], "FQDN": said["IPAddress"]}
+    return described(changed)
+
+
+def _hostname(text: str) -> tuple[str, bool]:
+    address = ip_text(text)
+    if address:
+        return address, True
+    if "." in text:
+        raise ValueError("Hostname is not a basename or IP address.")
+    return text, False
+
+
+def _from_fqdn(fqdn: str, hostname: str, domain: str, is_address: bool) -> tuple[str, str, bool]:
+    """Fill in what was not said otherwise."""
+    address = ip_text(fqdn)
+    if address and not hostname:
+        hostname, is_address = address, True
+    first, _, rest = fqdn.partition(".")
+    first, rest = first.strip(_EDGES), rest.strip(_EDGES)
+    hostname = hostname or first
+    if not domain and hostname == first:
+        domain = rest
+    return hostname, domain, is_address
+
+
+def _type(xname: str) -> str:
+    found = hms_type(xname)
+    if not found:
+        raise ValueError(f"{xname} is not a valid locational xname ID")
+    if found not in CONTROLLERS:
+        raise ValueError(f"xname ID {xname} has wrong type for RF endpoint: {found}")
+    return found
+
+
+def _fqdn(hostname: str, xname: str, domain: str, is_address: bool) -> str:
+    if domain:
+        return hostname if is_address else f"{hostname or xname}.{domain}"
+    return hostname or xname
+
+
+def _address(text: str, host: str) -> str:
+    if not text:
+        return host
+    address = ip_text(text)
+    if not address:
+        raise ValueError(f"IPAddress is not a valid IP address: '{text}'")
+    if host and address != host:
+        raise ValueError(f"hostname IP address conflicts with given IP address: '{host}' != '{address}'")
+    return address
+
+
+def ip_text(text: str) -> str:
+    """An IP address, with its port if there is one, in Go's spelling; empty when it is none."""
+    host, port = _split_port(text.lower())
+    address, _, zone = host.partition("%")
+    six = ":" in address
+    if zone and not six:
+        return ""
+    try:
+        found = str(ipaddress.ip_address(address))
+    except ValueError:
+        return ""
+    spelled = f"{found}%{zone}" if zone else found
+    return (f"[{spelled}]" if six else spelled) + port
+
+
+def _split_port(text: str) -> tuple[str, str]:
+    if text.startswith("[") and "]:" in text:
+        host, _, port = text[1:].rpartition("]:")
+        return host, f":{port}" if port else ""
+    if text.count(":") == 1:
+        host, _, port = text.partition(":")
+        return host, f":{port}" if port else ""
+    return text.strip("[]"), ""

@@ -1,0 +1,47 @@
+"""The words that HMS knows, spelled as it spells them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from csm_emulator.xnames import XnameType
+
+STATES = ("Unknown", "Empty", "Populated", "Off", "On", "Standby", "Halt", "Ready")
+FLAGS = ("Unknown", "OK", "Warning", "Alert", "Locked")
+ROLES = ("Compute", "Service", "System", "Application", "Storage", "Management")
+SUB_ROLES = ("Master", "Worker", "Storage", "UAN", "Gateway", "LNETRouter", "Visualization", "UserDefined")
+"""The first three are built in, CSM adds the others in its ConfigMap cray-hms-base-config."""
+NET_TYPES = ("Sling", "Infiniband", "Ethernet", "OEM", "None")
+ARCHS = ("X86", "ARM", "UNKNOWN", "Other")
+CLASSES = ("River", "Mountain", "Hill")
+TYPES = ("INVALID", *(each.value for each in XnameType))
+
+
+def words(known: Iterable[str]) -> Mapping[str, str]:
+    """By their lower case."""
+    return {word.lower(): word for word in known}
+
+
+STATE, ROLE, SUB_ROLE, NET_TYPE = words(STATES), words(ROLES), words(SUB_ROLES), words(NET_TYPES)
+ARCH, CLASS = words(ARCHS), words(CLASSES)
+_GENERAL = ("All", "AllSvc", "AllComp")
+TYPE = {("hmstype" if word in _GENERAL else "") + word.lower(): word for word in TYPES}
+"""HMS's table calls three types by other names than they have."""
+FLAG = {**words(FLAGS), "warn": "Warning"}
+
+STARTS: Mapping[str, tuple[str, ...]] = {
+    "Unknown": (),
+    "Empty": (),
+    "Populated": (),
+    "Off": ("Off", "On", "Standby", "Halt", "Ready"),
+    "On": ("On", "Off", "Standby", "Halt"),
+    "Standby": ("Standby", "Ready"),
+    "Halt": ("Halt", "Ready"),
+    "Ready": ("Ready", "On", "Off", "Standby", "Halt"),
+}
+"""From which states a state may be reached unforced; from none: by force alone. (hms-base hmstypes.go)"""
+
+
+def spelled(table: Mapping[str, str], text: str) -> str:
+    """The word as HMS spells it; empty when it is none."""
+    return table.get(text.lower(), "")

@@ -1,0 +1,1 @@
+"""Groups, partitions and memberships."""

@@ -1,0 +1,28 @@
+"""Which places lie in a partition: those whose node is a member of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from csm_emulator.dialects.hms.names import hms_type
+from csm_emulator.services.smd.database import Hsm
+
+_NAME = re.compile(r"[-a-z0-9:._]+")
+_NODE = re.compile(r"(x\d+c\d+s\d+b\d+n\d+)[a-z].*")
+
+
+def partition_names(texts: Sequence[str]) -> list[str] | None:
+    """As they are stored; None when one of them cannot be a name."""
+    names = [text.strip().lower() for text in texts]
+    return names if all(_NAME.fullmatch(name) for name in names) else None
+
+
+def in_partitions(hsm: Hsm, names: Sequence[str]) -> Callable[[str], bool]:
+    members = {xname for name in names if name in hsm.partitions for xname in hsm.partitions[name]["members"]["ids"]}
+    return lambda xname: _node_of(xname) in members
+
+
+def _node_of(xname: str) -> str:
+    found = _NODE.fullmatch(xname)
+    return found[1] if found and hms_type(found[1]) == "Node" else xname

@@ -1,0 +1,1 @@
+"""``/Inventory/Hardware``: locations, FRUs and their history."""

@@ -1,0 +1,152 @@
+"""``/Inventory/Hardware/History`` and ``/Inventory/HardwareByFRU/History``: what was found where, and when it went."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from csm_emulator.dialects.hms.names import verified
+from csm_emulator.services.smd.database import Hsm
+from csm_emulator.services.smd.inventory import Inventory
+from csm_emulator.services.smd.postgres_text import BadTime, time_of
+from csm_emulator.services.smd.query_parameters import values
+from csm_emulator.services.smd.responses import answer, message, problem
+from csm_emulator.state.tables import Shelf
+from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.routes import Route
+
+BY_PLACE = "/hsm/v2/Inventory/Hardware/History"
+BY_FRU = "/hsm/v2/Inventory/HardwareByFRU/History"
+EVENTS = {"added": "Added", "removed": "Removed", "scanned": "Scanned", "detected": "Detected"}
+Test = Callable[[Json], bool]
+
+
+class History:
+    def __init__(self, inventory: Inventory) -> None:
+        self._shelf: Shelf = inventory.history
+        self._found = inventory.found
+
+    def of_place(self, call: Call) -> Reply:
+        xname = verified(call.args["xname"])
+        if not xname:
+            return problem(400, "Invalid xname")
+        return self._one(call, call.args["xname"], self._shelf.get(xname, ()))
+
+    def of_fru(self, call: Call) -> Reply:
+        name = call.args["fruid"]
+        return self._one(
+            call, name, (event for event in self._events(self._places_of([name])) if event["FRUID"] == name)
+        )
+
+    def _one(self, call: Call, name: str, events: Iterable[Json]) -> Reply:
+        try:
+            tests = _tests(call)
+        except ValueError as wrong:
+            return problem(400, str(wrong))
+        if tests is None:
+            return problem(500, "failed to query DB.")
+        return answer({"ID": name, "History": _in_time(event for event in events if _passes(event, tests))})
+
+    def by_place(self, call: Call) -> Reply:
+        return self._all(call, "ID")
+
+    def by_fru(self, call: Call) -> Reply:
+        return self._all(call, "FRUID")
+
+    def _all(self, call: Call, key: str) -> Reply:
+        xnames = values(call, "id")
+        if not all(map(verified, xnames)):
+            return problem(400, "Invalid xname")
+        try:
+            tests = _tests(call)
+        except ValueError as wrong:
+            return problem(400, str(wrong))
+        if tests is None:
+            return problem(500, "failed to query DB.")
+        if frus := values(call, "fruid"):
+            tests.append(lambda event: event["FRUID"] in frus)
+        places = [verified(xname) for xname in xnames] or (self._places_of(frus) if frus else list(self._shelf))
+        events = self._events(places)
+        grouped: dict[str, list[Json]] = {}
+        for event in _in_time(event for event in events if _passes(event, tests)):
+            grouped.setdefault(event[key], []).append(event)
+        found = [{"ID": name, "History": history} for name, history in grouped.items()]
+        # Go has nil for a list that nothing was put into.
+        return answer({"Components": found or None})
+
+    def _events(self, xnames: Iterable[str]) -> Iterable[Json]:
+        for xname in dict.fromkeys(xnames):
+            yield from self._shelf.get(xname, ())
+
+    def _places_of(self, frus: Iterable[str]) -> list[str]:
+        """Where these may have been: where the machine has them, and wherever anything happened since."""
+        return [*filter(None, map(self._found.with_fru, frus)), *self._shelf.touched()]
+
+    def delete_place(self, call: Call) -> Reply:
+        xname = verified(call.args["xname"])
+        if not xname:
+            return problem(400, "Invalid xname")
+        return _deleted(len(self._shelf.pop(xname, ())))
+
+    def delete_all(self, _: Call) -> Reply:
+        count = sum(1 for _ in self._events(self._shelf))
+        self._shelf.clear()
+        return _deleted(count)
+
+    def delete_fru(self, call: Call) -> Reply:
+        name, count = call.args["fruid"], 0
+        touched = {event["ID"] for event in self._events(self._places_of([name])) if event["FRUID"] == name}
+        for xname in touched:
+            left = [event for event in self._shelf[xname] if event["FRUID"] != name]
+            count += len(self._shelf[xname]) - len(left)
+            if left:
+                self._shelf[xname] = left
+            else:
+                del self._shelf[xname]
+        return _deleted(count)
+
+
+def _deleted(count: int) -> Reply:
+    return message(f"deleted {count} entries") if count else problem(404, "no entries to delete")
+
+
+def _tests(call: Call) -> list[Test] | None:
+    """None for a time that the database cannot read; raises ``ValueError`` for an event that is none."""
+    tests: list[Test] = []
+    if events := values(call, "eventtype"):
+        wanted = {EVENTS.get(text.lower(), "") for text in events}
+        if "" in wanted:
+            raise ValueError("Invalid HWInvHist event type")
+        tests.append(lambda event: event["EventType"] in wanted)
+    try:
+        for name, sign in (("starttime", 1), ("endtime", -1)):
+            moment = (values(call, name) or [""])[0]
+            if moment:
+                tests.append(_beyond(time_of(moment), sign))
+    except BadTime:
+        return None
+    return tests
+
+
+def _beyond(moment: float, sign: int) -> Test:
+    return lambda event: (time_of(event["Timestamp"]) - moment) * sign > 0
+
+
+def _passes(event: Json, tests: Sequence[Test]) -> bool:
+    return all(test(event) for test in tests)
+
+
+def _in_time(events: Iterable[Json]) -> list[Json]:
+    return sorted(events, key=lambda event: time_of(event["Timestamp"]))
+
+
+def routes(hsm: Hsm) -> Sequence[Route]:
+    history = History(hsm.inventory)
+    return (
+        Route("GET", f"{BY_PLACE}/{{xname}}", history.of_place),
+        Route("GET", BY_PLACE, history.by_place),
+        Route("GET", f"{BY_FRU}/{{fruid}}", history.of_fru),
+        Route("GET", BY_FRU, history.by_fru),
+        Route("DELETE", f"{BY_PLACE}/{{xname}}", history.delete_place),
+        Route("DELETE", BY_PLACE, history.delete_all),
+        Route("DELETE", f"{BY_FRU}/{{fruid}}", history.delete_fru),
+    )

@@ -1,0 +1,184 @@
+"""Which place of the machine has which number: a machine of 10,000 nodes has a quarter of a million.
+
+Numbers are counted through the parts; serial numbers are these numbers, shuffled so that they do not look it, and lead
+back to the place.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from csm_emulator.machine.machine import Machine
+from csm_emulator.machine.parts import Fru, NodeModel, Part
+from csm_emulator.services.smd.hardware.types import TYPES, fru_id
+from csm_emulator.state.random import Dice
+
+_INSIDE = re.compile(r"(.*n\d+)([a-z].*)")
+_LETTER = re.compile("[a-z]")
+_ORDINAL = re.compile(r"\d+$")
+_OUTLET = re.compile(r"CabinetPDUPowerConnector\.(\d+)\.(.+)")
+_SERIAL = re.compile(r"HC[0-9A-F]{8}")
+_SPACE = 1 << 32
+NOTHING = Fru("", "", "", "")
+OUTLET = "CabinetPDUPowerConnector"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One place, and what is in it."""
+
+    xname: str
+    kind: str
+    part: Part
+    fru: Fru
+    serial: str
+
+    @property
+    def ordinal(self) -> int:
+        found = _ORDINAL.search(self.xname)
+        return int(found[0]) if found else 0
+
+
+class Numbering:
+    """Which place has which number, and back."""
+
+    def __init__(self, machine: Machine, dice: Dice) -> None:
+        self._parts = [part for part in machine.parts() if part.type in TYPES and part.controller and _fru(part)]
+        self._at = {part.xname: position for position, part in enumerate(self._parts)}
+        self._inside: dict[int, dict[str, tuple[int, Fru]]] = {}
+        self._prefixes: dict[tuple[str, int], str] = {}
+        self._starts: list[int] = []
+        self._under: dict[str, list[Part]] | None = None
+        """The parts in each place: read when the first request needs it."""
+        total = 0
+        for part in self._parts:
+            self._starts.append(total)
+            total += 1 + len(self._fittings(part.model))
+        self.total = total
+        self._factor = int(dice.roll("serials") * (_SPACE >> 1)) * 2 + 1
+        self._back = pow(self._factor, -1, _SPACE)
+
+    def __iter__(self) -> Iterator[str]:
+        for part in self._parts:
+            yield part.xname
+            if part.model:
+                for ending in self._fittings(part.model):
+                    yield part.xname + ending
+
+    def places(self, part: Part) -> Iterator[str]:
+        if part.xname in self._at:
+            yield part.xname
+            yield from (part.xname + ending for ending in self._fittings(part.model))
+
+    def below(self, place: str) -> Iterator[str]:
+        """The place and those inside it, in order."""
+        if self._under is None:
+            self._under = {}
+            for part in self._parts:
+                for above in lineage(part.xname):
+                    self._under.setdefault(above, []).append(part)
+        inside = _INSIDE.fullmatch(place)
+        if inside and inside[1] in self._at:
+            yield from (xname for xname in self.places(self._part(inside[1])) if place in lineage(xname))
+        for part in self._under.get(place, ()):
+            yield from self.places(part)
+
+    def __contains__(self, xname: str) -> bool:
+        if xname in self._at:
+            return True
+        found = _INSIDE.fullmatch(xname)
+        return found is not None and found[1] in self._at and found[2] in self._fittings(self._part(found[1]).model)
+
+    def item(self, xname: str) -> Item:
+        """Raises ``KeyError`` for places that have nothing in them."""
+        position = self._at.get(xname)
+        if position is not None:
+            part = self._parts[position]
+            return Item(xname, part.type, part, _fru(part) or NOTHING, self._serial(self._starts[position]))
+        found = _INSIDE.fullmatch(xname)
+        if found is None:
+            raise KeyError(xname)
+        position = self._at[found[1]]
+        part = self._parts[position]
+        offset, fru = self._fittings(part.model)[found[2]]
+        return Item(xname, fru.kind, part, fru, self._serial(self._starts[position] + offset))
+
+    def with_serial(self, serial: str) -> Item:
+        """Raises ``KeyError`` when nothing has it."""
+        number = int(serial[2:], 16) * self._back % _SPACE if _SERIAL.fullmatch(serial) else self.total
+        if number >= self.total:
+            raise KeyError(serial)
+        position = bisect_right(self._starts, number) - 1
+        part = self._parts[position]
+        offset = number - self._starts[position]
+        return self.item(part.xname + list(self._fittings(part.model))[offset - 1] if offset else part.xname)
+
+    def fru_id(self, item: Item) -> str:
+        if item.kind == OUTLET:
+            return f"{item.kind}.{item.ordinal}.{self.fru_id(self.item(item.part.parent))}"
+        return self._prefix(item.kind, item.fru) + item.serial
+
+    def fru_ids(self) -> Iterator[str]:
+        for position, part in enumerate(self._parts):
+            if part.type == OUTLET:
+                yield self.fru_id(self.item(part.xname))
+                continue
+            start = self._starts[position]
+            yield self._prefix(part.type, _fru(part) or NOTHING) + self._serial(start)
+            for offset, fru in self._fittings(part.model).values():
+                yield self._prefix(fru.kind, fru) + self._serial(start + offset)
+
+    def _prefix(self, kind: str, fru: Fru) -> str:
+        """Of the ids of all of its kind: what comes before the serial number."""
+        found = self._prefixes.get((kind, id(fru)))
+        if found is None:
+            found = fru_id(kind, "", fru.manufacturer, fru.part_number, "0")[:-1]
+            self._prefixes[kind, id(fru)] = found
+        return found
+
+    def with_fru_id(self, name: str) -> Item:
+        """Raises ``KeyError`` when nothing has it."""
+        outlet = _OUTLET.fullmatch(name)
+        if outlet:
+            item = self.item(f"{self.with_fru_id(outlet[2]).xname}v{outlet[1]}")
+        else:
+            item = self.with_serial(name.rpartition(".")[2])
+        if self.fru_id(item) != name:
+            raise KeyError(name)
+        return item
+
+    def _part(self, xname: str) -> Part:
+        return self._parts[self._at[xname]]
+
+    def _serial(self, number: int) -> str:
+        return f"HC{number * self._factor % _SPACE:08X}"
+
+    def _fittings(self, model: NodeModel | None) -> Mapping[str, tuple[int, Fru]]:
+        """By the end of their names, counted from 1; one object for all nodes of a model."""
+        if model is None:
+            return {}
+        found = self._inside.get(id(model))
+        if found is None:
+            endings = (
+                (fitting.name.format(number), fitting.fru)
+                for fitting in model.fittings
+                for number in range(fitting.count)
+                if fitting.fru.kind in TYPES
+            )
+            found = {ending: (offset, fru) for offset, (ending, fru) in enumerate(endings, start=1)}
+            self._inside[id(model)] = found
+        return found
+
+
+def lineage(xname: str) -> list[str]:
+    """The xname and those of all places that it lies in, by its letters."""
+    return [*(xname[: letter.start()] for letter in _LETTER.finditer(xname, 1)), xname]
+
+
+def _fru(part: Part) -> Fru | None:
+    if part.type == OUTLET:
+        return NOTHING
+    return part.model.board if part.model else part.fru

@@ -1,0 +1,195 @@
+"""``/Inventory/Hardware/Query/{xname}``: a part of the machine with everything in it, sorted by type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+
+from csm_emulator.dialects.hms.names import hms_type, normal
+from csm_emulator.dialects.hms.responses import marshal
+from csm_emulator.services.smd.database import Hsm
+from csm_emulator.services.smd.enums import TYPE, spelled
+from csm_emulator.services.smd.groups.partition_members import in_partitions, partition_names
+from csm_emulator.services.smd.hardware.json_texts import HardwareTexts
+from csm_emulator.services.smd.hardware.records import quick_kind, within
+from csm_emulator.services.smd.hardware.types import ARRAYS
+from csm_emulator.services.smd.inventory import Inventory
+from csm_emulator.services.smd.query_parameters import values
+from csm_emulator.services.smd.responses import problem
+from csm_emulator.transport.call import JSON, Call, Json, Reply, utf8
+from csm_emulator.transport.routes import Route
+
+BASE = "/hsm/v2/Inventory/Hardware/Query"
+FORMATS = {"fullyflat": "FullyFlat", "nestnodesonly": "NestNodesOnly"}
+_BOOLS = {"1": True, "t": True, "true": True, "0": False, "f": False, "false": False}
+_PARENT = re.compile(r"[a-z]*[0-9]*$")
+_NODE = re.compile("^x[0-9]+c[0-9]+s[0-9]+b[0-9]+n[0-9]+")
+IN_NODES = ("Processor", "NodeAccel", "Memory", "Drive", "NodeHsnNic", "NodeAccelRiser")
+
+
+class _Wrong(Exception):
+    """What to tell the caller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    xname: str
+    """Empty for the whole machine."""
+    types: frozenset[str]
+    partitions: tuple[str, ...]
+    parents: bool
+    children: bool
+    format: str
+
+
+def _question(call: Call) -> Question:
+    text = call.args["xname"]
+    found = hms_type(normal(text)) if text == text.strip().lower() else ""
+    if not found:
+        raise _Wrong("Invalid xname")
+    types = values(call, "type")
+    if not all(spelled(TYPE, each) for each in types):
+        raise _Wrong("Invalid HMS type")
+    named = [*values(call, "partition"), text] if found == "Partition" else values(call, "partition")
+    partitions = partition_names(named)
+    if partitions is None:
+        raise _Wrong("Invalid partition")
+    parents = _switch(call, "parents")
+    children = _switch(call, "children")
+    return Question(
+        "" if found in ("System", "All", "Partition") else normal(text),
+        frozenset(spelled(TYPE, each) for each in types),
+        tuple(partitions),
+        bool(parents),
+        (not parents) if children is None else children,
+        _format(call),
+    )
+
+
+def _switch(call: Call, name: str) -> bool | None:
+    """None when it was not said."""
+    said = values(call, name)
+    if not said:
+        return None
+    text = said[0]
+    if text not in _BOOLS and text not in ("T", "TRUE", "True", "F", "FALSE", "False"):
+        raise _Wrong(f"Invalid boolean for {name}")
+    return _BOOLS[text.lower()]
+
+
+def _format(call: Call) -> str:
+    said = values(call, "format")
+    if not said:
+        return "NestNodesOnly"
+    if said[0].lower() not in FORMATS:
+        raise _Wrong("Invalid format")
+    return FORMATS[said[0].lower()]
+
+
+def _select(hsm: Hsm, asked: Question) -> list[str]:
+    ancestors = list(_ancestors(asked.xname, with_system=not asked.children)) if asked.parents and asked.xname else []
+    chosen = _chosen(hsm.inventory, asked, ancestors)
+    if not asked.partitions:
+        return chosen
+    member = in_partitions(hsm, asked.partitions)
+    # SMD joins the conditions without parentheses: with children, the partition is asked of the parents alone.
+    loose = bool(ancestors) and asked.children
+    return [xname for xname in chosen if (loose and xname not in ancestors) or member(xname)]
+
+
+def _chosen(inventory: Inventory, asked: Question, ancestors: Sequence[str]) -> list[str]:
+    def of_types(xnames: Iterable[str]) -> list[str]:
+        return [xname for xname in xnames if not asked.types or quick_kind(xname) in asked.types]
+
+    if asked.children and asked.types and not asked.parents:
+        tops = of_types(_below(inventory, asked.xname))
+        # Without any, SMD's pattern is empty and fits everything.
+        return within(inventory, tops) if tops else list(inventory.hardware)
+    if asked.children:
+        return [*_present(inventory, ancestors), *_below(inventory, asked.xname)]
+    if asked.types and not asked.parents:
+        return of_types(_below(inventory, asked.xname))
+    exact = [asked.xname, *ancestors] if asked.xname else ancestors
+    return of_types(_present(inventory, exact) if exact else inventory.hardware)
+
+
+def _below(inventory: Inventory, place: str) -> Iterable[str]:
+    return within(inventory, [place]) if place else inventory.hardware
+
+
+def _present(inventory: Inventory, upwards: Sequence[str]) -> list[str]:
+    """Those that have hardware, from the top down."""
+    return [xname for xname in reversed(upwards) if xname in inventory.hardware]
+
+
+def _ancestors(xname: str, *, with_system: bool) -> Iterable[str]:
+    while hms_type(xname) and xname != "s0":
+        xname = "s0" if hms_type(xname) in ("Cabinet", "CDU") else _PARENT.sub("", xname, count=1)
+        if hms_type(xname) and (with_system or xname != "s0"):
+            yield xname
+
+
+def _sorted(xnames: Sequence[str], nested: bool) -> tuple[dict[str, list[str]], dict[str, dict[str, list[str]]]]:
+    """By array; and what stands inside a node or a PDU instead, by array."""
+    arrays: dict[str, list[str]] = {name: [] for name in ARRAYS.values()}
+    hosts = {xname for xname in xnames if quick_kind(xname) in ("Node", "CabinetPDU")} if nested else set()
+    inside: dict[str, dict[str, list[str]]] = {}
+    for xname in xnames:
+        type_ = quick_kind(xname)
+        outlet = type_ in ("CabinetPDUOutlet", "CabinetPDUPowerConnector")
+        array = ARRAYS["CabinetPDUPowerConnector" if outlet else type_]
+        host = _PARENT.sub("", xname, count=1) if outlet else _NODE.findall(xname)[0] if type_ in IN_NODES else ""
+        if host in hosts:
+            inside.setdefault(host, {}).setdefault(array, []).append(xname)
+        elif not (nested and outlet):
+            # Nested, outlets without their PDU are left out altogether.
+            arrays[array].append(xname)
+    return arrays, inside
+
+
+class _Writing:
+    """Writes records one by one: the whole machine is long."""
+
+    def __init__(self, text: Callable[[str], str], inside: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
+        self._text = text
+        self._inside = inside
+        self._buffer = BytesIO()
+
+    def whole(self, head: Json, arrays: Mapping[str, Sequence[str]]) -> bytes:
+        self._buffer.write(utf8(marshal(head)[:-1]))
+        self.arrays(arrays)
+        self._buffer.write(b"}\n")
+        return self._buffer.getvalue()
+
+    def arrays(self, arrays: Mapping[str, Sequence[str]]) -> None:
+        """In the order of the wire."""
+        for name in ARRAYS.values():
+            if arrays.get(name):
+                self._buffer.write(f',"{name}":['.encode())
+                for place, xname in enumerate(arrays[name]):
+                    self._buffer.write(b"," if place else b"")
+                    self._record(xname)
+                self._buffer.write(b"]")
+
+    def _record(self, xname: str) -> None:
+        self._buffer.write(utf8(self._text(xname)[:-1]))
+        if xname in self._inside:
+            self.arrays(self._inside[xname])
+        self._buffer.write(b"}")
+
+
+def routes(hsm: Hsm) -> Sequence[Route]:
+    texts = HardwareTexts(hsm.inventory)
+
+    def query(call: Call) -> Reply:
+        try:
+            asked = _question(call)
+        except _Wrong as wrong:
+            return problem(400, str(wrong))
+        arrays, inside = _sorted(_select(hsm, asked), asked.format == "NestNodesOnly")
+        head = {"XName": call.args["xname"], "Format": asked.format}
+        return Reply(200, _Writing(texts.of, inside).whole(head, arrays), JSON)
+
+    return (Route("GET", f"{BASE}/{{xname}}", query),)

@@ -1,0 +1,68 @@
+"""Places with what is in them, and what happened there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from csm_emulator.dialects.hms.names import hms_type
+from csm_emulator.services.smd.hardware.numbering import lineage
+from csm_emulator.services.smd.inventory import Inventory
+from csm_emulator.state.clock import rfc3339
+from csm_emulator.transport.call import Json
+
+FEW = 100
+"""Places up to which it is quicker to look into each than to look at all hardware."""
+
+
+def on_wire(inventory: Inventory, location: Json) -> Json:
+    """With the FRU itself in place of its id."""
+    fru = location["PopulatedFRU"]
+    if fru is None:
+        return {name: value for name, value in location.items() if name != "PopulatedFRU"}
+    return {**location, "PopulatedFRU": inventory.frus[fru]}
+
+
+def within(inventory: Inventory, places: Iterable[str]) -> list[str]:
+    """The hardware at these xnames, and inside them."""
+    wanted = dict.fromkeys(places)
+    if len(wanted) > FEW:
+        candidates: Iterable[str] = inventory.hardware
+    else:
+        of_seed = dict.fromkeys(xname for place in wanted for xname in inventory.found.below(place))
+        candidates = inventory.hardware.in_order(of_seed)
+    return [xname for xname in candidates if any(above in wanted for above in lineage(xname))]
+
+
+def store(inventory: Inventory, found: Sequence[tuple[Json, Json]], moment: float) -> None:
+    """Places and their FRUs; that they were found is written down, unless it was the last thing written.
+
+    Of several with one name the first is stored, and all are in the history.
+    """
+    last = {place["ID"]: (inventory.history.get(place["ID"]) or [{}])[-1] for place, _ in found}
+    for place, fru in reversed(found):
+        inventory.frus[fru["FRUID"]] = fru
+        inventory.hardware[place["ID"]] = {**place, "PopulatedFRU": fru["FRUID"]}
+    for place, fru in found:
+        before = last[place["ID"]]
+        if (before.get("FRUID"), before.get("EventType")) != (fru["FRUID"], "Detected"):
+            note(inventory, place["ID"], fru["FRUID"], "Detected", moment)
+
+
+def note(inventory: Inventory, xname: str, fru: str, event: str, moment: float) -> None:
+    entry = {"ID": xname, "FRUID": fru, "Timestamp": rfc3339(moment), "EventType": event}
+    inventory.history[xname] = [*inventory.history.get(xname, ()), entry]
+
+
+@lru_cache(maxsize=1 << 8)
+def _kind_of_letters(letters: str) -> str:
+    found = (hms_type("".join(f"{letter}{ordinal}" for letter in letters)) for ordinal in (0, 1))
+    return next(filter(None, found), "")
+
+
+_DIGITS = str.maketrans("", "", "0123456789")
+
+
+def quick_kind(xname: str) -> str:
+    """Of an xname that is one: the letters tell."""
+    return _kind_of_letters(xname.translate(_DIGITS))

@@ -1,0 +1,145 @@
+"""The hardware inventory of a machine that was discovered, made when somebody asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from csm_emulator.dialects.go_json.types import encode
+from csm_emulator.machine.parts import Part
+from csm_emulator.services.smd.discovery.redfish_paths import redfish_id
+from csm_emulator.services.smd.hardware.locations import place_facts
+from csm_emulator.services.smd.hardware.numbering import Item, Numbering
+from csm_emulator.services.smd.hardware.types import TYPES, fru_key, place_key, stem
+from csm_emulator.state.clock import rfc3339
+from csm_emulator.transport.call import Json
+
+
+def _alike(item: Item, ordinal: int) -> tuple[object, ...]:
+    part = item.part
+    return item.kind, ordinal, id(item.fru), id(part.model), part.hardware_class, redfish_id(part)
+
+
+class HardwareSeeds(Mapping[str, Json]):
+    def __init__(self, numbering: Numbering) -> None:
+        self._numbering = numbering
+        self._places: dict[tuple[object, ...], Json] = {}
+
+    def __getitem__(self, xname: str) -> Json:
+        item = self._numbering.item(xname)
+        ordinal = item.ordinal
+        return {
+            "ID": xname,
+            "Type": item.kind,
+            "Ordinal": ordinal,
+            "Status": "Populated",
+            "HWInventoryByLocationType": f"HWInvByLoc{stem(item.kind)}",
+            place_key(item.kind): self._place(item, ordinal),
+            "PopulatedFRU": self._numbering.fru_id(item),
+        }
+
+    def _place(self, item: Item, ordinal: int) -> Json:
+        """One object for all places that look alike."""
+        alike = _alike(item, ordinal)
+        found = self._places.get(alike)
+        if found is None:
+            facts = place_facts(item.kind, ordinal, item.part, item.fru)
+            found = self._places[alike] = encode(facts, TYPES[item.kind][0])
+        return found
+
+    def differing(self, xname: str) -> tuple[str, str, tuple[object, ...]]:
+        """FRU id and serial number; and what it has in common with the places that differ in nothing but those."""
+        item = self._numbering.item(xname)
+        return self._numbering.fru_id(item), item.serial, _alike(item, item.ordinal)
+
+    def at(self, part: Part) -> Iterator[str]:
+        """The part's place and those inside it."""
+        return self._numbering.places(part)
+
+    def below(self, place: str) -> Iterator[str]:
+        return self._numbering.below(place)
+
+    def with_fru(self, name: str) -> str | None:
+        """The place that has this FRU in it."""
+        try:
+            return self._numbering.with_fru_id(name).xname
+        except KeyError:
+            return None
+
+    def fru_at(self, xname: str) -> str:
+        """The id of the FRU in a place."""
+        return self._numbering.fru_id(self._numbering.item(xname))
+
+    def with_serial(self, serial: str) -> str | None:
+        """The place that holds what has this serial number."""
+        try:
+            return self._numbering.with_serial(serial).xname
+        except KeyError:
+            return None
+
+    def __contains__(self, xname: object) -> bool:
+        return isinstance(xname, str) and xname in self._numbering
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbering)
+
+    def __len__(self) -> int:
+        return self._numbering.total
+
+
+class FruSeeds(Mapping[str, Json]):
+    def __init__(self, numbering: Numbering) -> None:
+        self._numbering = numbering
+        self._infos: dict[tuple[object, ...], Json] = {}
+
+    def __getitem__(self, name: str) -> Json:
+        item = self._numbering.with_fru_id(name)
+        return {
+            "FRUID": name,
+            "Type": item.kind,
+            "Subtype": "",
+            "HWInventoryByFRUType": f"HWInvByFRU{stem(item.kind)}",
+            fru_key(item.kind): self._info(item),
+        }
+
+    def _info(self, item: Item) -> Json:
+        model = item.part.model if item.kind == "Node" else None
+        alike = (item.kind, id(item.fru), id(model))
+        if alike not in self._infos:
+            facts = {
+                **item.fru.facts,
+                "Model": item.fru.model,
+                "Manufacturer": item.fru.manufacturer,
+                "PartNumber": item.fru.part_number,
+            }
+            if model:
+                facts |= {"BiosVersion": model.firmware.get("BIOS", ""), "SystemType": "Physical"}
+            self._infos[alike] = encode(facts, TYPES[item.kind][1])
+        info = self._infos[alike]
+        return {**info, "SerialNumber": item.serial} if "SerialNumber" in info else info
+
+    def __iter__(self) -> Iterator[str]:
+        return self._numbering.fru_ids()
+
+    def __len__(self) -> int:
+        return self._numbering.total
+
+
+class HistorySeeds(Mapping[str, Json]):
+    """Every place was found with what is in it, once."""
+
+    def __init__(self, numbering: Numbering, begun: float) -> None:
+        self._numbering = numbering
+        self._at = rfc3339(begun)
+
+    def __getitem__(self, xname: str) -> Json:
+        fru = self._numbering.fru_id(self._numbering.item(xname))
+        return [{"ID": xname, "FRUID": fru, "Timestamp": self._at, "EventType": "Detected"}]
+
+    def __contains__(self, xname: object) -> bool:
+        return isinstance(xname, str) and xname in self._numbering
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbering)
+
+    def __len__(self) -> int:
+        return self._numbering.total

@@ -1,0 +1,291 @@
+"""``/Inventory/EthernetInterfaces``: which MAC and addresses belong to which component."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from csm_emulator.dialects.go_json.types import STRING, maybe, slice_of, struct
+from csm_emulator.dialects.hms.names import hms_type, verified
+from csm_emulator.services.smd.database import Hsm
+from csm_emulator.services.smd.enums import TYPE, spelled
+from csm_emulator.services.smd.errors import with_body
+from csm_emulator.services.smd.postgres_text import LONGEST_XNAME, BadTime, storable, time_of
+from csm_emulator.services.smd.query_parameters import values
+from csm_emulator.services.smd.responses import answer, created, message, problem
+from csm_emulator.state.clock import rfc3339
+from csm_emulator.state.tables import Shelf
+from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.routes import Route
+
+BASE = "/hsm/v2/Inventory/EthernetInterfaces"
+ADDRESS = struct("sm.IPAddressMapping", {"IPAddress": STRING, "Network": STRING})
+FULL = struct(
+    "sm.CompEthInterfaceV2",
+    {
+        "ID": STRING,
+        "Description": STRING,
+        "MACAddress": STRING,
+        "LastUpdate": STRING,
+        "ComponentID": STRING,
+        "Type": STRING,
+        "IPAddresses": slice_of(ADDRESS),
+    },
+)
+PATCH = struct(
+    "sm.CompEthInterfaceV2Patch",
+    {"Description": maybe(STRING), "ComponentID": maybe(STRING), "IPAddresses": maybe(slice_of(ADDRESS))},
+)
+ADDRESS_PATCH = struct("sm.IPAddressMappingPatch", {"Network": maybe(STRING)})
+# What SMD answers when it changed nothing because there was nothing.
+NOBODY = {
+    "ID": "",
+    "Description": "",
+    "MACAddress": "",
+    "LastUpdate": "",
+    "ComponentID": "",
+    "Type": "",
+    "IPAddresses": None,
+}
+_CRASH = "SMD ends the connection here without an answer: runtime error"
+
+
+class Interfaces:
+    def __init__(self, hsm: Hsm) -> None:
+        self._hsm = hsm
+        self._shelf: Shelf = hsm.inventory.interfaces
+        self._owners = hsm.inventory.owners
+
+    def list(self, call: Call) -> Reply:
+        try:
+            tests = list(_tests(call))
+        except BadTime as wrong:
+            return problem(400, f"bad query param: {wrong}")
+        except ValueError as wrong:
+            return problem(400, str(wrong))
+        if values(call, "ipaddress") and values(call, "network"):
+            # SMD joins the addresses twice under one name, and PostgreSQL refuses.
+            return problem(500, "failed to query DB.")
+        found = (self._shelf[name] for name in self._candidates(call) if name in self._shelf)
+        return answer([record for record in found if all(test(record) for test in tests)])
+
+    def _candidates(self, call: Call) -> Iterable[str]:
+        """Those among which the wanted ones are: BSS asks for one of tens of thousands whenever a node boots."""
+        names = [mac.replace(":", "") for mac in values(call, "macaddress")] or values(call, "id")
+        if names:
+            return dict.fromkeys(name.lower() for name in names)
+        addresses = values(call, "ipaddress")
+        if addresses and "" not in addresses:
+            return self._hsm.inventory.by_address.candidates(addresses)
+        xnames = values(call, "componentid")
+        return [name for xname in dict.fromkeys(xnames) for name in self._owners.of(verified(xname))] or self._shelf
+
+    def create(self, _: Call, body: Json) -> Reply:
+        try:
+            mac = _mac(body["MACAddress"])
+            record = self._record(body, mac)
+        except ValueError as wrong:
+            return problem(400, str(wrong))
+        if not storable(body["Description"]) or len(record["ComponentID"]) > LONGEST_XNAME:
+            return problem(500, "operation 'POST' failed during store.")
+        if record["ID"] in self._shelf:
+            conflict = (
+                "operation would conflict with an existing component ethernet interface that has the same MAC address."
+            )
+            return problem(409, conflict)
+        self._shelf[record["ID"]] = record
+        self._owners.forget()
+        return created(f"{BASE}/{record['ID']}")
+
+    def _record(self, body: Json, mac: str) -> Json:
+        addresses = [_address(each) for each in body["IPAddresses"] or ()]
+        xname = verified(body["ComponentID"])
+        if body["ComponentID"] and not xname:
+            raise ValueError("Invalid CompEthInterface component ID")
+        return {
+            "ID": mac.replace(":", ""),
+            "Description": body["Description"],
+            "MACAddress": mac,
+            "LastUpdate": self._now(),
+            "ComponentID": xname,
+            "Type": hms_type(xname),
+            "IPAddresses": addresses,
+        }
+
+    def delete_all(self, _: Call) -> Reply:
+        count = len(self._shelf)
+        self._shelf.clear()
+        self._owners.forget()
+        return message(f"deleted {count} entries") if count else problem(404, "no entries to delete")
+
+    def read(self, call: Call) -> Reply:
+        return self._read(call.args["id"].lower(), lambda record: record)
+
+    def delete(self, call: Call) -> Reply:
+        if not storable(call.args["id"]):
+            return problem(500, "DB query failed.")
+        if self._shelf.pop(call.args["id"].lower(), None) is None:
+            return problem(404, "no such component ethernet interface.")
+        self._owners.forget()
+        return message("deleted 1 entry")
+
+    def change(self, call: Call, body: Json) -> Reply:
+        if all(value is None for value in body.values()):
+            return problem(400, "Request must have at least one patch field.")
+        if body["ComponentID"] is not None and not verified(body["ComponentID"]):
+            return problem(400, "bad query param: Argument was not a valid xname ID")
+        if not storable(body["Description"]):
+            return problem(500, "failed to query DB.")
+        record = self._shelf.get(call.args["id"])
+        if record is None:
+            return answer(NOBODY)
+        return answer(self._put(_patched(record, body), body["IPAddresses"] is not None))
+
+    def addresses(self, call: Call) -> Reply:
+        return self._read(call.args["id"], lambda record: record["IPAddresses"])
+
+    def add_address(self, call: Call, body: Json) -> Reply:
+        name = call.args["id"]
+        if not body["IPAddress"]:
+            return problem(400, "Invalid CompEthInterface IP Address")
+        record = self._shelf.get(name)
+        if record is None:
+            return problem(500, "operation 'POST' failed during store.")
+        if any(each["IPAddress"] == body["IPAddress"] for each in record["IPAddresses"]):
+            return problem(409, "operation would conflict with an existing IP Address on the same ethernet interface.")
+        self._put({**record, "IPAddresses": [*record["IPAddresses"], _address(body)]}, True)
+        return created(f"{BASE}/{name}/IPAddresses/{body['IPAddress']}")
+
+    def change_address(self, call: Call, body: Json) -> Reply:
+        record = self._shelf.get(call.args["id"], NOBODY)
+        if body["Network"] is None:
+            # Without a network SMD forgets all addresses, then looks at the first.
+            if record is not NOBODY:
+                self._put({**record, "IPAddresses": []}, True)
+            return problem(500, _CRASH)
+        addresses = record["IPAddresses"] or ()
+        changed = {"IPAddress": call.args["ipaddr"], "Network": body["Network"]}
+        if all(each["IPAddress"] != changed["IPAddress"] for each in addresses):
+            return problem(404, "no such IP address in component ethernet interface.")
+        mapped = [_address(changed) if each["IPAddress"] == changed["IPAddress"] else each for each in addresses]
+        self._put({**record, "IPAddresses": mapped}, True)
+        return answer(_address(changed))
+
+    def delete_address(self, call: Call) -> Reply:
+        record = self._shelf.get(call.args["id"], NOBODY)
+        addresses = record["IPAddresses"] or ()
+        left = [each for each in addresses if each["IPAddress"] != call.args["ipaddr"]]
+        if len(left) == len(addresses):
+            return problem(404, "component ethernet interface has no such ip address.")
+        self._put({**record, "IPAddresses": left}, True)
+        return message("deleted 1 entry")
+
+    def _read(self, name: str, show: Callable[[Json], Json]) -> Reply:
+        record = self._shelf.get(name)
+        if record is None:
+            return problem(404, f"No such component ethernet interface: {name}")
+        return answer(show(record))
+
+    def _put(self, record: Json, addresses_changed: bool) -> Json:
+        if addresses_changed:
+            record = {**record, "LastUpdate": self._now()}
+        self._shelf[record["ID"]] = record
+        self._owners.forget()
+        return record
+
+    def _now(self) -> str:
+        return rfc3339(self._hsm.world.clock.now())
+
+
+def _patched(record: Json, body: Json) -> Json:
+    changed = dict(record)
+    if body["Description"] is not None:
+        changed["Description"] = body["Description"]
+    if body["ComponentID"] is not None:
+        changed["ComponentID"] = verified(body["ComponentID"])
+        changed["Type"] = hms_type(changed["ComponentID"])
+    if body["IPAddresses"] is not None:
+        changed["IPAddresses"] = [_on_wire(each) for each in body["IPAddresses"]]
+    return changed
+
+
+def _on_wire(address: Json) -> Json:
+    return {name: address[name] for name in ("IPAddress", "Network") if name == "IPAddress" or address[name]}
+
+
+def _address(address: Json) -> Json:
+    if not address["IPAddress"]:
+        raise ValueError("Invalid CompEthInterface IP Address")
+    return _on_wire(address)
+
+
+def _mac(text: str) -> str:
+    """As SMD reads it: hexadecimal of twelve digits, with the marks of anybody's spelling."""
+    bare = text.lower()
+    for mark in "-:.":
+        bare = bare.replace(mark, "", 5)
+    bare = bare.strip()
+    if len(bare.encode()) != 12:
+        raise ValueError("MAC string has invalid length")
+    sign, digits = (bare[0], bare[1:]) if bare[0] in "+-" else ("", bare)
+    if not all(digit in "0123456789abcdef" for digit in digits):
+        raise ValueError(f'strconv.ParseInt: parsing "{bare}": invalid syntax')
+    plain = f"{'-' if sign == '-' else ''}{digits.lstrip('0') or '0'}".rjust(12, "0") if sign else digits
+    return ":".join(plain[place : place + 2] for place in range(0, 12, 2))
+
+
+def _tests(call: Call) -> Iterator[Callable[[Json], bool]]:
+    for name, key, wrong in (("id", "ID", "ID"), ("macaddress", "MACAddress", "MAC address")):
+        wanted = values(call, name)
+        if "" in wanted:
+            raise ValueError(f"Invalid component ethernet interface {wrong}.")
+        if wanted:
+            yield _among(key, [each.lower() for each in wanted])
+    for name, key in (("ipaddress", "IPAddress"), ("network", "Network")):
+        if wanted := values(call, name):
+            yield _some_address(key, wanted)
+    if xnames := values(call, "componentid"):
+        if any(each and not verified(each) for each in xnames):
+            raise ValueError("Invalid CompID.")
+        yield _among("ComponentID", [verified(each) for each in xnames])
+    if types := values(call, "type"):
+        if not all(spelled(TYPE, each) for each in types):
+            raise ValueError("Invalid HMS type.")
+        yield _among("Type", [spelled(TYPE, each) for each in types])
+    yield from _times(call)
+
+
+def _times(call: Call) -> Iterator[Callable[[Json], bool]]:
+    for name, sign in (("newerthan", 1), ("olderthan", -1)):
+        moment = (values(call, name) or [""])[0]
+        if moment:
+            yield _beyond(time_of(moment), sign)
+
+
+def _beyond(moment: float, sign: int) -> Callable[[Json], bool]:
+    return lambda record: (time_of(record["LastUpdate"]) - moment) * sign > 0
+
+
+def _among(key: str, wanted: Sequence[str]) -> Callable[[Json], bool]:
+    return lambda record: record[key] in wanted
+
+
+def _some_address(key: str, wanted: Sequence[str]) -> Callable[[Json], bool]:
+    nobody: Json = {}
+    return lambda record: any(each.get(key, "") in wanted for each in record["IPAddresses"] or [nobody])
+
+
+def routes(hsm: Hsm) -> Sequence[Route]:
+    interfaces = Interfaces(hsm)
+    one, addresses, address = f"{BASE}/{{id}}", f"{BASE}/{{id}}/IPAddresses", f"{BASE}/{{id}}/IPAddresses/{{ipaddr}}"
+    return (
+        Route("GET", BASE, interfaces.list),
+        Route("POST", BASE, with_body(FULL, interfaces.create)),
+        Route("DELETE", BASE, interfaces.delete_all),
+        Route("GET", one, interfaces.read),
+        Route("DELETE", one, interfaces.delete),
+        Route("PATCH", one, with_body(PATCH, interfaces.change)),
+        Route("GET", addresses, interfaces.addresses),
+        Route("POST", addresses, with_body(ADDRESS, interfaces.add_address)),
+        Route("PATCH", address, with_body(ADDRESS_PATCH, interfaces.change_address)),
+        Route("DELETE", address, interfaces.delete_address),
+    )

@@ -1,0 +1,54 @@
+"""The Ethernet interfaces that a discovered machine has: every NIC, with the address that DHCP gave it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from csm_emulator.machine.machine import Machine
+from csm_emulator.machine.parts import Nic
+from csm_emulator.state.clock import rfc3339
+from csm_emulator.transport.call import Json
+
+_DESCRIPTIONS = {"NMN": "Node Maintenance Network", "HMN": "", "HSN": "HPCNet"}
+
+
+def interface_id(mac: str) -> str:
+    return mac.replace(":", "").lower()
+
+
+def interface(nic: Nic, kind: str, updated: str) -> Json:
+    return {
+        "ID": interface_id(nic.mac),
+        "Description": _DESCRIPTIONS.get(nic.network, nic.network),
+        "MACAddress": nic.mac.lower(),
+        "LastUpdate": updated,
+        "ComponentID": nic.owner,
+        "Type": kind,
+        "IPAddresses": [{"IPAddress": nic.address}] if nic.address else [],
+    }
+
+
+def addresses(machine: Machine) -> Iterator[tuple[str, str]]:
+    """IP address and id of every interface."""
+    return ((nic.address, interface_id(nic.mac)) for nic in machine.topology.nics)
+
+
+class InterfaceSeeds(Mapping[str, Json]):
+    def __init__(self, machine: Machine, begun: float) -> None:
+        self._machine = machine
+        self._at = rfc3339(begun)
+        self._nics = {interface_id(nic.mac): nic for nic in machine.topology.nics}
+
+    def __getitem__(self, name: str) -> Json:
+        nic = self._nics[name]
+        part = self._machine.part(nic.owner)
+        return interface(nic, part.type if part else "", self._at)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._nics
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._nics)
+
+    def __len__(self) -> int:
+        return len(self._nics)

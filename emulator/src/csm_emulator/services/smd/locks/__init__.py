@@ -1,0 +1,1 @@
+"""``/locks``: locks and reservations of components."""

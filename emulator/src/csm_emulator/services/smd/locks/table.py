@@ -1,0 +1,63 @@
+"""Who has reserved what, until when; what has run out is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from csm_emulator.context import World
+from csm_emulator.state.clock import rfc3339
+from csm_emulator.transport.call import Json
+
+_MINUTE = 60.0
+
+
+class Book:
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._shelf = world.shelves.open("smd.reservations")
+        self._numbers = world.shelves.open("smd.reservations.numbers")
+
+    def find(self, xname: str) -> Json | None:
+        found = self._shelf.get(xname)
+        if found is not None and found["expires"] is not None and found["expires"] <= self._world.clock.now():
+            del self._shelf[xname]
+            return None
+        return found
+
+    def make(self, xname: str, minutes: int) -> Json:
+        number = self._numbers.get("last", 0) + 1
+        self._numbers["last"] = number
+        now, dice = self._world.clock.now(), self._world.dice
+        self._shelf[xname] = {
+            "created": now,
+            "expires": now + minutes * _MINUTE if minutes else None,
+            "deputy": f"{xname}:dk:{dice.uuid('deputy', number)}",
+            "key": f"{xname}:rk:{dice.uuid('reservation', number)}",
+        }
+        return self._shelf[xname]
+
+    def renew(self, xname: str, minutes: int) -> None:
+        self._shelf[xname] = {**self._shelf[xname], "expires": self._world.clock.now() + minutes * _MINUTE}
+
+    def forget(self, xname: str) -> None:
+        self._shelf.pop(xname, None)
+
+    def with_keys(self, kind: str, keys: Iterable[str]) -> list[str]:
+        """Whose ``key`` or ``deputy`` key is among these: a key begins with the xname."""
+        found = []
+        for key in dict.fromkeys(keys):
+            xname = key.partition(":")[0]
+            reservation = self.find(xname)
+            if reservation is not None and reservation[kind] == key:
+                found.append(xname)
+        return found
+
+
+def times(reservation: Json) -> Json:
+    """When it began and when it ends, if it does, to the second."""
+    told = {"CreationTime": rfc3339(reservation["created"], 0)}
+    return told | ends(reservation)
+
+
+def ends(reservation: Json) -> Json:
+    return {} if reservation["expires"] is None else {"ExpirationTime": rfc3339(reservation["expires"], 0)}

@@ -1,0 +1,29 @@
+"""All of TAPMS: what the gateway leads to, and the webhooks, which only the API server reaches."""
+
+from __future__ import annotations
+
+from csm_emulator.context import World
+from csm_emulator.seed_data.secrets import keycloak_admin_password, vault_root
+from csm_emulator.services.tapms.admission import Admission
+from csm_emulator.services.tapms.api import Views, no_route
+from csm_emulator.services.tapms.hsm_client import Hsm
+from csm_emulator.services.tapms.keycloak_client import Keycloak
+from csm_emulator.services.tapms.kubernetes_client import ClusterApi
+from csm_emulator.services.tapms.operator import Reconciling
+from csm_emulator.services.tapms.vault_client import Vault
+from csm_emulator.services.tapms.webhooks import Hooks
+from csm_emulator.transport.routes import Face
+
+
+def open_face(world: World) -> Face:
+    api, hsm = ClusterApi(world.mesh), Hsm(world.mesh)
+    keycloak = Keycloak(world.mesh, keycloak_admin_password(world.dice))
+    reconciling = Reconciling(world, api, hsm, keycloak, Vault(world.mesh, vault_root(world.dice)))
+    admission = Admission(hsm, Hooks(world, api), reconciling.admitted)
+    return Face(
+        "tapms",
+        [("/apis/tapms", "")],
+        [*Views(api).routes(), *admission.routes()],
+        not_found=no_route,
+        wrong_method=lambda call, _: no_route(call),
+    )

@@ -1,0 +1,1 @@
+"""Logins, tokens and policies."""

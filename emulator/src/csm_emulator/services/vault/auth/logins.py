@@ -1,0 +1,183 @@
+"""Logging in: with a token of Keycloak, for which there is a mount per site of manta, or of a service account."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+from joserfc import jwt
+from joserfc.errors import ExpiredTokenError, JoseError
+from joserfc.jwk import RSAKey
+
+from csm_emulator.context import World
+from csm_emulator.services.vault.auth.policies import ROOT
+from csm_emulator.services.vault.auth.tokens import Tokens, Wanted
+from csm_emulator.services.vault.request_ids import Requests
+from csm_emulator.services.vault.responses import PERMISSION_DENIED, Refusal, enveloped, nothing, read, text
+from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.routes import Route
+
+CERTS = "/keycloak/realms/shasta/protocol/openid-connect/certs"
+REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"
+JWT, KUBERNETES, OF_MANTA = "jwt", "kubernetes", "jwt-manta-"
+AUDIENCE = "shasta"
+HOUR = 3600
+NAMES, NAMESPACES = "bound_service_account_names", "bound_service_account_namespaces"
+SKEW = 60
+"""clock_skew_leeway."""
+_ROLES = {
+    "jwt/manta": {"policies": ["manta"], "ttl": HOUR},
+    "kubernetes/tapms-operator": {
+        "policies": ["tapms-operator"],
+        "ttl": HOUR,
+        "more": {NAMES: ["tapms-operator"], NAMESPACES: ["tapms-operator"]},
+    },
+}
+# What a token made of garbage can raise on its way through base64, JSON and joserfc.
+_BROKEN = (JoseError, ValueError, TypeError, KeyError, RecursionError)
+_SIGNATURE = "error verifying token signature: no known key successfully validated the token signature"
+
+
+class Logins:
+    def __init__(self, world: World, tokens: Tokens, requests: Requests) -> None:
+        self._mesh = world.mesh
+        self._faults = world.faults
+        self._tokens = tokens
+        self._requests = requests
+        self._roles = world.shelves.open("vault.roles", _ROLES)
+
+    def routes(self) -> list[Route]:
+        """Nobody needs a token to log in."""
+        return [Route(method, "/v1/auth/{mount}/login", self.login) for method in ("POST", "PUT")]
+
+    def role_routes(self) -> list[Route]:
+        path = "/v1/auth/{mount}/role/{role}"
+        return [
+            Route("GET", path, self.role),
+            Route("POST", path, self.set_role),
+            Route("PUT", path, self.set_role),
+            Route("DELETE", path, self.delete_role),
+        ]
+
+    def login(self, call: Call) -> Reply:
+        mount = call.args["mount"]
+        if not is_mount(mount):
+            raise Refusal(403, PERMISSION_DENIED)
+        body = read(call)
+        token, role = text(body, "jwt"), text(body, "role")
+        if not token:
+            raise Refusal(400, "missing jwt" if mount == KUBERNETES else "missing token")
+        if not role:
+            raise Refusal(400, "missing role")
+        found = self._roles.get(_key(mount, role))
+        if found is None:
+            unknown = f'invalid role name "{role}"' if mount == KUBERNETES else f'role "{role}" could not be found'
+            raise Refusal(400, unknown)
+        if ROOT in found["policies"]:
+            raise Refusal(400, "auth methods cannot create root tokens")
+        name = self._account(token, found) if mount == KUBERNETES else self._person(token)
+        wanted = Wanted(tuple(found["policies"]), found["ttl"], f"auth/{mount}/login", f"{mount}-{name}", role)
+        return enveloped(self._requests.next(), auth=self._tokens.create(wanted))
+
+    def _account(self, token: str, role: Json) -> str:
+        """Of the cluster, which is asked whose the token is."""
+        reply = self._mesh.ask("kubernetes", "POST", REVIEWS, {"spec": {"token": token}})
+        status = reply.json()["status"] if reply.ok else {}
+        if not status.get("authenticated"):
+            raise Refusal(403, PERMISSION_DENIED)
+        _, _, namespace, name = status["user"]["username"].split(":")
+        bound = role.get("more", {})
+        if not _is_among(namespace, bound.get(NAMESPACES, [])):
+            raise Refusal(403, "namespace not authorized")
+        if not _is_among(name, bound.get(NAMES, [])):
+            raise Refusal(403, "service account name not authorized")
+        return f"{namespace}-{name}"
+
+    def _person(self, token: str) -> str:
+        claims = self._verified(token)
+        return str(claims.get("preferred_username") or claims.get("sub") or "")
+
+    def _verified(self, token: str) -> dict[str, Any]:
+        """Raises a refusal with the words of Vault's JWT library."""
+        try:
+            claims = jwt.decode(token, self._key_of(token), algorithms=["RS256"]).claims
+        except _BROKEN as error:
+            raise _invalid(_SIGNATURE) from error
+        try:
+            # By the wall's clock, as the tokens themselves.
+            times: dict[str, Any] = {name: claims[name] for name in ("exp", "nbf") if name in claims}
+            jwt.JWTClaimsRegistry(leeway=SKEW).validate(times)
+        except ExpiredTokenError as error:
+            raise _invalid("invalid expiration time (exp) claim: token is expired") from error
+        except JoseError as error:
+            raise _invalid("invalid not before (nbf) claim: token not yet valid") from error
+        meant_for = claims.get("aud")
+        if AUDIENCE not in (meant_for if isinstance(meant_for, list) else [meant_for]):
+            raise _invalid("invalid audience (aud) claim: audience claim does not match any expected audience")
+        if self._called_expired(claims):
+            raise _invalid("invalid expiration time (exp) claim: token is expired")
+        return claims
+
+    def _key_of(self, token: str) -> RSAKey:
+        head = token.partition(".")[0]
+        kid = json.loads(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)))["kid"]
+        reply = self._mesh.ask("keycloak", "GET", CERTS)
+        if not reply.ok:
+            raise Refusal(500, "error validating token: fetching keys oidc: get keys failed")
+        known = {key["kid"]: key for key in reply.json()["keys"] if key["use"] == "sig"}
+        return RSAKey.import_key(known[kid])
+
+    def _called_expired(self, claims: dict[str, Any]) -> bool:
+        fault = self._faults.present("token-expiry", "keycloak")
+        issued, before = claims.get("iat"), fault.facts.get("before") if fault else None
+        return fault is not None and not (
+            isinstance(before, int | float) and isinstance(issued, int | float) and issued >= before
+        )
+
+    def role(self, call: Call) -> Reply:
+        found = self._roles.get(_key(call.args["mount"], call.args["role"]))
+        if found is None:
+            raise Refusal(404)
+        shown = {"token_policies": found["policies"], "token_ttl": found["ttl"], **found.get("more", {})}
+        return enveloped(self._requests.next(), shown)
+
+    def set_role(self, call: Call) -> Reply:
+        mount = call.args["mount"]
+        if not is_mount(mount):
+            raise Refusal(404, f'no handler for route "auth/{mount}/role/{call.args["role"]}". route entry not found.')
+        body = read(call)
+        policies = _listed(body.get("token_policies") or body.get("policies") or [])
+        bound = {name: _listed(value) for name, value in body.items() if name.startswith("bound_service_account")}
+        self._roles[_key(mount, call.args["role"])] = {"policies": policies, "ttl": HOUR, "more": bound}
+        return nothing()
+
+    def delete_role(self, call: Call) -> Reply:
+        self._roles.pop(_key(call.args["mount"], call.args["role"]), None)
+        return nothing()
+
+
+def is_mount(name: str) -> bool:
+    """Every site of manta's has a mount of its own, whatever it is called."""
+    return name in (JWT, KUBERNETES) or (name.startswith(OF_MANTA) and name != OF_MANTA)
+
+
+def _key(mount: str, role: str) -> str:
+    return f"{JWT if mount.startswith(OF_MANTA) else mount}/{role}"
+
+
+def _is_among(name: str, bound: list[str]) -> bool:
+    return "*" in bound or name in bound
+
+
+def _invalid(reason: str) -> Refusal:
+    return Refusal(400, f"error validating token: {reason}")
+
+
+def _listed(value: Json) -> list[str]:
+    """Vault takes a list as such, or with commas between."""
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return value
+    raise Refusal(400, "error converting input for field 'policies'")

@@ -1,0 +1,102 @@
+"""What a token may do: rules by path, in Vault's own notation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from csm_emulator.services.vault.responses import Refusal
+from csm_emulator.state.tables import Shelves
+
+ROOT, DEFAULT = "root", "default"
+EVERYTHING = ("create", "delete", "list", "patch", "read", "sudo", "update")
+_PATH = re.compile(r'path\s+"([^"]*)"\s*\{([^{}]*)\}')
+_CAPABILITIES = re.compile(r"capabilities\s*=\s*\[([^\]]*)\]")
+_COMMENT = re.compile(r"(?m)(?:#|//).*$")
+Rules = dict[str, list[str]]
+"""Capabilities by path."""
+
+
+def _rule(path: str, *capabilities: str) -> str:
+    listed = ", ".join(f'"{each}"' for each in capabilities)
+    return f'path "{path}" {{\n  capabilities = [{listed}]\n}}\n'
+
+
+_ALL = ("create", "read", "update", "patch", "delete", "list")
+SEEDED = {
+    DEFAULT: _rule("auth/token/lookup-self", "read")
+    + _rule("auth/token/renew-self", "update")
+    + _rule("auth/token/revoke-self", "update")
+    + _rule("sys/capabilities-self", "update")
+    + _rule("sys/internal/ui/mounts/*", "read"),
+    "manta": _rule("manta/*", "read", "list"),
+    "tapms-operator": _rule("cray-tenant-*", *_ALL)
+    + _rule("sys/mounts/cray-tenant-*", *_ALL)
+    + _rule("sys/policy/allow_cray-tenant-*", *_ALL)
+    + _rule("auth/kubernetes/role/cray-tenant-*", *_ALL),
+}
+
+
+class Policies:
+    def __init__(self, shelves: Shelves) -> None:
+        self._shelf = shelves.open("vault.policies", SEEDED)
+        self._read: dict[str, Rules] = {}
+        """By the text itself."""
+
+    def names(self) -> list[str]:
+        return [*sorted(self._shelf), ROOT]
+
+    def get(self, name: str) -> str | None:
+        return "" if name == ROOT else self._shelf.get(name)
+
+    def put(self, name: str, text: str) -> None:
+        if name == ROOT:
+            raise Refusal(400, 'cannot update "root" policy')
+        rules_of(text)
+        self._shelf[name] = text
+
+    def delete(self, name: str) -> None:
+        if name in (ROOT, DEFAULT):
+            raise Refusal(400, f'cannot delete "{name}" policy')
+        self._shelf.pop(name, None)
+
+    def capabilities(self, held: Iterable[str], path: str) -> list[str]:
+        """Of the rule that fits best: the path itself, or else the longest with a star."""
+        names = list(held)
+        if ROOT in names:
+            return list(EVERYTHING)
+        fitting: dict[tuple[bool, int], set[str]] = {}
+        for name in names:
+            for pattern, capabilities in self._rules(name).items():
+                if _fits(pattern, path):
+                    exact = not pattern.endswith("*") and "+" not in pattern
+                    fitting.setdefault((exact, len(pattern)), set()).update(capabilities)
+        best = fitting[max(fitting)] if fitting else set()
+        return ["deny"] if not best or "deny" in best else sorted(best)
+
+    def _rules(self, name: str) -> Rules:
+        text = self._shelf.get(name)
+        if text is None:
+            return {}
+        if text not in self._read:
+            self._read[text] = rules_of(text)
+        return self._read[text]
+
+
+def rules_of(text: str) -> Rules:
+    """Raises a refusal for what is no policy."""
+    bare = _COMMENT.sub("", text)
+    rules: Rules = {}
+    for path, inside in _PATH.findall(bare):
+        found = _CAPABILITIES.search(inside)
+        rules[path] = re.findall(r'"([a-z]+)"', found[1]) if found else []
+    if _PATH.sub("", bare).strip():
+        raise Refusal(400, "failed to parse policy: error parsing: invalid policy")
+    return rules
+
+
+def _fits(pattern: str, path: str) -> bool:
+    if "+" in pattern:
+        parts = (re.escape(part) if part != "+" else "[^/]+" for part in pattern.rstrip("*").split("/"))
+        return re.match("/".join(parts) + ("" if pattern.endswith("*") else r"\Z"), path) is not None
+    return path.startswith(pattern[:-1]) if pattern.endswith("*") else path == pattern

@@ -1,0 +1,1 @@
+"""The key-value engine, version 2."""

@@ -1,0 +1,17 @@
+"""Every answer has a number of its own."""
+
+from __future__ import annotations
+
+from csm_emulator.state.random import Dice
+
+
+class Requests:
+    """Told to clients, who write it into their logs, and never asked for: nothing of it has to survive."""
+
+    def __init__(self, dice: Dice) -> None:
+        self._dice = dice
+        self._count = 0
+
+    def next(self) -> str:
+        self._count += 1
+        return self._dice.uuid("vault.request", self._count)

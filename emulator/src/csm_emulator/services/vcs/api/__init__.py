@@ -1,0 +1,1 @@
+"""Gitea's REST API."""

@@ -1,0 +1,217 @@
+"""Gitea's JSON of what a repository holds."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from datetime import UTC, datetime, timedelta, timezone
+from fnmatch import fnmatchcase
+from urllib.parse import quote, urlsplit
+
+from csm_emulator.seed_data.secrets import VCS_USER
+from csm_emulator.services.vcs.auth.accounts import EMAIL, user
+from csm_emulator.services.vcs.git.objects import Commit, Difference, Entry, Signature
+from csm_emulator.services.vcs.repositories import Repository
+from csm_emulator.transport.call import Json
+
+UNSIGNED = {
+    "verified": False,
+    "reason": "gpg.error.not_signed_commit",
+    "signature": "",
+    "signer": None,
+    "payload": "",
+}
+
+
+def instant(moment: float, zone: str = "+0000") -> str:
+    """RFC 3339, in the zone of who wrote it."""
+    minutes = int(zone[1:3]) * 60 + int(zone[3:5])
+    offset = timedelta(minutes=-minutes if zone[0] == "-" else minutes)
+    place = timezone(offset) if minutes and abs(offset) < timedelta(days=1) else UTC
+    try:
+        return datetime.fromtimestamp(int(moment), place).isoformat().replace("+00:00", "Z")
+    except (OverflowError, OSError, ValueError):
+        return "0001-01-01T00:00:00Z"
+
+
+def api(base: str, repository: Repository) -> str:
+    return f"{base}/api/v1/repos/{repository.full_name}"
+
+
+def shown_repository(base: str, repository: Repository, owner: Json, *, empty: bool, may_write: bool) -> Json:
+    place = f"{base}/{repository.full_name}"
+    return {
+        "id": repository.id,
+        "owner": owner,
+        "name": repository.name,
+        "full_name": repository.full_name,
+        "description": repository.description,
+        "empty": empty,
+        "private": repository.private,
+        "fork": False,
+        "template": False,
+        "parent": None,
+        "mirror": False,
+        "size": 0 if empty else 64,
+        "language": "",
+        "languages_url": f"{api(base, repository)}/languages",
+        "html_url": place,
+        "ssh_url": f"git@{urlsplit(base).hostname}:{repository.full_name}.git",
+        "clone_url": f"{place}.git",
+        "original_url": "",
+        "website": "",
+        "stars_count": 0,
+        "forks_count": 0,
+        "watchers_count": 1,
+        "open_issues_count": 0,
+        "open_pr_counter": 0,
+        "release_counter": 0,
+        "default_branch": repository.default_branch,
+        "archived": False,
+        "created_at": instant(repository.created),
+        "updated_at": instant(repository.updated),
+        "permissions": {"admin": may_write, "push": may_write, "pull": True},
+        "has_issues": True,
+        "internal_tracker": {
+            "enable_time_tracker": True,
+            "allow_only_contributors_to_track_time": True,
+            "enable_issue_dependencies": True,
+        },
+        "has_wiki": True,
+        "has_pull_requests": True,
+        "has_projects": True,
+        "ignore_whitespace_conflicts": False,
+        "allow_merge_commits": True,
+        "allow_rebase": True,
+        "allow_rebase_explicit": True,
+        "allow_squash_merge": True,
+        "default_merge_style": "merge",
+        "avatar_url": "",
+        "internal": False,
+        "mirror_interval": "",
+        "mirror_updated": "0001-01-01T00:00:00Z",
+        "repo_transfer": None,
+    }
+
+
+def rule_for(repository: Repository, branch: str) -> str | None:
+    """The first rule of protection that a branch falls under: its own, or one with stars."""
+    if branch in repository.protected:
+        return branch
+    return next((rule for rule in repository.protected if fnmatchcase(branch, rule)), None)
+
+
+def may_push(repository: Repository, branch: str) -> bool:
+    rule = rule_for(repository, branch)
+    return rule is None or bool(repository.protected[rule]["enable_push"])
+
+
+def shown_branch(base: str, repository: Repository, name: str, commit: Commit) -> Json:
+    rule = rule_for(repository, name)
+    return {
+        "name": name,
+        "commit": {
+            "id": commit.sha,
+            "message": commit.message,
+            "url": f"{base}/{repository.full_name}/commit/{commit.sha}",
+            "author": _payload_user(commit.author),
+            "committer": _payload_user(commit.committer),
+            "verification": UNSIGNED,
+            "timestamp": instant(commit.committer.moment, commit.committer.zone),
+            "added": None,
+            "removed": None,
+            "modified": None,
+        },
+        "protected": rule is not None,
+        "required_approvals": 0,
+        "enable_status_check": False,
+        "status_check_contexts": [],
+        "user_can_push": may_push(repository, name),
+        "user_can_merge": True,
+        "effective_branch_protection_name": rule or "",
+    }
+
+
+def _payload_user(who: Signature) -> Json:
+    return {"name": who.name, "email": who.email, "username": VCS_USER if who.email == EMAIL else ""}
+
+
+def shown_commit(base: str, repository: Repository, commit: Commit, did: Difference | None) -> Json:
+    url = f"{api(base, repository)}/git/commits/{commit.sha}"
+    files = [{"filename": path} for path, _, _ in did.files] if did else []
+    added = sum(lines for _, lines, _ in did.files) if did else 0
+    removed = sum(lines for _, _, lines in did.files) if did else 0
+    return {
+        **meta(base, repository, commit.sha, commit.committer),
+        "html_url": f"{base}/{repository.full_name}/commit/{commit.sha}",
+        "commit": {
+            "url": url,
+            "author": signed(commit.author),
+            "committer": signed(commit.committer),
+            "message": commit.message,
+            "tree": _tree(base, repository, commit),
+            "verification": UNSIGNED,
+        },
+        "author": user(base) if commit.author.email == EMAIL else None,
+        "committer": user(base) if commit.committer.email == EMAIL else None,
+        "parents": [_parent(base, repository, parent) for parent in commit.parents],
+        "files": files,
+        "stats": {"total": added + removed, "additions": added, "deletions": removed},
+    }
+
+
+def meta(base: str, repository: Repository, sha: str, who: Signature) -> Json:
+    created = instant(who.moment, who.zone)
+    return {"url": f"{api(base, repository)}/git/commits/{sha}", "sha": sha, "created": created}
+
+
+def signed(who: Signature) -> Json:
+    return {"name": who.name, "email": who.email, "date": instant(who.moment, who.zone)}
+
+
+def _parent(base: str, repository: Repository, sha: str) -> Json:
+    return {"url": f"{api(base, repository)}/git/commits/{sha}", "sha": sha, "created": "0001-01-01T00:00:00Z"}
+
+
+def _tree(base: str, repository: Repository, commit: Commit) -> Json:
+    created = instant(commit.committer.moment, commit.committer.zone)
+    return {"url": f"{api(base, repository)}/git/trees/{commit.tree}", "sha": commit.tree, "created": created}
+
+
+def shown_file_commit(base: str, repository: Repository, commit: Commit) -> Json:
+    return {
+        **meta(base, repository, commit.sha, commit.committer),
+        "html_url": f"{base}/{repository.full_name}/commit/{commit.sha}",
+        "author": signed(commit.author),
+        "committer": signed(commit.committer),
+        "parents": [_parent(base, repository, parent) for parent in commit.parents],
+        "message": commit.message,
+        "tree": _tree(base, repository, commit),
+    }
+
+
+_KINDS = {"120000": "symlink", "160000": "submodule", "040000": "dir"}
+
+
+def shown_entry(base: str, repository: Repository, entry: Entry, ref: str, commit: str, content: bytes | None) -> Json:
+    """``content`` is what a file holds, or where a symbolic link leads; None when it is not told."""
+    kind = _KINDS.get(entry.mode, "file")
+    path = quote(entry.path)
+    place = f"{api(base, repository)}/contents/{path}?ref={quote(ref)}"
+    page = f"{base}/{repository.full_name}/src/commit/{commit}/{path}"
+    git = f"{api(base, repository)}/git/{entry.kind}s/{entry.sha}"
+    return {
+        "name": entry.path.rsplit("/", 1)[-1],
+        "path": entry.path,
+        "sha": entry.sha,
+        "type": kind,
+        "size": entry.size,
+        "encoding": "base64" if content is not None and kind == "file" else None,
+        "content": b64encode(content).decode() if content is not None and kind == "file" else None,
+        "target": content.decode(errors="replace") if content is not None and kind == "symlink" else None,
+        "url": place,
+        "html_url": page,
+        "git_url": git,
+        "download_url": f"{base}/{repository.full_name}/raw/commit/{commit}/{path}" if kind == "file" else None,
+        "submodule_git_url": None,
+        "_links": {"self": place, "git": git, "html": page},
+    }

@@ -1,0 +1,1 @@
+"""Accounts, owners, and who may use a repository."""

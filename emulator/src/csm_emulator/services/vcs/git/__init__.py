@@ -1,0 +1,1 @@
+"""Repositories in git's own format, and git over HTTP."""

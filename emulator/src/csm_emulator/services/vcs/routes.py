@@ -1,0 +1,74 @@
+"""All of VCS, on its paths."""
+
+from __future__ import annotations
+
+from csm_emulator.context import World
+from csm_emulator.services.vcs.api.branches import BranchApi
+from csm_emulator.services.vcs.api.contents import ContentsApi
+from csm_emulator.services.vcs.api.objects import ObjectApi
+from csm_emulator.services.vcs.api.repositories import RepositoryApi
+from csm_emulator.services.vcs.auth.access import Access
+from csm_emulator.services.vcs.auth.accounts import Accounts
+from csm_emulator.services.vcs.auth.owners import Owners
+from csm_emulator.services.vcs.git.commits import Writing
+from csm_emulator.services.vcs.git.git import PACK_LIMIT, Git, GitFailed, TooMuch
+from csm_emulator.services.vcs.git.objects import Reading
+from csm_emulator.services.vcs.git.smart_http import SmartHttp
+from csm_emulator.services.vcs.repositories import Repositories
+from csm_emulator.services.vcs.responses import Refusal, refused, told
+from csm_emulator.transport.call import Call, Reply, text_reply
+from csm_emulator.transport.routes import Face, Handler, Route
+
+VERSION = "1.17.2"
+"""What CSM 1.6 and 1.7 ship."""
+
+
+def open_face(world: World) -> Face:
+    git = Git()
+    repositories = Repositories(world, git)
+    accounts = Accounts(world)
+    owners = Owners(world, accounts, repositories)
+    access = Access(accounts, repositories)
+    reading = Reading(git, repositories)
+    writing = Writing(git, repositories)
+    rooms = (
+        accounts,
+        owners,
+        RepositoryApi(world, repositories, access, owners, writing),
+        BranchApi(world, repositories, access, reading, writing),
+        ObjectApi(world, repositories, access, reading, writing),
+        ContentsApi(world, repositories, access, reading, writing),
+        SmartHttp(git, repositories, accounts, owners),
+    )
+    routes = [route.through(_answering) for room in rooms for route in room.routes()]
+    routes += [Route("GET", "/api/v1/version", _version), Route("GET", "/api/healthz", _healthy)]
+    return Face(
+        "vcs",
+        [("/vcs", "")],
+        routes,
+        not_found=lambda _: text_reply("Not Found\n", 404),
+        body_limit=PACK_LIMIT,
+        open_paths=["/vcs"],
+    )
+
+
+def _answering(handler: Handler) -> Handler:
+    def answer(call: Call) -> Reply:
+        try:
+            return handler(call)
+        except Refusal as refusal:
+            return refused(call, refusal)
+        except TooMuch as error:
+            return refused(call, Refusal(500, str(error)))
+        except GitFailed:
+            return refused(call, Refusal(500, ""))
+
+    return answer
+
+
+def _version(_: Call) -> Reply:
+    return told({"version": VERSION})
+
+
+def _healthy(_: Call) -> Reply:
+    return told({"status": "pass", "description": "Gitea: Git with a cup of tea"})

@@ -1,0 +1,60 @@
+"""What VNID measures of itself: how many VNIs a request takes, and how many are in use after it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from csm_emulator.state.tables import Shelves
+from csm_emulator.transport.call import Call, Json, Reply, json_reply
+from csm_emulator.transport.routes import Route
+
+_DIVIDERS = {"asked": [1, 2, 4, 8, 16, 32, 64], "used": [16, 64, 256, 1024, 4096, 16_384]}
+
+
+class Performance:
+    def __init__(self, shelves: Shelves) -> None:
+        self._shelf = shelves.open("vnid.performance", {name: _nothing(name) for name in _DIVIDERS})
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("GET", "/fabric/performance", self.get),
+            Route("DELETE", "/fabric/performance", self.reset),
+        ]
+
+    def note(self, asked: int, used: int) -> None:
+        for name, value in (("asked", asked), ("used", used)):
+            self._shelf[name] = _with(name, self._shelf[name], value)
+
+    def get(self, _: Call) -> Reply:
+        return json_reply([_shown(name, self._shelf[name]) for name in _DIVIDERS])
+
+    def reset(self, _: Call) -> Reply:
+        for name in _DIVIDERS:
+            self._shelf[name] = _nothing(name)
+        return json_reply({})
+
+
+def _nothing(name: str) -> Json:
+    return {"min": 0, "max": 0, "sum": 0, "count": 0, "buckets": [0] * (len(_DIVIDERS[name]) + 1)}
+
+
+def _with(name: str, before: Json, value: int) -> Json:
+    at = bisect_left(_DIVIDERS[name], value)
+    return {
+        "min": min(before["min"], value) if before["count"] else value,
+        "max": max(before["max"], value),
+        "sum": before["sum"] + value,
+        "count": before["count"] + 1,
+        "buckets": [count + (place == at) for place, count in enumerate(before["buckets"])],
+    }
+
+
+def _shown(name: str, kept: Json) -> Json:
+    return {
+        "min": kept["min"],
+        "max": kept["max"],
+        "average": kept["sum"] / kept["count"] if kept["count"] else 0,
+        "count": kept["count"],
+        "buckets": kept["buckets"],
+        "dividers": _DIVIDERS[name],
+    }

@@ -1,0 +1,57 @@
+"""What VNID says when it will not, and how it reads what it is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from csm_emulator.transport.call import Call, Json, Reply, json_reply
+
+PROBLEM = "application/problem+json"
+LONGEST_NAME = 255
+_KINDS = {str: "a string", int: "an integer", bool: "a boolean", dict: "an object", list: "an array"}
+Fields = Mapping[str, type]
+
+
+class Refusal(Exception):
+    """Becomes the answer: a status and its detail."""
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(detail)
+        self.status = status
+
+
+def problem(status: int, detail: str) -> Reply:
+    return json_reply({"status": status, "detail": detail, "title": HTTPStatus(status).phrase}, status, PROBLEM)
+
+
+def read(call: Call, fields: Fields, required: str = "") -> dict[str, Any]:
+    """The fields that were said, each of its own type; one that is null was not said."""
+    try:
+        body = json.loads(call.body)
+    except (ValueError, RecursionError) as error:
+        raise Refusal(400, "The request body is not valid JSON") from error
+    if not isinstance(body, dict):
+        raise Refusal(400, "The request body is not an object")
+    said = {name: body[name] for name in fields if body.get(name) is not None}
+    for name, value in said.items():
+        _check_type(name, value, fields[name])
+    missing = next((name for name in required.split() if name not in said), None)
+    if missing:
+        raise Refusal(400, f"Missing required parameter {missing}")
+    return said
+
+
+def check_name(name: str, what: str) -> None:
+    """A name stands in paths: it has no slash, and is not one of their steps."""
+    good = name.isprintable() and "/" not in name and name not in ("", ".", "..") and len(name) <= LONGEST_NAME
+    if not good or name != name.strip():
+        raise Refusal(400, f"Invalid {what} {name!r}")
+
+
+def _check_type(name: str, value: Json, kind: type) -> None:
+    # For Python a truth value is a number.
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise Refusal(400, f"Parameter {name} must be {_KINDS[kind]}")

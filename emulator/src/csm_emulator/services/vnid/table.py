@@ -1,0 +1,124 @@
+"""Who has which VNI. Ranges of partitions never overlap, so that a VNI has one owner in all of the fabric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import quote
+
+from csm_emulator.services.vnid.problems import Refusal
+from csm_emulator.state.tables import Shelf, Shelves
+from csm_emulator.transport.call import Json
+
+LOWEST, HIGHEST = 1, 65_535
+"""VNIs have 16 bits, and 0 is none."""
+Range = tuple[int, int]
+
+
+class Book:
+    def __init__(self, shelves: Shelves) -> None:
+        self.partitions = shelves.open("vnid.partitions")
+        """Name → description, first, last, and ``next``, from which the search goes on."""
+        self.pools = shelves.open("vnid.pools")
+        self.jobs = shelves.open("vnid.jobs")
+        """Both by partition and name, with a slash between, which no name has."""
+        self._vnis = shelves.open("vnid.vnis")
+        self._of: dict[str, dict[int, None]] = {name: {} for name in self.partitions}
+        """The VNIs of a partition, as reserved."""
+        for vni, record in self._vnis.items():
+            self._of[record["partition"]][int(vni)] = None
+
+    def partition(self, name: str) -> Json:
+        if name not in self.partitions:
+            raise Refusal(404, f"Partition {name} not found")
+        return self.partitions[name]
+
+    def open_partition(self, name: str, record: Json) -> None:
+        self.partitions[name] = record
+        self._of[name] = {}
+
+    def close_partition(self, name: str) -> None:
+        self.clear(name)
+        for shelf in (self.pools, self.jobs):
+            for key in [key for key in shelf if key.startswith(f"{name}/")]:
+                del shelf[key]
+        del self.partitions[name]
+        del self._of[name]
+
+    def clear(self, partition: str) -> None:
+        """No VNI of it is reserved any more."""
+        for vni in list(self._of[partition]):
+            self.release(vni)
+
+    def names(self, shelf: Shelf, partition: str) -> list[str]:
+        """Of the pools or jobs of a partition."""
+        return [key.removeprefix(f"{partition}/") for key in shelf if key.startswith(f"{partition}/")]
+
+    def vnis(self, partition: str) -> list[int]:
+        return list(self._of[partition])
+
+    def vni(self, partition: str, vni: int) -> Json:
+        if vni not in self._of[partition]:
+            raise Refusal(404, f"VNI {vni} not found in partition {partition}")
+        return self._vnis[str(vni)]
+
+    def taken_between(self, partition: str, span: Range) -> int:
+        low, high = span
+        return sum(low <= vni <= high for vni in self._of[partition])
+
+    def find(self, vnis: Iterable[int], facts: Mapping[str, Any]) -> int | None:
+        """The first of them that was reserved with these facts."""
+        return next((vni for vni in vnis if facts.items() <= self._vnis[str(vni)].items()), None)
+
+    def free(self, partition: str, pool: str | None, count: int) -> list[int]:
+        """So many that nobody has, each after the last that was handed out: one just given back rests for long.
+
+        Those of pools are for who names the pool.
+        """
+        record = self.partitions[partition]
+        taken, pools = self._of[partition], self._pool_ranges(partition)
+        low, high = (record["first"], record["last"]) if pool is None else pools[pool]
+        others = [span for name, span in pools.items() if name != pool]
+        start = max(record["next"], low) if record["next"] <= high else low
+        found: list[int] = []
+        for vni in (*range(start, high + 1), *range(low, start)):
+            if vni not in taken and not any(first <= vni <= last for first, last in others):
+                found.append(vni)
+                if len(found) == count:
+                    return found
+        where = f"partition {partition}" if pool is None else f"pool {pool}"
+        raise Refusal(409, f"Not enough VNIs available in {where}")
+
+    def reserve(self, vni: int, record: Json) -> None:
+        partition = record["partition"]
+        self._vnis[str(vni)] = record
+        self._of[partition][vni] = None
+        self.partitions[partition] = {**self.partitions[partition], "next": vni + 1}
+
+    def release(self, vni: int) -> None:
+        partition = self._vnis.pop(str(vni))["partition"]
+        del self._of[partition][vni]
+
+    def _pool_ranges(self, partition: str) -> dict[str, Range]:
+        names = self.names(self.pools, partition)
+        records = {name: self.pools[f"{partition}/{name}"] for name in names}
+        return {name: (record["first"], record["last"]) for name, record in records.items()}
+
+
+def check_range(first: int, last: int) -> None:
+    if not LOWEST <= first <= last <= HIGHEST:
+        raise Refusal(400, f"Invalid VNI range {first}-{last}")
+
+
+def overlapping(span: Range, others: Iterable[tuple[str, Json]]) -> str | None:
+    """The name of one whose range has something of this."""
+    low, high = span
+    return next((name for name, record in others if record["first"] <= high and low <= record["last"]), None)
+
+
+def link(partition: str, *steps: str) -> str:
+    return "/".join(("/fabric/vnis", *(quote(step, safe="") for step in (partition, *steps))))
+
+
+def links_to_vnis(partition: str, vnis: Iterable[int]) -> list[str]:
+    return [link(partition, "vnis", str(vni)) for vni in vnis]

@@ -1,0 +1,74 @@
+"""What a shell is started with, and the options that ``set`` changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from csm_emulator.shell.expansion import ERREXIT, LETTERS, NOUNSET, PIPEFAIL, XTRACE
+from csm_emulator.shell.process import UsageProblem
+
+NAMES = (ERREXIT, NOUNSET, PIPEFAIL, XTRACE)
+_AT_START = "csil"
+"""-c and -s; a shell here has no files of its own to read, so that -i and -l change nothing."""
+_LONG = ("--login", "--norc", "--noprofile")
+"""Of bash; they change nothing for the same reason."""
+
+
+@dataclass(slots=True)
+class Invocation:
+    """``sh -c SCRIPT [NAME ARGUMENT…]``, ``sh FILE [ARGUMENT…]``, or ``sh [-s ARGUMENT…]`` with a script as input."""
+
+    name: str
+    """That the shell has for itself: ``$0``."""
+    script: str | None = None
+    file: str | None = None
+    arguments: list[str] = field(default_factory=list)
+    options: set[str] = field(default_factory=set)
+
+
+def read_arguments(argv: Sequence[str]) -> Invocation:
+    """Raises ``UsageProblem`` for an option that this shell does not have."""
+    options, letters, rest = change_options(set(), argv[1:], _AT_START, _LONG)
+    if "c" in letters:
+        if not rest:
+            raise UsageProblem("-c: option requires an argument")
+        script, *rest = rest
+        return Invocation(rest[0] if rest else argv[0], script, arguments=rest[1:], options=options)
+    if "s" in letters or not rest:
+        return Invocation(argv[0], arguments=rest, options=options)
+    return Invocation(rest[0], file=rest[0], arguments=rest[1:], options=options)
+
+
+def change_options(
+    options: set[str], words: Sequence[str], more: str = "", long: Sequence[str] = ()
+) -> tuple[set[str], set[str], list[str]]:
+    """The options after these words, the letters among them that are in ``more``, and what follows the options.
+
+    Raises ``UsageProblem``.
+    """
+    changed, letters, rest = set(options), set[str](), list(words)
+    while rest and rest[0][:1] in ("-", "+") and rest[0] not in ("-", "+"):
+        word = rest.pop(0)
+        if word == "--":
+            break
+        if word in long:
+            continue
+        for letter in word[1:]:
+            if letter in more and word[0] == "-":
+                letters.add(letter)
+                continue
+            name = _long_name(rest) if letter == "o" else LETTERS.get(letter)
+            if name is None:
+                raise UsageProblem(f"{word if word.startswith('--') else word[0] + letter}: invalid option")
+            changed = changed | {name} if word[0] == "-" else changed - {name}
+    return changed, letters, rest
+
+
+def _long_name(rest: list[str]) -> str:
+    if not rest:
+        raise UsageProblem("-o: option requires an argument")
+    name = rest.pop(0)
+    if name not in NAMES:
+        raise UsageProblem(f"{name}: invalid option name")
+    return name

@@ -1,0 +1,186 @@
+"""A site in real time: requests one after another, what is due between them, and once a second a note of it all."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import shutil
+import sqlite3
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from csm_emulator.context import Doors, Post
+from csm_emulator.errors import InvalidMachine, NotFound, Unavailable
+from csm_emulator.fault_injection import AWAY, Answered
+from csm_emulator.gateway.gateway import Gateway
+from csm_emulator.machine_choice import Wanted, begin
+from csm_emulator.site import Site
+from csm_emulator.state.file import StateFile
+from csm_emulator.transport.admission import Admitted
+from csm_emulator.transport.call import Call, Cut, Reply
+from csm_emulator.transport.external_answers import Answers, Consulting
+from csm_emulator.transport.external_servers import Unheard
+
+log = logging.getLogger("csm_emulator")
+KEEP_EVERY = 1.0
+LONGEST_SLEEP = 1.0
+SHORTEST_SLEEP = 0.002
+MOST_CONSULTED = 100
+"""Servers outside, for one request."""
+
+
+class Running:
+    """Everything here happens on one event loop, one thing at a time: nothing else touches the machine."""
+
+    def __init__(self, kept: StateFile, wanted: Wanted, post: Post, doors: Doors | None = None) -> None:
+        self._post = post
+        self._outside = Consulting()
+        self._wake = asyncio.Event()
+        self._stepping = asyncio.Lock()
+        self._enter(Site(begin(kept, wanted), kept, post, doors, self._outside))
+
+    def _enter(self, site: Site) -> None:
+        site.agenda.excuse = _excuse
+        self.site = site
+        self.gateway = Gateway(site.world, site.faces.values())
+
+    def close(self) -> None:
+        """Whoever follows something hears that it is over."""
+        self.site.close()
+
+    def load(self, path: Path) -> None:
+        """Go on from a saved state; when it cannot be read, everything stays as it was."""
+        kept = self.site.kept
+        with TemporaryDirectory() as folder:
+            copy = _copy(path, Path(folder) / "saved", kept.path)
+            try:
+                _try(copy)
+                kept.become(copy)
+            except (InvalidMachine, sqlite3.Error, LookupError, ValueError, TypeError, AttributeError) as error:
+                reason = error.message.replace(str(copy), "it") if isinstance(error, InvalidMachine) else repr(error)
+                raise InvalidMachine(f"{path} cannot be read as a state: {reason}") from error
+        before = self.site
+        self._enter(Site(begin(kept, Wanted()), kept, self._post, before.world.doors, self._outside))
+        before.close()
+        self.stir()
+
+    def stir(self) -> None:
+        """Something may have changed, or be due earlier than it was."""
+        self._wake.set()
+        self.site.world.pulse.beat()
+
+    def admit_at_gateway(self, call: Call) -> Admitted | Reply:
+        """With token and policy, as from outside: like Envoy's, they are asked about the head."""
+        self.site.catch_up()
+        found = self.gateway.answer(call)
+        if isinstance(found, Reply):
+            return found
+        name, inner = found
+        face = self.site.faces[name]
+        too_large = self.gateway.decorate(face.too_large)
+        return Admitted(partial(self._answer_behind_gateway, name, inner), face.body_limit, too_large)
+
+    async def _answer_behind_gateway(self, service: str, inner: Call, call: Call) -> Reply:
+        began = time.monotonic()
+        reply = await self.answer_at(service, replace(inner, body=call.body))
+        return self.gateway.decorate(reply, time.monotonic() - began)
+
+    async def answer_at(self, service: str, call: Call) -> Reply:
+        """Straight at the service, as from inside the cluster."""
+        self.site.catch_up()
+        return await self._told(await self._answered(service, call))
+
+    async def _answered(self, service: str, call: Call) -> Answered:
+        """From the start again with every answer from outside that is waited for."""
+        answers: Answers = {}
+        for _ in range(MOST_CONSULTED + 1):
+            try:
+                with self._outside.knowing(answers):
+                    return self.site.answer(service, call)
+            except Unheard as unheard:
+                answers[unheard.question] = await self._outside.ask(unheard.question)
+                self.site.catch_up()
+        return Answered(AWAY)
+
+    async def _told(self, answered: Answered) -> Reply:
+        self.stir()
+        reply = await self._awaited(answered.reply)
+        if answered.delay:
+            await asyncio.sleep(answered.delay)
+        if answered.lost:
+            raise Cut
+        return reply
+
+    async def _awaited(self, reply: Reply) -> Reply:
+        """A service that answers late holds up nobody but its client."""
+        pulse = self.site.world.pulse
+        while reply.later is not None:
+            ready = reply.later()
+            if ready is not None:
+                return ready
+            if not await pulse.wait(LONGEST_SLEEP):
+                raise Cut
+        return reply
+
+    async def step(self, seconds: float) -> None:
+        """Move time on, with turns for requests on the way; one step after another. A load on the way ends it."""
+        async with self._stepping:
+            site = self.site
+            goal = site.clock.reach() + seconds
+            there = False
+            while self.site is site and not there:
+                there = site.go_towards(goal)
+                site.world.pulse.beat()
+                await self._outside.turn()
+        self.stir()
+
+    async def tick_forever(self) -> None:
+        while True:
+            there = self.site.catch_up()
+            self.site.world.pulse.beat()
+            if not there:
+                await self._outside.turn()
+                continue
+            self._wake.clear()
+            moment = self.site.agenda.next_moment()
+            wait = LONGEST_SLEEP if moment is None else self.site.clock.wall_seconds_until(moment)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), min(max(wait, SHORTEST_SLEEP), LONGEST_SLEEP))
+
+    async def keep_forever(self) -> None:
+        while True:
+            await asyncio.sleep(KEEP_EVERY)
+            try:
+                self.site.keep()
+            except Unavailable as error:
+                # A full disk: what was not written is written next time, or the operator ends it.
+                log.error("%s", error)  # noqa: TRY400 (one line is enough)
+
+
+def _copy(path: Path, where: Path, own: Path) -> Path:
+    """Opening a file as a state makes it one, and another emulator may hold it."""
+    try:
+        if not path.is_file():
+            raise NotFound(f"no file {path}")
+        if path.samefile(own):
+            raise InvalidMachine(f"{path} is the state that it runs with; name another file")
+        return Path(shutil.copyfile(path, where))
+    except (OSError, shutil.SpecialFileError, ValueError) as error:
+        raise InvalidMachine(f"{path} cannot be read: {error}; name another file") from error
+
+
+def _try(path: Path) -> None:
+    """What cannot be opened is found out before anything is lost."""
+    with contextlib.closing(StateFile(path)) as saved:
+        if saved.about("topology") is None:
+            raise InvalidMachine("the file holds no machine; `csm-emulator save FILE` writes one")
+        Site(begin(saved, Wanted()), saved).close()
+
+
+def _excuse(kind: str, args: list[Any]) -> None:
+    log.exception("a mistake of the emulator: %s %s did not come to its end", kind, args)

@@ -1,0 +1,39 @@
+"""What really happened, in order: every effective change, when, and why. For tests and people; no service reads it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from csm_emulator.state.clock import Clock, rfc3339
+from csm_emulator.state.file import Entry, StateFile
+
+
+class TruthLog:
+    def __init__(self, clock: Clock, kept: StateFile) -> None:
+        self._clock = clock
+        self._kept = kept
+        self._last = kept.last_entry()
+        self._unwritten: list[Entry] = []
+
+    def add(self, what: str, target: str, cause: str, **facts: Any) -> None:
+        """``what`` is a short verb of the field: power-on, boot-stage, fault-set, …"""
+        self._last += 1
+        entry = {"number": self._last, "at": rfc3339(self._clock.now()), "what": what, "target": target, "cause": cause}
+        self._unwritten.append((self._last, json.dumps({**entry, **facts})))
+
+    @property
+    def last(self) -> int:
+        return self._last
+
+    def take_unwritten(self) -> list[Entry]:
+        entries, self._unwritten = self._unwritten, []
+        return entries
+
+    def put_back(self, entries: list[Entry]) -> None:
+        self._unwritten = [*entries, *self._unwritten]
+
+    def after(self, number: int, limit: int) -> list[dict[str, Any]]:
+        kept = self._kept.entries(number, limit)
+        fresh = [entry for entry in self._unwritten if entry[0] > number]
+        return [json.loads(text) for _, text in [*kept, *fresh][:limit]]

@@ -1,0 +1,171 @@
+"""The file that a machine is kept in, SQLite: a kill in the middle of a write leaves what was there before it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from csm_emulator.errors import InvalidMachine, Unavailable
+from csm_emulator.state.tables import Row
+
+FORMAT = 1
+LOCK_WAIT = 1.0
+"""Seconds: one that is being ended lets go of its file soon."""
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS kept (
+  number INTEGER PRIMARY KEY, shelf TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, UNIQUE (shelf, key)
+);
+CREATE TABLE IF NOT EXISTS log (number INTEGER PRIMARY KEY, entry TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS blobs (key TEXT PRIMARY KEY, data BLOB NOT NULL);
+"""
+_KEEP = """
+INSERT INTO kept (shelf, key, value) VALUES (?, ?, ?) ON CONFLICT (shelf, key) DO UPDATE SET value = excluded.value
+"""
+_DROP = "DELETE FROM kept WHERE shelf = ? AND key = ?"
+_NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY
+Entry = tuple[int, str]
+"""Number and JSON of an entry of the truth's log."""
+Blob = tuple[str, bytes | None]
+"""Key and content; None for what is gone."""
+
+
+class StateFile:
+    """One writer. Reading and writing may happen on another thread than the one that opened it, one at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        _make_private(path)
+        self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=LOCK_WAIT)
+        try:
+            self._open()
+        except sqlite3.OperationalError as error:
+            self._connection.close()
+            raise InvalidMachine(f"{path} cannot be used: {error}; does another emulator have it?") from error
+        except (sqlite3.DatabaseError, ValueError) as error:
+            self._connection.close()
+            raise InvalidMachine(f"{path} is not a state of the emulator: {error}; name another file") from error
+        except InvalidMachine:
+            self._connection.close()
+            raise
+
+    def _open(self) -> None:
+        # Held until it is closed: two emulators would write into each other's machine.
+        self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        tables = {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        found = self.about("format") if "about" in tables else None
+        if tables and found is None:
+            raise InvalidMachine(f"{self.path} is not a state of the emulator; name another file")
+        if found not in (None, FORMAT):
+            raise InvalidMachine(f"{self.path} has format {found}, this emulator reads {FORMAT}; name another file")
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.execute("PRAGMA synchronous = NORMAL")
+        self._connection.executescript(_SCHEMA)
+        self.set_about("format", FORMAT)
+
+    def about(self, name: str) -> Any:
+        found = self._connection.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
+        return None if found is None else json.loads(found[0])
+
+    def set_about(self, name: str, value: object) -> None:
+        self._connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, json.dumps(value)))
+
+    def rows(self) -> list[Row]:
+        return self._connection.execute("SELECT shelf, key, value FROM kept ORDER BY number").fetchall()
+
+    def blob(self, key: str) -> bytes | None:
+        found = self._connection.execute("SELECT data FROM blobs WHERE key = ?", (key,)).fetchone()
+        return None if found is None else found[0]
+
+    def blob_part(self, key: str, start: int, end: int) -> bytes | None:
+        """The same, of which only these bytes are read."""
+        found = self._connection.execute("SELECT rowid FROM blobs WHERE key = ?", (key,)).fetchone()
+        if found is None:
+            return None
+        with self._connection.blobopen("blobs", "data", found[0], readonly=True) as blob:
+            blob.seek(min(start, len(blob)))
+            return blob.read(max(end - start, 0))
+
+    def write(self, rows: Sequence[Row], entries: Sequence[Entry], blobs: Sequence[Blob] = ()) -> None:
+        """All or nothing; raises ``Unavailable``, with a full disk for example."""
+        try:
+            with self._connection:
+                self._connection.execute("BEGIN")
+                # A key that went and came again is in both, and is to come last.
+                self._connection.executemany(_DROP, [row[:2] for row in rows if row[2] is None])
+                self._connection.executemany(_KEEP, [row for row in rows if row[2] is not None])
+                self._connection.executemany("INSERT INTO log VALUES (?, ?)", entries)
+                for key, data in blobs:
+                    if data is None:
+                        self._connection.execute("DELETE FROM blobs WHERE key = ?", (key,))
+                    else:
+                        self._connection.execute("INSERT OR REPLACE INTO blobs VALUES (?, ?)", (key, data))
+        except (sqlite3.Error, ValueError) as error:
+            raise Unavailable(f"the state {self.path} cannot be written: {error}; is the disk full?") from error
+
+    def entries(self, after: int, limit: int) -> list[Entry]:
+        return self._connection.execute(
+            "SELECT number, entry FROM log WHERE number > ? ORDER BY number LIMIT ?", (after, limit)
+        ).fetchall()
+
+    def last_entry(self) -> int:
+        return self._connection.execute("SELECT coalesce(max(number), 0) FROM log").fetchone()[0]  # type: ignore[no-any-return]
+
+    def copy_to(self, path: Path) -> None:
+        """A whole copy; it is at ``path`` when it is whole, and takes the place of what was there."""
+        try:
+            if path.exists():
+                self._check_replaceable(path)
+            unfinished = path.with_name(f".{path.name}.unfinished")
+            unfinished.unlink(missing_ok=True)
+            os.close(os.open(unfinished, _NEW, 0o600))
+            self._connection.execute("VACUUM INTO ?", (str(unfinished),))
+            unfinished.replace(path)
+        except (sqlite3.Error, OSError, ValueError) as error:
+            raise InvalidMachine(f"the state cannot be saved as {path}: {error}; name another file") from error
+
+    def _check_replaceable(self, path: Path) -> None:
+        """Anything on this machine can ask for a copy: it costs nobody a file that is something else."""
+        if path.samefile(self.path):
+            raise InvalidMachine(f"{path} is the state itself; name another file")
+        if not path.is_file() or (path.stat().st_size and not _is_state(path)):
+            raise InvalidMachine(f"{path} is there, and is no saved state; name another file")
+
+    def become(self, other: Path) -> None:
+        """Hold what the other, which is closed, holds, and nothing else; all or nothing."""
+        self._connection.execute("ATTACH DATABASE ? AS other", (str(other),))
+        try:
+            with self._connection:
+                self._connection.execute("BEGIN")
+                for table in ("about", "kept", "log", "blobs"):
+                    self._connection.execute(f"DELETE FROM main.{table}")  # noqa: S608 (names of our own)
+                    self._connection.execute(f"INSERT INTO main.{table} SELECT * FROM other.{table}")  # noqa: S608
+        finally:
+            self._connection.execute("DETACH DATABASE other")
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _make_private(path: Path) -> None:
+    """It holds passwords and keys. What SQLite puts beside it gets the same mode."""
+    try:
+        os.close(os.open(path, _NEW, 0o600))
+    except FileExistsError:
+        return
+    except (OSError, ValueError) as error:
+        raise InvalidMachine(f"{path} cannot be made: {error}; name another file") from error
+
+
+def _is_state(path: Path) -> bool:
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+    try:
+        return connection.execute("SELECT 1 FROM about WHERE name = 'format'").fetchone() is not None
+    except sqlite3.Error:
+        return False
+    finally:
+        connection.close()

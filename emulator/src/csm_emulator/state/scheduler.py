@@ -1,0 +1,84 @@
+"""What is to happen when: a kind and its arguments, as data, so that it survives a restart.
+
+Whoever owns a kind says once what is done for it (``answer``); anybody may put it on (``at``).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from typing import Any
+
+from csm_emulator.state.clock import Clock
+from csm_emulator.state.tables import Shelves
+
+Action = Callable[..., None]
+Excuse = Callable[[str, list[Any]], None]
+
+
+class NotYet(Exception):
+    """What an action needs from outside is not there yet: it stays the first in line, and time waits."""
+
+
+class Agenda:
+    def __init__(self, shelves: Shelves, clock: Clock) -> None:
+        self._clock = clock
+        self._shelf = shelves.open("agenda")
+        self._actions: dict[str, Action] = {}
+        self.excuse: Excuse | None = None
+        """Called in the handler of an exception that an action raised, which is then over; without it, it goes on."""
+        self._heap = [(value[0], int(key)) for key, value in self._shelf.items()]
+        heapq.heapify(self._heap)
+        self._next = max((number for _, number in self._heap), default=0) + 1
+
+    def answer(self, kind: str, action: Action) -> None:
+        """Each kind has one answer."""
+        if kind in self._actions:
+            raise ValueError(f"{kind} is answered already")
+        self._actions[kind] = action
+
+    def at(self, moment: float, kind: str, *args: Any) -> None:
+        """Put on; a moment that is past is as soon as possible.
+
+        Nothing is ever taken off: what an entry was for may be over when its time comes, and its action looks.
+        """
+        if kind not in self._actions:
+            raise ValueError(f"nobody answers {kind}")
+        number, self._next = self._next, self._next + 1
+        self._shelf[str(number)] = [moment, kind, list(args)]
+        heapq.heappush(self._heap, (moment, number))
+
+    def after(self, seconds: float, kind: str, *args: Any) -> None:
+        self.at(self._clock.now() + seconds, kind, *args)
+
+    def next_moment(self) -> float | None:
+        return self._heap[0][0] if self._heap else None
+
+    def run(self, until: float, most: int) -> int:
+        """Do what is due until then, in order, at most so many; the answer is how many."""
+        done = 0
+        while done < most and (moment := self.next_moment()) is not None and moment <= until:
+            _, number = heapq.heappop(self._heap)
+            entry = self._shelf.pop(str(number))
+            _, kind, args = entry
+            try:
+                self._do(moment, kind, args)
+            except NotYet:
+                self._shelf[str(number)] = entry
+                heapq.heappush(self._heap, (moment, number))
+                break
+            done += 1
+        return done
+
+    def _do(self, moment: float, kind: str, args: list[Any]) -> None:
+        self._clock.hold(moment)
+        try:
+            self._actions[kind](*args)
+        except NotYet:
+            raise
+        except Exception:
+            if self.excuse is None:
+                raise
+            self.excuse(kind, args)
+        finally:
+            self._clock.hold(None)

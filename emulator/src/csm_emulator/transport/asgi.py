@@ -1,0 +1,207 @@
+"""Calls and replies over uvicorn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import parse_qsl
+
+from csm_emulator.transport.admission import Admit
+from csm_emulator.transport.call import Call, Cut, Reply, Stream, Talk
+from csm_emulator.transport.connection import CONNECTION, MOST_HEADERS, Connection, method_of
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+_PIECE = 1 << 20
+_BODILESS = frozenset({204, 304})
+_LONGEST_HEADERS = 60 << 10
+"""As Envoy, which counts the first line too; here a query may name ten thousand nodes."""
+_CLOSE = ("connection", "close")
+_HEAD_TOO_LARGE = Reply(431, headers=(_CLOSE,))
+_LINGER = 5.0
+"""Seconds for somebody who was answered and still sends."""
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """An ASGI application that hands every request to whom ``admit`` says."""
+
+    admit: Admit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            raise RuntimeError(f"no {scope['type']} here")
+        try:
+            await self._serve(scope, _Body(receive), send)
+        except (Cut, asyncio.CancelledError):
+            # When cancelled, the listener has waited long enough for somebody who does not read.
+            scope["extensions"][CONNECTION].cut()
+            await _gone(receive)
+
+    async def _serve(self, scope: Scope, body: _Body, send: Send) -> None:
+        call = _call(scope)
+        admitted = _HEAD_TOO_LARGE if _has_too_many_headers(scope) else self.admit(call)
+        if isinstance(admitted, Reply):
+            await _turn_away(call, body, send, admitted)
+            return
+        data = await body.read(admitted.body_limit) if _said_length(call) <= admitted.body_limit else None
+        if data is None:
+            await _turn_away(call, body, send, admitted.too_large)
+            return
+        reply = await admitted.answer(replace(call, body=data))
+        connection = scope["extensions"][CONNECTION]
+        if reply.talk is not None:
+            await _talk(connection, reply, reply.talk)
+        elif reply.stream is not None and call.method != "HEAD":
+            connection.streaming = True
+            await _send_stream(body.receive, send, reply, reply.stream)
+            connection.streaming = False
+        else:
+            await _send(send, reply, head=call.method == "HEAD")
+
+
+class _Body:
+    """Of a request, as it comes."""
+
+    def __init__(self, receive: Receive) -> None:
+        self.receive = receive
+        self._more = True
+
+    async def read(self, limit: int) -> bytes | None:
+        """All of it, or None when it is too large: the rest is not read. Half a request is none: raises ``Cut``."""
+        chunks, size = [], 0
+        while self._more:
+            chunk = await self._piece()
+            size += len(chunk)
+            if size > limit:
+                return None
+            chunks.append(chunk)
+        return b"".join(chunks)
+
+    async def drop(self) -> None:
+        """Let the rest of it run by; raises ``Cut`` when it takes too long."""
+        try:
+            async with asyncio.timeout(_LINGER):
+                while self._more:
+                    await self._piece()
+        except TimeoutError as error:
+            raise Cut from error
+
+    async def _piece(self) -> bytes:
+        message = await self.receive()
+        if message["type"] == "http.disconnect":
+            raise Cut
+        self._more = message.get("more_body", False)
+        piece: bytes = message.get("body", b"")
+        return piece
+
+
+def _has_too_many_headers(scope: Scope) -> bool:
+    headers = scope["headers"]
+    return len(headers) > MOST_HEADERS or sum(len(name) + len(value) for name, value in headers) > _LONGEST_HEADERS
+
+
+def _said_length(call: Call) -> int:
+    """Zero when it is not said before."""
+    # The parser has refused what is no number.
+    return int(call.headers.get("content-length") or 0)
+
+
+async def _turn_away(call: Call, body: _Body, send: Send, reply: Reply) -> None:
+    """Answer at once, and drop the body: to hang up on somebody who still sends takes the answer back."""
+    if call.headers.get("expect", "").lower() == "100-continue":
+        # The body does not come, or does: nobody knows where the next request would begin.
+        await _send(send, replace(reply, headers=(*reply.headers, _CLOSE)), head=call.method == "HEAD")
+        return
+    await _send(send, reply, head=call.method == "HEAD", more=True)
+    await body.drop()
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _talk(connection: Connection, reply: Reply, talk: Talk) -> None:
+    lines = ["HTTP/1.1 101 Switching Protocols", *(f"{name}: {value}" for name, value in reply.headers)]
+    tunnel = connection.open_tunnel("\r\n".join([*lines, "", ""]).encode("latin-1"))
+    try:
+        await talk(tunnel)
+    finally:
+        tunnel.close()
+
+
+def _joined(lines: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Lines of the same name are one list."""
+    headers: dict[str, list[str]] = {}
+    for name, value in lines:
+        headers.setdefault(name.decode("latin-1"), []).append(value.decode("latin-1"))
+    return {name: ", ".join(values) for name, values in headers.items()}
+
+
+def _call(scope: Scope) -> Call:
+    """Without its body."""
+    headers = _joined(scope["headers"])
+    query = scope["query_string"].decode("latin-1")
+    target = scope["raw_path"].decode("latin-1") + (f"?{query}" if query else "")
+    client = scope.get("client")
+    return Call(
+        method_of(scope["method"]),
+        scope["path"],
+        tuple(parse_qsl(query, keep_blank_values=True, errors="replace")),
+        headers,
+        peer=client[0] if client else "",
+        base=f"{scope['scheme']}://{headers.get('host', 'localhost')}",
+        target=target,
+        caller=scope["extensions"][CONNECTION].caller(),
+    )
+
+
+def _headers(reply: Reply) -> list[tuple[bytes, bytes]]:
+    headers = [(name.lower().encode("latin-1"), value.encode("latin-1", "replace")) for name, value in reply.headers]
+    if reply.media:
+        headers.append((b"content-type", reply.media.encode("latin-1")))
+    return headers
+
+
+async def _send_stream(receive: Receive, send: Send, reply: Reply, stream: Stream) -> None:
+    """Until it is over, or the caller is gone; a full connection holds it back."""
+    await send({"type": "http.response.start", "status": reply.status, "headers": _headers(reply)})
+    # The head goes out at once: a follower of a silent log wants to know that it was heard.
+    await send({"type": "http.response.body", "body": b"", "more_body": True})
+    gone = asyncio.ensure_future(_gone(receive))
+    pieces = stream()
+    try:
+        while True:
+            piece = asyncio.ensure_future(anext(pieces, None))
+            await asyncio.wait((piece, gone), return_when=asyncio.FIRST_COMPLETED)
+            if gone.done():
+                piece.cancel()
+                await asyncio.wait((piece,))
+                return
+            data = piece.result()
+            if data is None:
+                break
+            await send({"type": "http.response.body", "body": data, "more_body": True})
+    finally:
+        gone.cancel()
+        await pieces.aclose()
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _send(send: Send, reply: Reply, *, head: bool, more: bool = False) -> None:
+    """``more`` leaves it to the caller to say that this was all."""
+    headers = _headers(reply)
+    if reply.status not in _BODILESS and reply.stream is None:
+        headers.append((b"content-length", str(len(reply.body)).encode()))
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    body = b"" if head or reply.status in _BODILESS else reply.body
+    # Between two pieces the connection may say that it is full: nothing is piled up for a slow reader.
+    for start in range(0, len(body) - _PIECE, _PIECE):
+        await send({"type": "http.response.body", "body": body[start : start + _PIECE], "more_body": True})
+    await send({"type": "http.response.body", "body": body[-(len(body) % _PIECE or _PIECE) :], "more_body": more})

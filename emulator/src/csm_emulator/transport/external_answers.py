@@ -1,0 +1,67 @@
+"""Answers of servers outside: found out beside everything else, and known when they are asked for again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from csm_emulator.transport.call import Reply
+from csm_emulator.transport.external_servers import Question, Unheard, Unreachable, ask_beside
+
+TIMEOUT = 30.0
+"""As long as the API server waits for a webhook."""
+AT_ONCE = 16
+"""Servers that are asked at the same time; others wait."""
+Answers = dict[Question, Reply | Unreachable]
+
+
+class Consulting:
+    """A request brings along what it has heard; for what is due, which is one thing at a time, it is kept here."""
+
+    def __init__(self) -> None:
+        self._due: Answers = {}
+        self._heard = self._due
+        self._under_way: dict[Question, asyncio.Task[None]] = {}
+        self._places = asyncio.Semaphore(AT_ONCE)
+
+    @contextmanager
+    def knowing(self, answers: Answers) -> Iterator[None]:
+        """While a request is handled."""
+        self._heard = answers
+        try:
+            yield
+        finally:
+            self._heard = self._due
+
+    def consult(self, question: Question) -> Reply:
+        answer = self._heard.get(question)
+        if answer is None:
+            raise Unheard(question)
+        if isinstance(answer, Unreachable):
+            raise answer
+        return answer
+
+    def find_out(self, question: Question) -> None:
+        if question not in self._under_way:
+            self._under_way[question] = asyncio.ensure_future(self._find_out(question))
+
+    async def _find_out(self, question: Question) -> None:
+        try:
+            self._due[question] = await self.ask(question)
+        finally:
+            del self._under_way[question]
+
+    def forget(self) -> None:
+        self._due.clear()
+
+    async def turn(self) -> None:
+        """Give others a turn; one of some length, when something is being found out."""
+        if self._under_way:
+            await asyncio.wait(self._under_way.values(), return_when=asyncio.FIRST_COMPLETED)
+        else:
+            await asyncio.sleep(0)
+
+    async def ask(self, question: Question) -> Reply | Unreachable:
+        async with self._places:
+            return await ask_beside(question, TIMEOUT)

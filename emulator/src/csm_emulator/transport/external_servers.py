@@ -1,0 +1,172 @@
+"""Servers outside of the emulator that have a say in what happens inside.
+
+Nothing inside can wait. Who consults such a server without its answer being known leaves by ``Unheard``; whoever began
+it all has the answer found out and begins again, from the start. So it must bear to be begun twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
+from typing import Protocol
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+from csm_emulator.transport.call import Reply
+from csm_emulator.transport.listeners import is_loopback
+
+_ANSWER = 65536
+_REDIRECTS = 10
+_TOO_LATE = "context deadline exceeded"
+_PORTS = {"http": 80, "https": 443}
+_AS_GET = (301, 302, 303)
+_AS_IT_WAS = (307, 308)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A POST."""
+
+    url: str
+    body: bytes
+    headers: tuple[tuple[str, str], ...]
+
+
+class Unheard(Exception):
+    """The answer is not known yet."""
+
+    def __init__(self, question: Question) -> None:
+        super().__init__(question.url)
+        self.question = question
+
+
+class Unreachable(Exception):
+    """There is no answer, in the words of the client."""
+
+
+class Outside(Protocol):
+    def consult(self, question: Question) -> Reply:
+        """Raises ``Unheard``, or ``Unreachable`` when nobody answered."""
+
+    def find_out(self, question: Question) -> None:
+        """For something that is due, and tried again."""
+
+    def forget(self) -> None:
+        """What was due is over, one way or the other."""
+
+
+class Nobody:
+    """Without a network: whoever is asked agrees."""
+
+    def consult(self, _: Question) -> Reply:
+        return Reply(200)
+
+    def find_out(self, _: Question) -> None:
+        return
+
+    def forget(self) -> None:
+        return
+
+
+def target(place: SplitResult) -> str:
+    """What stands on the first line of a request there."""
+    return f"{place.path or '/'}{'?' + place.query if place.query else ''}"
+
+
+def send(question: Question, timeout: float) -> Reply:
+    """To this machine only, whatever certificate it shows, as TAPMS and HMNFD do; raises ``Unreachable``.
+
+    Redirects are followed as Go does.
+    """
+    until = time.monotonic() + timeout
+    try:
+        return _exchanged(question, until)
+    except TimeoutError as error:
+        raise Unreachable(_TOO_LATE) from error
+    except ConnectionRefusedError as error:
+        raise Unreachable("dial tcp: connect: connection refused") from error
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise Unreachable(_TOO_LATE if time.monotonic() >= until else str(error)) from error
+
+
+def _exchanged(question: Question, until: float) -> Reply:
+    method, url, body = "POST", question.url, question.body
+    for _ in range(_REDIRECTS):
+        place = urlsplit(url)
+        with _connected(place, until) as connection:
+            connection.request(method, target(place), body, dict(question.headers))
+            answer = connection.getresponse()
+            location = answer.getheader("location")
+            content = answer.read(_ANSWER)
+        if time.monotonic() >= until:
+            raise TimeoutError
+        if location is None or answer.status not in (*_AS_GET, *_AS_IT_WAS):
+            return Reply(answer.status, content, answer.getheader("content-type", ""))
+        url = urljoin(url, location)
+        if answer.status in _AS_GET:
+            method, body = "GET", b""
+    raise Unreachable(f"stopped after {_REDIRECTS} redirects")
+
+
+def _left(until: float) -> float:
+    return max(until - time.monotonic(), 0.001)
+
+
+@contextmanager
+def _connected(place: SplitResult, until: float) -> Iterator[http.client.HTTPConnection]:
+    """Cut off at that moment, however well each single byte was in time."""
+    host = place.hostname or ""
+    if place.scheme not in _PORTS:
+        raise Unreachable(f'unsupported protocol scheme "{place.scheme}"')
+    if not is_loopback(host):
+        raise Unreachable(f"dial tcp: lookup {host}: the emulator talks to loopback only")
+    port = place.port or _PORTS[place.scheme]
+    with ExitStack() as stack:
+        line = stack.enter_context(socket.create_connection((host, port), _left(until)))
+        timer = threading.Timer(_left(until), _cut, (stack.enter_context(line.dup()),))
+        timer.daemon = True
+        timer.start()
+        stack.callback(timer.cancel)
+        connection = stack.enter_context(closing(http.client.HTTPConnection(host, port)))
+        connection.sock = line if place.scheme == "http" else _trusting().wrap_socket(line, server_hostname=host)
+        yield connection
+
+
+def _cut(line: socket.socket) -> None:
+    with suppress(OSError):
+        line.shutdown(socket.SHUT_RDWR)
+
+
+def _trusting() -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+async def ask_beside(question: Question, seconds: float) -> Reply | Unreachable:
+    """In a thread that nobody waits for when the emulator ends, as one of the pool would be."""
+    loop = asyncio.get_running_loop()
+    heard: asyncio.Future[Reply | Unreachable] = loop.create_future()
+
+    def tell(answer: Reply | Unreachable) -> None:
+        if not heard.done():
+            heard.set_result(answer)
+
+    def ask() -> None:
+        answer: Reply | Unreachable
+        try:
+            answer = send(question, seconds)
+        except Unreachable as unreachable:
+            answer = unreachable
+        with suppress(RuntimeError):  # the loop is over
+            loop.call_soon_threadsafe(tell, answer)
+
+    threading.Thread(target=ask, daemon=True).start()
+    return await heard

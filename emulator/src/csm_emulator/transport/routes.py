@@ -1,0 +1,158 @@
+"""Which function answers which path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from csm_emulator.transport.admission import TOO_LARGE
+from csm_emulator.transport.call import Call, Reply, text_reply
+
+Handler = Callable[[Call], Reply]
+Raised = TypeVar("Raised", bound=Exception)
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    method: str
+    path: str
+    """Segments, of which ``{name}`` takes any one and ``{name...}``, as the last, all the rest."""
+    handler: Handler
+
+    def through(self, wrap: Callable[[Handler], Handler]) -> Route:
+        """The same, with something around its handler."""
+        return replace(self, handler=wrap(self.handler))
+
+
+def catching(handler: Handler, kind: type[Raised], answer: Callable[[Call, Raised], Reply]) -> Handler:
+    """A handler that may leave by an exception of this kind, which becomes the answer."""
+
+    def handle(call: Call) -> Reply:
+        try:
+            return handler(call)
+        except kind as raised:
+            return answer(call, raised)
+
+    return handle
+
+
+_UNSUPPORTED = "csm_emulator_unsupported"
+
+
+def unsupported(reason: str, answer: Callable[[str], Reply]) -> Handler:
+    """For what the emulator leaves out; ``answer`` puts the reason into the service's own shape, with status 501."""
+
+    def refuse(_: Call) -> Reply:
+        return answer(reason)
+
+    setattr(refuse, _UNSUPPORTED, reason)
+    return refuse
+
+
+def reason_unsupported(handler: Handler) -> str:
+    """Why it is left out; empty when it is not."""
+    return str(getattr(handler, _UNSUPPORTED, ""))
+
+
+NO_SNIFF = (("X-Content-Type-Options", "nosniff"),)
+"""What Go's ``http.Error`` sends beside its text."""
+
+
+def go_not_found(_: Call) -> Reply:
+    """What Go's own server says."""
+    return replace(text_reply("404 page not found\n", 404), headers=NO_SNIFF)
+
+
+def go_wrong_method(_: Call, allowed: Sequence[str]) -> Reply:  # noqa: ARG001 (the shape of every such function)
+    """What gorilla/mux says: nothing."""
+    return Reply(405)
+
+
+@dataclass(frozen=True, slots=True)
+class Face:
+    """One service: its routes, and where it stands."""
+
+    name: str
+    mounts: Sequence[tuple[str, str]]
+    """(prefix on the gateway, prefix at the service): ``("/apis/smd", "")``."""
+    routes: Sequence[Route]
+    not_found: Handler = go_not_found
+    wrong_method: Callable[[Call, Sequence[str]], Reply] = go_wrong_method
+    body_limit: int = 5 << 20
+    """Room for every component of a machine of 10,000 nodes, and less than a second's work in most shapes."""
+    open_paths: Sequence[str] = ()
+    """Prefixes on the gateway that need no token."""
+    outside: bool = False
+    """It has a listener of its own, at the root of its address, and is not behind the gateway."""
+    too_large: Reply = TOO_LARGE
+    """The answer to a body beyond ``body_limit``."""
+    restarted: Callable[[], None] | None = None
+    """Called when the service comes back from a restart: what it kept in memory only is gone."""
+    stopped: Callable[[], None] | None = None
+    """Called when the last pod of the service has ended: what its process does when it is told to end."""
+
+
+@dataclass(slots=True)
+class _Branch:
+    fixed: dict[str, _Branch] = field(default_factory=dict)
+    any: _Branch | None = None
+    rest: dict[str, tuple[Handler, tuple[str, ...]]] = field(default_factory=dict)
+    here: dict[str, tuple[Handler, tuple[str, ...]]] = field(default_factory=dict)
+
+
+class Router:
+    """Fixed segments win over ``{names}``, and ``{names}`` over ``{rest...}``."""
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self._root = _Branch()
+        for route in routes:
+            self._add(route)
+
+    def _add(self, route: Route) -> None:
+        branch, names = self._root, []
+        for segment in route.path.split("/")[1:]:
+            if segment.endswith("...}"):
+                names.append(segment[1:-4])
+                branch.rest[route.method] = (route.handler, tuple(names))
+                return
+            if segment.startswith("{"):
+                names.append(segment[1:-1])
+                branch.any = branch.any or _Branch()
+                branch = branch.any
+            else:
+                branch = branch.fixed.setdefault(segment, _Branch())
+        if route.method in branch.here:
+            raise ValueError(f"two routes for {route.method} {route.path}")
+        branch.here[route.method] = (route.handler, tuple(names))
+
+    def find(self, path: str) -> tuple[Mapping[str, tuple[Handler, tuple[str, ...]]], tuple[str, ...]]:
+        """The handlers by method of the best match, and what stood for the names; empty when nothing matches."""
+        return _find(self._root, path.split("/")[1:], ())
+
+    def answer(self, call: Call, face: Face) -> Reply:
+        methods, values = self.find(call.path)
+        if not methods:
+            return face.not_found(call)
+        found = methods.get(call.method)
+        if found is None:
+            return face.wrong_method(call, sorted(methods))
+        handler, names = found
+        return handler(call.at(dict(zip(names, values, strict=True))))
+
+
+def _find(
+    branch: _Branch, segments: list[str], values: tuple[str, ...]
+) -> tuple[Mapping[str, tuple[Handler, tuple[str, ...]]], tuple[str, ...]]:
+    if not segments:
+        return branch.here, values
+    head, tail = segments[0], segments[1:]
+    if head in branch.fixed:
+        found = _find(branch.fixed[head], tail, values)
+        if found[0]:
+            return found
+    if branch.any is not None and head:
+        found = _find(branch.any, tail, (*values, head))
+        if found[0]:
+            return found
+    return (branch.rest, (*values, "/".join(segments))) if branch.rest else ({}, ())

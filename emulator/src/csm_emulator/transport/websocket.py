@@ -1,0 +1,115 @@
+"""WebSockets for services: the protocol is of the ``websockets`` library, the connection is a tunnel."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+
+from websockets.datastructures import Headers
+from websockets.exceptions import InvalidState, ProtocolError
+from websockets.frames import Close, Frame, Opcode
+from websockets.http11 import Request
+from websockets.protocol import State
+from websockets.server import ServerProtocol
+from websockets.typing import Subprotocol
+
+from csm_emulator.transport.call import Call, Reply
+from csm_emulator.transport.tunnel import Tunnel
+
+_HANDSHAKE = ("connection", "upgrade", "host", "origin", "sec-websocket-")
+MOST = 1 << 20
+"""The longest message that anybody may send."""
+
+
+class WebSocket:
+    """One that is open."""
+
+    def __init__(self, protocol: ServerProtocol, tunnel: Tunnel, subprotocol: str) -> None:
+        self._protocol = protocol
+        self._tunnel = tunnel
+        self.protocol = subprotocol
+        """The subprotocol that was agreed on; empty when none was."""
+        self._pieces: list[bytes] = []
+        self._text = False
+        self._messages: deque[str | bytes] = deque()
+
+    async def receive(self) -> str | bytes | None:
+        """The next message; None when the other side has closed, or is gone."""
+        while not self._messages:
+            if self._protocol.state is not State.OPEN:
+                return None
+            data = await self._tunnel.read()
+            if data:
+                self._protocol.receive_data(data)
+            else:
+                self._protocol.receive_eof()
+            for event in self._protocol.events_received():
+                if isinstance(event, Frame):
+                    self._take(event)
+            await self._flush()
+        return self._messages.popleft()
+
+    def _take(self, frame: Frame) -> None:
+        if frame.opcode in (Opcode.TEXT, Opcode.BINARY):
+            self._text, self._pieces = frame.opcode is Opcode.TEXT, []
+        elif frame.opcode is not Opcode.CONT:
+            return
+        self._pieces.append(bytes(frame.data))
+        if frame.fin:
+            whole = b"".join(self._pieces)
+            self._messages.append(whole.decode("utf-8", "replace") if self._text else whole)
+
+    async def send(self, message: str | bytes) -> None:
+        """What is said to one that is gone is lost."""
+        with contextlib.suppress(InvalidState, ProtocolError):
+            if isinstance(message, str):
+                self._protocol.send_text(message.encode())
+            else:
+                self._protocol.send_binary(message)
+        await self._flush()
+
+    async def close(self, code: int = 1000, reason: str = "") -> None:
+        with contextlib.suppress(InvalidState, ProtocolError):
+            self._protocol.send_close(code, reason)
+        await self._flush()
+
+    @property
+    def closed(self) -> Close | None:
+        """What the other side said when it closed."""
+        return self._protocol.close_rcvd
+
+    async def _flush(self) -> None:
+        for data in self._protocol.data_to_send():
+            if data:
+                await self._tunnel.write(data)
+
+
+def accept(call: Call, talk: Callable[[WebSocket], Awaitable[None]], protocols: Sequence[str] = ()) -> Reply:
+    """The answer to a handshake; what is none is refused as the library does it. Of ``protocols`` the first that the
+    client knows is taken.
+    """
+    offered = [Subprotocol(name) for name in protocols] or None
+    handshake = ServerProtocol(subprotocols=offered, select_subprotocol=_first_known)
+    headers = Headers()
+    for name, value in call.headers.items():
+        # The library refuses values that services take; they are no business of a handshake.
+        if name.startswith(_HANDSHAKE):
+            headers[name] = value.strip()
+    response = handshake.accept(Request(call.target or call.path, headers))
+    told = [(name, value) for name, value in response.headers.raw_items() if name.lower() != "date"]
+    if response.status_code != 101:
+        kept = [(name, value) for name, value in told if name.lower() not in ("content-length", "connection")]
+        return Reply(response.status_code, bytes(response.body or b""), headers=kept)
+
+    async def open_and_talk(tunnel: Tunnel) -> None:
+        socket = WebSocket(ServerProtocol(state=State.OPEN, max_size=MOST), tunnel, handshake.subprotocol or "")
+        await talk(socket)
+        await socket.close()
+
+    return Reply(101, headers=told, talk=open_and_talk)
+
+
+def _first_known(server: ServerProtocol, offered: Sequence[Subprotocol]) -> Subprotocol | None:
+    """A client that knows none of ours goes on without one, or gives up, as it likes."""
+    return next((name for name in server.available_subprotocols or () if name in offered), None)

@@ -1,0 +1,21 @@
+"""Puts one thing into a machine, and says what it is called there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from csm_emulator.site import Site
+from csm_emulator.transport.call import JSON, Call
+
+Made = Iterator[tuple[str, str]]
+"""Names of parameters and properties, and what they can be called with."""
+
+
+def put(site: Site, service: str, request: str, body: Any) -> Any:
+    method, path = request.split(" ")
+    reply = site.ask(service, Call(method, path, (), {"content-type": JSON}, json.dumps(body).encode()))
+    if not reply.ok:
+        raise RuntimeError(f"{service} {request}: {reply.status} {reply.body!r}")
+    return json.loads(reply.body) if reply.body else None

@@ -1,0 +1,51 @@
+"""What the side channel shows of pods."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from csm_emulator.cluster.pods import Container
+from csm_emulator.control_api.console_views import pod_log
+from csm_emulator.errors import NotFound
+from csm_emulator.site import Site
+from csm_emulator.transport.call import Call
+from service_client import open_site
+
+NAMESPACE = "services"
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    site = open_site(tmp_path / "state")
+    cluster = site.world.cluster
+    cluster.start_pod(NAMESPACE, "several", (Container("git"), Container("ansible")), {})
+    cluster.start_pod(NAMESPACE, "single", (Container("main"),), {"app": "alone"})
+    cluster.say(NAMESPACE, "several", "ansible", ["PLAY [all]"])
+    cluster.say(NAMESPACE, "single", "main", ["here I am"])
+    return site
+
+
+def ask(site: Site, **query: str) -> list[str]:
+    lines: list[str] = pod_log(site.world, Call("GET", "/pods/log", tuple(query.items())))["lines"]
+    return lines
+
+
+def test_a_pod_with_one_container_needs_no_name_of_it(site: Site) -> None:
+    assert ask(site, pod="single") == ask(site, pod="app=alone", container="") == ["here I am"]
+    assert ask(site, pod="several", container="ansible") == ["PLAY [all]"]
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({"pod": "several"}, "several has several containers, name one; there are git, ansible"),
+        ({"pod": "several", "container": "main"}, "no container main in several; there are git, ansible"),
+        ({"pod": "single", "container": "git"}, "no container git in single; there are main"),
+        ({"pod": "nobody"}, "no pod nobody; `csm-emulator pods` shows them"),
+    ],
+)
+def test_which_one_is_said(site: Site, query: dict[str, str], said: str) -> None:
+    with pytest.raises(NotFound, match=said):
+        ask(site, **query)

@@ -1,0 +1,70 @@
+"""A gateway before a machine's faces, asked as from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from csm_emulator.gateway.gateway import Gateway
+from csm_emulator.machine.topology import catalog as topologies
+from csm_emulator.services.keycloak.realm.users import users
+from csm_emulator.site import Site, Start
+from csm_emulator.state.file import StateFile
+from csm_emulator.transport.call import Call, Reply
+
+HERE = "https://localhost:8443"
+
+
+class Door:
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.gateway = Gateway(site.world, site.faces.values())
+        self.passwords = {user.username: user.password for user in users(site.world)}
+
+    def find(self, method: str, target: str, headers: Mapping[str, str] | None = None, base: str = HERE) -> Any:
+        """(face, call), or the gateway's own reply."""
+        return self.gateway.answer(Call(method, "", (), headers or {}, b"", "192.0.2.1", base, target=target))
+
+    def status(self, method: str, target: str, headers: Mapping[str, str] | None = None, base: str = HERE) -> int:
+        """0 for what gets through."""
+        found = self.find(method, target, headers, base)
+        return found.status if isinstance(found, Reply) else 0
+
+    def log_in(self, username: str, base: str = HERE) -> dict[str, Any]:
+        form = f"grant_type=password&client_id=shasta&username={username}&password={self.passwords[username]}"
+        target = "/keycloak/realms/shasta/protocol/openid-connect/token"
+        media = {"content-type": "application/x-www-form-urlencoded"}
+        found = self.gateway.answer(Call("POST", "", (), media, form.encode(), "192.0.2.1", base, target=target))
+        assert isinstance(found, tuple)
+        answer: dict[str, Any] = self.site.ask(*found).json()
+        return answer
+
+    def token(self, username: str) -> dict[str, str]:
+        """A header with a fresh token."""
+        return bearer(self.log_in(username)["access_token"])
+
+    def side(self, switch: str, body: Any = None) -> Any:
+        return self.site.mesh.ask("keycloak", "POST", f"/side/{switch}", body or {}).json()
+
+    def minted(self, **claims: Any) -> str:
+        token: str = self.side("mint", claims)["token"]
+        return token
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {token}"}
+
+
+@pytest.fixture(scope="module")
+def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
+    """For tests that change nothing: keys take their time."""
+    kept = StateFile(tmp_path_factory.mktemp("door") / "tiny.state")
+    yield Door(Site(Start(topologies.load("tiny"), seed=1, speed=0.0), kept))
+    kept.close()
+
+
+@pytest.fixture
+def own_door(tiny: Site) -> Door:
+    return Door(tiny)

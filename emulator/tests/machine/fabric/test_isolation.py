@@ -1,0 +1,121 @@
+"""Properties: what is symmetric, and what never happens, whatever the ports are set to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from csm_emulator.machine.fabric.ports import EDGE, PortState
+from csm_emulator.machine.fabric.reachability import ETHERNET, IP, VNI, Prober, Question
+from machine.fabric.network import DOWNLINK, UPLINK, Network
+
+BLUE, GREEN = (10, 11, 12), (20, 21, 22)
+SETTINGS = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+TAGS = st.one_of(st.none(), st.sampled_from([0, 1, *BLUE, *GREEN, 4095]))
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Network]:
+    with TemporaryDirectory() as folder:
+        network = Network(Path(folder) / "state")
+        yield network
+        network.close()
+
+
+def states(vlans: tuple[int, ...]) -> st.SearchStrategy[PortState]:
+    return st.builds(
+        PortState,
+        online=st.booleans(),
+        native=st.one_of(st.none(), st.sampled_from(vlans)),
+        allowed=st.frozensets(st.sampled_from(vlans)),
+        untagged=st.booleans(),
+        vnis=st.one_of(st.none(), st.just(((vlans[0] * 100, vlans[0] * 100 + 99),))),
+        speed=st.just("BS_200G"),
+    )
+
+
+def put(network: Network, wanted: dict[str, PortState]) -> None:
+    for nic in network.nics:
+        state = wanted.get(nic, EDGE)
+        names = ("online", "native", "allowed", "untagged", "vnis")
+        network.configure(nic, **{name: getattr(state, name) for name in names})
+
+
+@SETTINGS
+@given(
+    blue=st.lists(states(BLUE), min_size=4, max_size=4), green=st.lists(states(GREEN), min_size=4, max_size=4), tag=TAGS
+)
+def test_groups_with_no_vlan_in_common_never_reach(
+    shared: Network, blue: list[PortState], green: list[PortState], tag: int | None
+) -> None:
+    ours, theirs = shared.nics[::2], shared.nics[1::2]
+    put(shared, dict(zip(ours, blue, strict=True)) | dict(zip(theirs, green, strict=True)))
+    assert shared.crossing(ours, theirs, tag) == set()
+    assert shared.crossing(theirs, ours, tag) == set()
+    for nic in ours:
+        assert not shared.heard_by(nic, tag) & set(theirs)
+
+
+@SETTINGS
+@given(state=states(BLUE), tag=TAGS, linked=st.booleans())
+def test_between_equal_ports_reaching_is_symmetric(
+    shared: Network, state: PortState, tag: int | None, linked: bool
+) -> None:
+    shared.fabric.configure(DOWNLINK, "test", online=linked)
+    put(shared, dict.fromkeys(shared.nics, state))
+    try:
+        for one in shared.nics:
+            for other in shared.nics:
+                assert shared.reaches(one, other, tag) == shared.reaches(other, one, tag)
+    finally:
+        shared.fabric.configure(DOWNLINK, "test", online=True)
+
+
+@SETTINGS
+@given(found=st.lists(states((1, 10, 20)), min_size=8, max_size=8), tag=TAGS)
+def test_a_broadcast_is_heard_by_those_that_frames_reach(
+    shared: Network, found: list[PortState], tag: int | None
+) -> None:
+    put(shared, dict(zip(shared.nics, found, strict=True)))
+    for source in shared.nics:
+        heard = shared.fabric.broadcast(source, tag)
+        walks = {nic: shared.walk(source, nic, tag) for nic in shared.nics}
+        assert heard == {nic: walk.leaves for nic, walk in walks.items() if walk.reached}
+
+
+@SETTINGS
+@given(
+    found=st.lists(states((1, 10, 20)), min_size=1, max_size=3).flatmap(
+        lambda few: st.lists(st.sampled_from(few), min_size=8, max_size=8)
+    ),
+    question=st.one_of(
+        st.builds(Question, st.sampled_from([ETHERNET, IP]), TAGS, st.none()),
+        st.builds(Question, st.just(VNI), st.none(), st.sampled_from([50, 100, 199, 1000, 2000])),
+    ),
+    narrow=st.booleans(),
+    members=st.tuples(st.sets(st.integers(0, 7), min_size=1), st.sets(st.integers(0, 7), min_size=1)),
+)
+def test_groups_count_what_pairs_count(
+    shared: Network,
+    found: list[PortState],
+    question: Question,
+    narrow: bool,
+    members: tuple[set[int], set[int]],
+) -> None:
+    """Classes are only a quicker way to the same numbers, also for groups that overlap."""
+    put(shared, dict(zip(shared.nics, found, strict=True)))
+    shared.fabric.configure(UPLINK, "test", allowed=frozenset({10}) if narrow else None)
+    groups = {str(number): [shared.nics[place] for place in sorted(places)] for number, places in enumerate(members)}
+    prober = Prober(shared.machine, question)
+    for told in prober.between(groups)["between"]:
+        counts = prober.pairs(groups[told["from"]], groups[told["to"]])["counts"]
+        assert (told["pairs"], told["reached"]) == (counts["pairs"], counts["reached"])
+        assert (told["reaching"] is None) == (counts["reached"] == 0)
+        assert (told["stopped"] is None) == (counts["reached"] == counts["pairs"])
+        assert told["reaching"] is None or told["reaching"]["reached"]
+        assert told["stopped"] is None or not told["stopped"]["reached"]

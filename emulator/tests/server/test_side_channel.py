@@ -1,0 +1,138 @@
+"""The side channel: truth, switches, and who may pull them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from csm_emulator.process import Emulator, emulate
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[Emulator]:
+    with emulate("tiny", "--speed", "0", "--begin", "2026-01-31T12:00:00Z") as running:
+        yield running
+
+
+def a_node(machine: Emulator) -> str:
+    nodes = machine.tell("GET", "/parts?type=Node")["parts"]
+    return next(str(part["xname"]) for part in nodes if part["power"] == "off")
+
+
+def power(machine: Emulator, node: str, operation: str) -> None:
+    body = json.dumps({"operation": operation, "location": [{"xname": node}]})
+    url = machine.services["pcs"] + "/v1/transitions"
+    assert machine.send("POST", url, body, {"Content-Type": "application/json"}).status == 200
+
+
+def test_time_stands_still_until_it_is_stepped(machine: Emulator) -> None:
+    before = machine.tell("GET", "/clock")
+    assert before["now"].startswith("2026-01-31T12:00:00")
+    machine.step(90)
+    assert machine.tell("GET", "/clock")["moment"] == before["moment"] + 90
+
+
+def test_truth_is_told_in_order_and_with_its_cause(machine: Emulator) -> None:
+    node, last = a_node(machine), machine.tell("GET", "/status")["log"]
+    power(machine, node, "on")
+    machine.step(600)
+    log = [entry for entry in machine.log(last) if entry["target"] == node]
+    assert [entry["what"] for entry in log[:2]] == ["power-order", "power-on"]
+    assert [entry["stage"] for entry in log if entry["what"] == "boot-stage"] == [
+        "post",
+        "pxe",
+        "kernel",
+        "systemd",
+        "up",
+    ]
+    assert all(entry["cause"] for entry in log)
+    numbers = [entry["number"] for entry in machine.log(0)]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert machine.part(node)["power"] == "on"
+    assert machine.part(node)["beating"] is True
+
+
+def test_wrong_cables_and_what_a_tenant_left_are_true_and_told(machine: Emulator) -> None:
+    nodes = machine.tell("GET", "/parts?type=Node")["parts"]
+    (one, first), (two, second) = [
+        (str(node["xname"]), port) for node in nodes for port in node["cables"].values() if port
+    ][:2]
+    swapped = machine.fault("wrong-cabling", first, facts={"with": second})
+    assert second in machine.part(one)["cables"].values()
+    assert first in machine.part(two)["cables"].values()
+    machine.clear(swapped)
+    assert first in machine.part(one)["cables"].values()
+    (rack,) = [str(node["xname"]) for node in nodes if node["class"] == "River"]
+    assert machine.part(rack)["remnants"] is None
+    left = machine.fault("disk-remnants", rack, facts={"of": "psi"})
+    assert machine.part(rack)["remnants"]["of"] == "psi"
+    machine.clear(left)
+
+
+def test_a_saved_machine_goes_on_where_it_was(machine: Emulator, tmp_path: Path) -> None:
+    node = a_node(machine)
+    saved = tmp_path / "monday.state"
+    machine.tell("POST", "/save", {"path": str(saved)})
+    then = machine.tell("GET", "/status")
+    power(machine, node, "on")
+    machine.step(600)
+    assert machine.part(node)["power"] == "on"
+    machine.tell("POST", "/load", {"path": str(saved)})
+    assert machine.tell("GET", "/status") == then
+    assert machine.part(node)["power"] == "off"
+
+
+@pytest.mark.parametrize("text", [b"", b"no database at all", b"SQLite format 3\0" + b"\0" * 4000])
+def test_what_is_no_state_is_refused_and_changes_nothing(machine: Emulator, tmp_path: Path, text: bytes) -> None:
+    then = machine.tell("GET", "/status")
+    file = tmp_path / "other"
+    file.write_bytes(text)
+    with pytest.raises(RuntimeError, match="other"):
+        machine.tell("POST", "/load", {"path": str(file)})
+    assert machine.tell("GET", "/status") == then
+    assert file.read_bytes() == text
+
+
+def test_a_folder_that_is_not_there_is_said(machine: Emulator, tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="cannot be saved"):
+        machine.tell("POST", "/save", {"path": str(tmp_path / "no" / "where")})
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "said"),
+    [
+        ("/faults", {"kind": "earthquake"}, "no fault is called 'earthquake'"),
+        ("/faults", {"kind": "latency", "probability": 2}, "probability must be from 0 to 1"),
+        ("/faults", {"kind": "latency", "probability": "often"}, "probability must be a number"),
+        ("/faults", {"kind": "latency", "remaining": 0}, "at least once"),
+        ("/faults", {"kind": "latency", "colour": "red"}, "a fault has no colour"),
+        ("/faults", {"kind": "no-power-on", "targets": "x1000c["}, "x1000c"),
+        ("/clock/step", {"seconds": -1}, "seconds must be from 0"),
+        ("/clock/step", {"seconds": "long"}, "seconds must be a number"),
+        ("/clock/step", [], "a JSON object"),
+        ("/save", {"path": 5}, "path must name a file"),
+        ("/load", {"path": "/nowhere/at/all"}, "no file"),
+        ("/earthquake", {}, "no POST /earthquake here"),
+    ],
+)
+def test_mistakes_are_explained(machine: Emulator, path: str, body: object, said: str) -> None:
+    with pytest.raises(RuntimeError, match=said.replace("[", r"\[")):
+        machine.tell("POST", path, body)
+
+
+def test_the_address_has_a_key_that_others_do_not_know(machine: Emulator) -> None:
+    place = urlsplit(machine.truth)
+    for path in ("/status", "/", "", "/x/status", f"/{'a' * len(place.path[1:])}/status", "/%ff/status"):
+        answer = machine.send("GET", f"http://{place.netloc}{path}")
+        assert answer.status == 404
+        assert place.path not in answer.body.decode()
+
+
+def test_no_web_page_may_pull_the_switches(machine: Emulator) -> None:
+    assert machine.send("GET", machine.truth + "/status", headers={"Origin": "https://evil.example"}).status == 403
+    assert machine.send("GET", machine.truth + "/status", headers={"Host": "rebound.example"}).status == 403
+    assert machine.send("GET", machine.truth + "/status").status == 200

@@ -1,0 +1,235 @@
+"""``/sessiontemplates``: what is kept, what is refused, what is warned of."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from csm_emulator.seed_data.secrets import s3_keys
+from csm_emulator.transport.call import JSON, Reply
+from csm_emulator.transport.s3_client import S3
+from service_client import reopen
+from services.bos.bos_client import UP, Beside, Bos
+
+SPECIFIERS = "frozenset({'node_list', 'node_roles_groups', 'node_groups'})"
+
+
+def put(bos: Bos, boot_set: dict[str, Any], name: str = "nodes") -> Any:
+    return bos.done("PUT", "/sessiontemplates/t", {"boot_sets": {name: boot_set}})
+
+
+def refused(bos: Bos, boot_set: dict[str, Any], name: str = "nodes") -> str:
+    status, detail = bos.refused("PUT", "/sessiontemplates/t", {"boot_sets": {name: boot_set}})
+    assert status == 400
+    return detail
+
+
+def verdict(bos: Bos) -> str:
+    return str(bos.get("/sessiontemplatesvalid/t"))
+
+
+def without(boot_set: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in boot_set.items() if name not in names}
+
+
+def test_round_trip(bos: Bos) -> None:
+    boot_set = bos.boot_set(
+        kernel_parameters="quiet",
+        cfs={"configuration": "own"},
+        node_list=["x1000c0s0b0n0"],
+        node_roles_groups=["Compute"],
+        arch="X86",
+        rootfs_provider="sbps",
+        rootfs_provider_passthrough="sbps:v1:iqn",
+    )
+    body = {
+        "description": "all of it",
+        "enable_cfs": True,
+        "cfs": {"configuration": "common"},
+        "boot_sets": {"one": {**boot_set, "name": "one"}, "two": boot_set},
+    }
+    told = bos.done("PUT", "/sessiontemplates/whole-1.0_x", body)
+    assert told == {**body, "boot_sets": {"one": boot_set, "two": boot_set}, "name": "whole-1.0_x", "tenant": None}
+    assert bos.get("/sessiontemplates/whole-1.0_x") == told
+    assert bos.get("/sessiontemplates") == [told]
+    assert Bos(reopen(bos.site)).get("/sessiontemplates/whole-1.0_x") == told
+
+
+def test_what_is_made_tidy(bos: Bos) -> None:
+    told = put(bos, {**bos.boot_set(node_list=["X1000C0S00B0N01", "nid1"]), "cfs": {"configuration": ""}})
+    boot_set = told["boot_sets"]["nodes"]
+    assert boot_set["arch"] == "X86"
+    assert boot_set["node_list"] == ["x1000c0s0b0n1", "nid1"]
+    assert "cfs" not in boot_set
+
+
+def test_patch_and_delete(bos: Bos) -> None:
+    bos.template(cfs="common")
+    patch = {"cfs": {}, "boot_sets": {"nodes": bos.boot_set(etag="e"), "more": bos.boot_set()}, "description": "d"}
+    told = bos.done("PATCH", "/sessiontemplates/t", patch)
+    assert told["cfs"] == {"configuration": "common"}
+    assert told["boot_sets"]["nodes"]["etag"] == "e"
+    assert sorted(told["boot_sets"]) == ["more", "nodes"]
+    assert bos.get("/sessiontemplates/t") == told
+    bos.done("DELETE", "/sessiontemplates/t")
+    for method, body in (("GET", None), ("DELETE", None), ("PATCH", {"description": "d"})):
+        assert bos.refused(method, "/sessiontemplates/t", body) == (404, "Session template 't' does not exist")
+    assert bos.refused("GET", "/sessiontemplatesvalid/t") == (404, "Session template 't' does not exist")
+
+
+def test_a_patch_is_looked_at_as_a_whole(bos: Bos) -> None:
+    bos.template()
+    bare = without(bos.boot_set(), "node_groups")
+    assert bos.refused("PATCH", "/sessiontemplates/t", {"boot_sets": {"more": bare}}) == (
+        400,
+        "The session template could not be patched: Boot set more: No hardware specifier fields (" + SPECIFIERS + ")",
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({}, "'boot_sets' is a required property"),
+        ({"boot_sets": {}}, "{} should be non-empty - 'boot_sets'"),
+        ({"boot_sets": {"a": {}}}, "'path' is a required property - 'boot_sets.a'"),
+        ({"boot_sets": {"a": {"path": "p", "type": "s3", "arch": "VAX"}}}, "'VAX' is not one of ['X86', 'ARM', "),
+        ({"boot_sets": {"a": {"path": "p", "type": "s3", "node_list": []}}}, "[] should be non-empty - 'boot_sets.a."),
+        ({"boot_sets": {"a": {"path": "", "type": "s3"}}}, "'' should be non-empty - 'boot_sets.a.path'"),
+        ({"name": "t", "boot_sets": {}}, "Property is read-only - 'name'"),
+        (
+            {"other": 1, "boot_sets": {"a": {"path": "p", "type": "s3"}}},
+            "Additional properties are not allowed ('other'",
+        ),
+        ({"description": "", "boot_sets": {}}, "'' should be non-empty - 'description'"),
+    ],
+)
+def test_bodies_that_do_not_fit(shared_bos: Bos, body: object, told: str) -> None:
+    status, detail = shared_bos.refused("PUT", "/sessiontemplates/t", body)
+    assert (status, detail[: len(told)]) == (400, told)
+
+
+@pytest.mark.parametrize("name", ["-a", "a-", "a%20b", "a" * 128])
+def test_names(bos: Bos, name: str) -> None:
+    status, detail = bos.refused("PUT", f"/sessiontemplates/{name}", {"boot_sets": {"nodes": bos.boot_set()}})
+    assert status == 400
+    assert "does not match" in detail or "is too long" in detail
+
+
+def test_boot_sets_that_may_not_be_kept(bos: Bos) -> None:
+    boot_set, said = bos.boot_set(), "The session template could not be created: "
+    assert refused(bos, {**boot_set, "name": "other"}) == (
+        f"{said}boot_sets key (nodes) does not match 'name' field of corresponding boot set (other)"
+    )
+    assert refused(bos, without(boot_set, "node_groups")) == (
+        f"{said}Boot set nodes: No hardware specifier fields ({SPECIFIERS})"
+    )
+    assert refused(bos, boot_set, "a b").startswith(f"{said}'a b' does not match '^[a-zA-Z0-9]")
+    assert "Boot set arch 'ARM' means IMS image arch should be 'aarch64', but actual IMS image arch is 'x86_64'" in (
+        refused(bos, {**boot_set, "arch": "ARM"})
+    )
+    bos.options(reject_nids=True)
+    assert refused(bos, bos.boot_set(node_list=["nid000001"])) == f"{said}Boot set nodes: Has NID in 'node_list'"
+
+
+def test_images_that_ims_does_not_know(bos: Bos) -> None:
+    boot_set = {**bos.boot_set(), "path": "s3://boot-images/nothing/manifest.json"}
+    put(bos, boot_set)
+    bos.options(ims_images_must_exist=True)
+    assert refused(bos, boot_set).endswith("IMS image id 'nothing' does not exist in IMS\n")
+
+
+def test_ims_that_is_away(bos: Bos, beside: Beside) -> None:
+    boot_set = bos.boot_set()
+    beside.away("ims")
+    put(bos, boot_set)
+    assert "Can't validate boot image arch: Non-2XX response (503) to GET http://cray-ims/v3/images/" in verdict(bos)
+    bos.options(ims_errors_fatal=True)
+    assert "Non-2XX response (503) to GET http://cray-ims/v3/images/" in refused(bos, boot_set)
+
+
+def test_a_template_that_can_be_booted(bos: Bos) -> None:
+    bos.template(rootfs_provider="sbps")
+    assert verdict(bos) == "Valid"
+
+
+def test_warnings_and_errors_of_a_template(bos: Bos) -> None:
+    where = "Session template: 't' boot set: 'nodes': "
+    bos.template(rootfs_provider="cpss3", node_list=["nid1"])
+    assert verdict(bos) == (
+        f"{where}Unsupported rootfs_provider ('cpss3') will cause boot/reboot sessions to fail; "
+        f"{where}Has NID in 'node_list'"
+    )
+    bos.template(path="s3://boot-images/gone/manifest.json")
+    assert verdict(bos) == (
+        f"{where}Can't find boot artifacts. Error: bos.common.clients.s3.exceptions.ManifestNotFound: Unable to read "
+        "manifest file 's3://boot-images/gone/manifest.json'.\n"
+    )
+    bos.template(type="disk")
+    assert "No BootImageMetadata class for type disk" in verdict(bos)
+    bos.template(arch="Other")
+    assert verdict(bos) == f"{where}Can't validate boot image arch: Boot set arch set to 'Other'"
+    bos.template(path="s3://boot-images/manifest.json")
+    assert "Can't find boot artifacts" in verdict(bos)
+
+
+def artefact(kind: str, path: str = "s3://boot-images/x/none") -> dict[str, Any]:
+    return {"type": f"application/vnd.cray.image.{kind}", "link": {"path": path, "etag": "e", "type": "s3"}}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "told"),
+    [
+        (b"\xff\xff", "Unable to read manifest file"),
+        (b"{", "json.decoder.JSONDecodeError: Expecting property name"),
+        (b"[]", "Manifest should be dict. Invalid data type: list"),
+        (b"{}", "KeyError: 'artifacts'"),
+        (b'{"artifacts": 7}', "TypeError: 'int' object is not iterable"),
+        (b'{"artifacts": [{}]}', "KeyError: 'type'"),
+        (b"[" * 100_000, "RecursionError"),
+        (json.dumps({"artifacts": []}).encode(), "Can't find kernel in s3://boot-images/x/manifest.json. Error: "),
+        (json.dumps({"artifacts": [artefact("kernel")] * 2}).encode(), "Multiple application/vnd.cray.image.kernel"),
+        (json.dumps({"artifacts": [artefact("kernel")]}).encode(), "s3 object s3://boot-images/x/none was not found."),
+        (b"x" * ((1 << 20) + 1), "1048577 bytes is too big for a manifest"),
+    ],
+)
+def test_manifests_that_make_no_sense(bos: Bos, manifest: bytes, told: str) -> None:
+    bos.template(path="s3://boot-images/x/manifest.json")
+    store(bos, "x/manifest.json", manifest)
+    assert told in verdict(bos)
+    status, detail = bos.refused("POST", "/sessions", {"template_name": "t", "operation": "boot"})
+    assert status == 400
+    assert detail.startswith("Session template fails check: Session template: 't' boot set: 'nodes': Can't find ")
+
+
+def store(bos: Bos, key: str, data: bytes) -> None:
+    S3(bos.site.mesh, s3_keys(bos.site.dice)).put("boot-images", key, data)
+
+
+def test_an_image_without_initrd_is_warned_of(bos: Bos) -> None:
+    kernel = artefact("kernel", "s3://boot-images/x/kernel")
+    store(bos, "x/kernel", b"k")
+    store(bos, "x/manifest.json", json.dumps({"artifacts": [kernel]}).encode())
+    bos.template(path="s3://boot-images/x/manifest.json")
+    assert "s3://boot-images/x/manifest.json doesn't contain a initrd" in verdict(bos)
+    both = {"artifacts": [kernel, artefact("initrd", "s3://boot-images/x/initrd")]}
+    store(bos, "x/manifest.json", json.dumps(both).encode())
+    assert "Unable to check initrd in s3://boot-images/x/manifest.json. Warning: " in verdict(bos)
+
+
+def test_ims_that_answers_nonsense(bos: Bos, beside: Beside) -> None:
+    bos.template()
+    beside.answer("ims", lambda _: Reply(200, b"nonsense", JSON))
+    assert "Can't validate boot image arch" in verdict(bos)
+
+
+def test_the_example(bos: Bos) -> None:
+    example = bos.get("/sessiontemplatetemplate")
+    assert example["boot_sets"]["name_your_boot_set"]["rootfs_provider"] == "sbps"
+    assert bos.done("PUT", "/sessiontemplates/example", example)["name"] == "example"
+
+
+def test_a_node_list_of_one(bos: Bos) -> None:
+    bos.template(node_list=[UP])
+    assert bos.get("/sessiontemplates/t")["boot_sets"]["nodes"]["node_list"] == [UP]

@@ -1,0 +1,18 @@
+"""What tests of running sessions begin with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from service_client import open_site
+from services.cfs_runs.lab import Lab
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    """Nobody asks for a configuration but the tests: the batcher is off."""
+    lab = Lab(open_site(tmp_path / "tiny.state"))
+    lab.do("PATCH", "/options", {"batcher_disable": True})
+    return lab

@@ -1,0 +1,301 @@
+"""Whoever can push a playbook cannot hold up everybody else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+import pytest
+
+from csm_emulator.services.cfs.ansible import limits as meter
+from csm_emulator.services.cfs.ansible.hosts import Inventory, terms
+from csm_emulator.services.cfs.ansible.jinja.expressions import evaluate
+from csm_emulator.services.cfs.ansible.jinja.templates import render
+from csm_emulator.services.cfs.ansible.jinja.unknown import UNKNOWN
+from csm_emulator.services.cfs.ansible.playbooks import layer_files as reading
+from csm_emulator.services.cfs.ansible.playbooks.layer_files import Paused, Reading
+from csm_emulator.services.cfs.ansible.playbooks.parser import read_playbook
+from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import MOST_PIECES, AnsibleError
+from csm_emulator.services.cfs.ansible.run_state import Options, Setting
+from csm_emulator.services.cfs.ansible.runner import begin
+from csm_emulator.services.cfs.ansible.variables import Scope
+from csm_emulator.services.cfs.jobs.inventory.host_files import read_hosts
+from csm_emulator.services.cfs.jobs.repositories import Library, NoCommit, Repository
+from csm_emulator.services.cfs.records import Book
+from csm_emulator.services.cfs.sources.vcs import Vcs
+from csm_emulator.state.scheduler import NotYet
+from csm_emulator.transport.call import Reply, json_reply
+from services.cfs_runs.lab import NODE, Lab
+from services.cfs_runs.playbooks import FACTS, Files, log, run, tasks, text
+
+
+class Compared(str):
+    """Counts how often it is held against another."""
+
+    __slots__ = ()
+    seen = 0
+
+    def __eq__(self, other: object) -> bool:
+        Compared.seen += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+@pytest.mark.parametrize("said", ["a | unique", "a | union(a)", "a | difference(a)", "a | intersect(a)"])
+def test_filters_of_sets_do_not_compare_all_with_all(said: str) -> None:
+    Compared.seen = 0
+    evaluate(said, Scope(({"a": [Compared(number) for number in range(1000)]},)))
+    assert Compared.seen < 10_000
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        ("[3, 1, 3, '1', [1], [1], 2] | unique", [3, 1, "1", [1], 2]),
+        ("[[1], 2] | union([2, [1], 3])", [[1], 2, 3]),
+        ("[[1], 2, 2] | difference([[1]])", [2, 2]),
+        ("[[1], 2, 3] | intersect([3, [1]])", [[1], 3]),
+        ("['a', 'b'] | join(', ')", "a, b"),
+        ("'aba' | replace('a', 'xy')", "xybxy"),
+        ("['aaa'] | select('match', '^(a+)+$')", UNKNOWN),
+        ("['aaa'] | select('match', 'a*a*a*a*b')", UNKNOWN),
+    ],
+)
+def test_what_filters_of_lists_give(said: str, value: Any) -> None:
+    assert evaluate(said, Scope(())) == value
+
+
+def test_long_texts_do_not_add_up() -> None:
+    long = Scope(({"long": "x" * 60_000, "longs": ["{{ long }}"] * 100, "both": "{{ long }}{{ long }}"},))
+    assert evaluate("longs", long) is UNKNOWN
+    assert evaluate("[long, long] | join", long) is UNKNOWN
+    assert evaluate("long | replace('x', 'yy')", long) is UNKNOWN
+    assert evaluate("both", long) is UNKNOWN
+    assert render("{{ 1 }}" * 200, long) == "1" * 200
+    assert render("{{ 1 }}" * 201, long) is UNKNOWN
+
+
+def test_terms_of_a_pattern() -> None:
+    assert terms("a,,b:c[0:2], a ,&d") == ["a", "b", "c[0:2]", "&d"]
+    assert terms("," * 1_000_000 + "[" * 100_000 + "a") == ["[" * 100_000 + "a"]
+
+
+def test_many_patterns_are_refused() -> None:
+    with pytest.raises(AnsibleError, match="more than 50 patterns"):
+        run(f"- hosts: {','.join(f'x{number}*' for number in range(51))}\n")
+
+
+ROLES = {
+    "roles/top/meta/main.yml": "dependencies: [base, base, {role: base, vars: {a: 1}}]\n",
+    "roles/top/tasks/main.yml": "- name: top\n  ping:\n",
+    "roles/base/tasks/main.yml": "- name: base\n  ping:\n",
+}
+
+
+def test_a_role_runs_once_with_the_same_parameters() -> None:
+    playbook = "- hosts: all\n  gather_facts: false\n  roles: [base, top, top]\n" * 2
+    banners = [line.split(" *")[0] for line in log(run(playbook, ROLES)) if line.startswith("TASK")]
+    assert banners == ["TASK [base : base]", "TASK [base : base]", "TASK [top : top]"] * 2, "in each of two plays"
+
+
+def test_a_role_that_allows_it_runs_again() -> None:
+    more = {**ROLES, "roles/base/meta/main.yml": "allow_duplicates: true\n"}
+    told = text(run("- hosts: all\n  gather_facts: false\n  roles: [top]\n", more))
+    assert told.count("TASK [base : base]") == 3
+
+
+def test_an_included_role_runs_each_time() -> None:
+    told = text(run(tasks("- include_role: {name: top}\n- include_role: {name: top}"), ROLES))
+    assert (told.count("TASK [top : top]"), told.count("TASK [base : base]")) == (2, 4)
+
+
+@pytest.mark.parametrize("below", ["top", "other"])
+def test_roles_in_a_circle(below: str) -> None:
+    more = {
+        "roles/top/meta/main.yml": f"dependencies: [{below}]\n",
+        "roles/other/meta/main.yml": "dependencies: [top]\n",
+    }
+    with pytest.raises(AnsibleError, match="A recursion loop was detected with the roles"):
+        run("- hosts: all\n  roles: [top]\n", more)
+
+
+def test_imports_that_double_are_refused() -> None:
+    more = {f"t{level}.yml": f"- import_tasks: t{level + 1}.yml\n" * 2 for level in range(14)}
+    with pytest.raises(AnsibleError, match="more than 10000 tasks in this layer"):
+        run(tasks("- import_tasks: t0.yml"), {**more, "t14.yml": "- ping:\n"})
+
+
+def test_playbooks_that_multiply_are_refused() -> None:
+    more = {f"p{level}.yml": f"- import_playbook: p{level + 1}.yml\n" * 10 for level in range(8)}
+    with pytest.raises(AnsibleError, match="more than 10000 tasks in this layer"):
+        run("- import_playbook: p0.yml\n", {**more, "p8.yml": "- hosts: all\n"})
+
+
+def test_what_tasks_take_over_counts() -> None:
+    held = ", ".join(f"v{number}: 1" for number in range(1000))
+    inner = "".join("    - ping:\n      vars: {a: 1}\n" for _ in range(200))
+    with pytest.raises(AnsibleError, match="more than 10000 tasks"):
+        run(tasks(f"- vars: {{{held}}}\n  block:\n{inner}"))
+
+
+def test_a_large_file_is_refused() -> None:
+    with pytest.raises(AnsibleError, match="document has more than 30000 values"):
+        run(f"- hosts: all\n  vars: {{a: [{','.join(['1'] * MOST_PIECES)}]}}\n")
+
+
+def test_large_files_are_read_one_by_one() -> None:
+    large = f"a: [{','.join(['1'] * 20_000)}]\n"
+    files = Files({"site.yml": "- hosts: all\n  vars_files: [a.yml, b.yml]\n", "a.yml": large, "b.yml": large})
+    begun = Reading()
+    with pytest.raises(Paused):
+        read_playbook(files, "site.yml", begun)
+    assert len(read_playbook(files, "site.yml", begun)) == 1
+
+
+def test_many_large_files_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MOST_READ", 100)
+    with pytest.raises(AnsibleError, match="more than 100 values in the files of this layer"):
+        run(f"- hosts: all\n  vars: {{a: [{','.join(['1'] * 100)}]}}\n")
+
+
+LOOP = f"- debug: {{msg: hi}}\n  loop: [{','.join(map(str, range(1000)))}]\n"
+
+
+def _setting(playbook: str) -> Setting:
+    files = Files({"site.yml": playbook})
+    plays = read_playbook(files, "site.yml")
+    hosts = Inventory({"Compute": ["x1"]})
+    return Setting(files, "site.yml", plays, hosts, Options(), lambda _: FACTS, lambda _: 0.5)
+
+
+def test_a_long_run_lets_others_have_their_turn() -> None:
+    following = begin(_setting(tasks(LOOP * 10)))
+    pauses = 0
+    while not following.go_until(float("inf")):
+        pauses += 1
+        assert following.meter.done < 2 * meter.TURN
+    assert pauses >= 3
+    assert following.course is not None
+    assert following.course.code == 0
+
+
+def test_others_have_their_turn_between_items_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meter, "TURN", 150)
+    held = f"- hosts: all\n  gather_facts: false\n  vars: {{a: [{','.join(map(str, range(2500)))}]}}\n  tasks:\n"
+    looped = f"    - debug: {{msg: '{{{{ a | unique | length }}}}'}}\n      loop: [{'1,' * 20}]\n"
+    following = begin(_setting(held + looped))
+    pauses = 0
+    while not following.go_until(float("inf")):
+        pauses += 1
+    assert pauses >= 10
+
+
+class Counted(NotYet):
+    count = 0
+
+    def __init__(self) -> None:
+        Counted.count += 1
+
+
+def test_more_results_than_there_is_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meter, "MOST_HELD", 10_000)
+    course = run(tasks(LOOP * 5))
+    assert course.code == 137
+    assert "ERROR! ansible-playbook was killed: its results and its log are more than" in text(course)
+    long = run(
+        tasks(
+            "- debug: {msg: '{{ long }}{{ item }}'}\n  loop: [" + "1," * 500 + "]\n  vars: {long: " + "x" * 60_000 + "}"
+        )
+    )
+    assert long.code == 137
+
+
+def test_templates_that_take_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meter, "MOST_AT_ONCE", 1000)
+    held = f"- hosts: all\n  gather_facts: false\n  vars: {{a: [{','.join(map(str, range(5000)))}]}}\n  tasks:\n"
+    course = run(held + "    - debug: {msg: '{{ a | unique | sort | unique | sort | unique | sort | length }}'}\n")
+    assert course.code == 137
+    assert "its templates and conditions take longer than anybody waits" in text(course)
+
+
+def test_a_session_that_is_spread_says_everything_once(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meter, "TURN", 50)
+    monkeypatch.setattr("csm_emulator.services.cfs.jobs.ansible.container.TURN", 50)
+    monkeypatch.setattr("csm_emulator.services.cfs.jobs.ansible.container.NotYet", Counted)
+    Counted.count = 0
+    lab.configure("c", lab.layer("one", tasks("- debug: {msg: hi}\n  loop: [1, 2, 3, 4, 5, 6]\n" * 10)))
+    assert lab.run("s", "c", NODE) == "true"
+    told = lab.text("s")
+    assert [told.count(said) for said in ("Running site.yml", "PLAY RECAP", "TASK [debug]")] == [1, 1, 10]
+    assert told.count("=> (item=6)") == 10
+    assert Counted.count >= 4
+
+
+class Pages:
+    """VCS with a repository of so many pages of one file."""
+
+    def __init__(self, pages: int) -> None:
+        self._pages = pages
+        self.asked: list[str] = []
+
+    def ask(self, path: str, _: str) -> Reply:
+        self.asked.append(path)
+        page = int(path.rpartition("=")[2])
+        return json_reply({"tree": [{"path": f"d/f{page}", "type": "blob"}], "truncated": page < self._pages})
+
+
+def _library(vcs: Pages) -> Library:
+    return Library(cast("Vcs", vcs), cast("Book", None))
+
+
+def test_a_large_tree_is_read_page_by_page() -> None:
+    vcs = Pages(12)
+    library = _library(vcs)
+    for asked in (5, 10):
+        with pytest.raises(Paused):
+            Repository(library, "/r", "", "c")
+        assert len(vcs.asked) == asked
+    repository = Repository(library, "/r", "", "c")
+    assert len(vcs.asked) == 12, "no page twice"
+    assert len(repository.paths) == len(repository.below("d")) == 12
+    assert repository.has("d")
+    assert repository.has("d/f3")
+    assert not repository.has("d/f")
+    assert repository.size == sum(map(len, repository.paths))
+
+
+def test_a_tree_without_an_end_is_refused() -> None:
+    library = _library(Pages(1000))
+    for _ in range(39):
+        with pytest.raises(Paused):
+            library.tree("/r", "", "c")
+    with pytest.raises(NoCommit, match="No space left on device"):
+        library.tree("/r", "", "c")
+
+
+class Hosts:
+    def __init__(self, texts: dict[str, str]) -> None:
+        self._texts = texts
+        self.paths = frozenset(texts)
+        self.asked: list[str] = []
+
+    def read(self, path: str) -> str:
+        self.asked.append(path)
+        return self._texts[path]
+
+    def reading(self, _: str) -> Reading:
+        return Reading()
+
+    def end_reading(self, _: str) -> None:
+        """Nothing is kept."""
+
+
+def test_an_inventory_reads_only_what_it_needs() -> None:
+    chain = "".join(f"[g{number}:children]\ng{number + 1}\n" for number in range(600))
+    texts = {"hosts": f"[g400]\nx1\nx2\nx1\n{chain}[g0:vars]\na=1\nb=2\n", "docs/hosts.yml": "all: {}\n", "a.md": ""}
+    repository = Hosts({**texts, "group_vars/g1.yml": json.dumps({"c": 3})})
+    found = read_hosts(cast("Repository", repository))
+    assert sorted(repository.asked) == ["group_vars/g1.yml", "hosts"]
+    assert found.flattened()["g0"] == ["x1", "x2"]
+    assert found.group_vars == {"g0": {"a": "1", "b": "2"}, "g1": {"c": 3}}

@@ -1,0 +1,35 @@
+"""Ranges of VNIs are sets of numbers, and nothing else."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from csm_emulator.machine.fabric.ports import join_ranges
+from csm_emulator.services.fabric_manager.vnis.ranges import FIRST_DEALT, deal, numbers, overlap, size, within
+
+SPANS = st.tuples(st.integers(1, 40), st.integers(0, 9)).map(lambda span: (span[0], sum(span)))
+RANGES = st.lists(SPANS, max_size=4).map(join_ranges)
+
+
+@given(RANGES, RANGES)
+def test_what_is_in_both(one: tuple[tuple[int, int], ...], other: tuple[tuple[int, int], ...]) -> None:
+    both, found = numbers(one) & numbers(other), overlap(one, other)
+    assert (found is None) == (not both)
+    if found is not None:
+        first, last = found
+        assert set(range(first, last + 1)) <= both
+        assert first == min(both)
+    assert within(one, other) == (numbers(one) <= numbers(other))
+    assert size(one) == len(numbers(one))
+
+
+@given(st.integers(1, 20), RANGES)
+def test_what_is_dealt_is_free(count: int, taken: tuple[tuple[int, int], ...]) -> None:
+    moved = [(first + FIRST_DEALT, last + FIRST_DEALT) for first, last in taken]
+    (span,) = deal(count, moved)
+    assert size((span,)) == count
+    assert span[0] >= FIRST_DEALT
+    assert not numbers([span]) & numbers(moved)
+    before = range(FIRST_DEALT, span[0])
+    assert all(numbers([(start, start + count - 1)]) & numbers(moved) for start in before)

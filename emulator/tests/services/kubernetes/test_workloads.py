@@ -1,0 +1,133 @@
+"""What a workload is filled in with, and which revisions a Deployment remembers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from services.kubernetes.api import JSON_PATCH, MERGE, STRATEGIC, Api
+
+APPS = "/apis/apps/v1/namespaces"
+IMS = f"{APPS}/services/deployments/cray-ims"
+REVISION = "deployment.kubernetes.io/revision"
+CAUSE = "kubernetes.io/change-cause"
+TEMPLATE = {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+ROLLING = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "25%", "maxSurge": "25%"}}
+
+
+def make(api: Api, plural: str, **spec: Any) -> Any:
+    selector = {"matchLabels": {"app": "a"}}
+    return api.create(f"{APPS}/user/{plural}", "mine", spec={"selector": selector, "template": TEMPLATE, **spec})[
+        "spec"
+    ]
+
+
+def restart(api: Api, moment: str) -> None:
+    """As ``kubectl rollout restart`` does."""
+    marks = {"annotations": {"kubectl.kubernetes.io/restartedAt": moment}}
+    api.patch(IMS, {"spec": {"template": {"metadata": marks}}}, STRATEGIC)
+    api.step(30)
+
+
+def undo(api: Api, revision: str) -> None:
+    """As ``kubectl rollout undo`` does: with all the fields that Go writes."""
+    found = next(each for each in sets(api) if each["metadata"]["annotations"][REVISION] == revision)
+    template = found["spec"]["template"]
+    labels = {name: each for name, each in template["metadata"]["labels"].items() if name != "pod-template-hash"}
+    meta = {**template["metadata"], "labels": labels, "creationTimestamp": None}
+    spec = {**template["spec"], "securityContext": {}, "volumes": []}
+    marks = api.get(IMS)["metadata"]["annotations"]
+    patch = [
+        {"op": "replace", "path": "/spec/template", "value": {"metadata": meta, "spec": spec}},
+        {"op": "replace", "path": "/metadata/annotations", "value": marks},
+    ]
+    assert api.patch(IMS, patch, JSON_PATCH).status == 200
+    api.step(30)
+
+
+def sets(api: Api) -> list[Any]:
+    found = api.get(f"{APPS}/services/replicasets?labelSelector=app.kubernetes.io/name%3Dcray-ims")["items"]
+    return sorted(found, key=lambda each: int(each["metadata"]["annotations"][REVISION]))
+
+
+def revisions(api: Api) -> list[str]:
+    return [each["metadata"]["annotations"][REVISION] for each in sets(api)]
+
+
+def revision(api: Api) -> str:
+    return str(api.get(IMS)["metadata"]["annotations"][REVISION])
+
+
+def test_a_deployment_is_filled_in(api: Api) -> None:
+    filled = {"replicas": 1, "strategy": ROLLING, "progressDeadlineSeconds": 600, "revisionHistoryLimit": 10}
+    seeded = api.get(IMS)["spec"]
+    assert {name: seeded[name] for name in filled} == filled
+    made = make(api, "deployments")
+    assert {name: made[name] for name in filled} == filled
+
+
+def test_a_stateful_set_is_filled_in(api: Api) -> None:
+    filled = {
+        "replicas": 1,
+        "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
+        "podManagementPolicy": "OrderedReady",
+        "revisionHistoryLimit": 10,
+    }
+    seeded = api.get(f"{APPS}/services/statefulsets/cray-keycloak")["spec"]
+    assert {name: seeded[name] for name in filled} == filled
+    made = make(api, "statefulsets")
+    assert {name: made[name] for name in filled} == filled
+
+
+def test_what_was_said_stays(api: Api) -> None:
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}
+    made = make(api, "deployments", strategy=strategy, replicas=0, revisionHistoryLimit=0)
+    assert made["strategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": "25%"}
+    assert (made["replicas"], made["revisionHistoryLimit"]) == (0, 0)
+    patch = {"spec": {"strategy": {"type": "Recreate", "rollingUpdate": None}}}
+    told = api.patch(f"{APPS}/user/deployments/mine", patch, MERGE).json()
+    assert told["spec"]["strategy"] == {"type": "Recreate"}
+
+
+@pytest.mark.parametrize("spec", [{"strategy": "x"}, {"strategy": {"rollingUpdate": 1}}, {"revisionHistoryLimit": "x"}])
+def test_a_strategy_that_is_none(api: Api, spec: Any) -> None:
+    assert api.patch(IMS, {"spec": spec}).status == 400
+
+
+def test_a_deployment_goes_back(api: Api) -> None:
+    assert (revision(api), revisions(api)) == ("1", ["1"])
+    (first,) = sets(api)
+    restart(api, "one")
+    assert (revision(api), revisions(api)) == ("2", ["1", "2"])
+    undo(api, "1")
+    assert (revision(api), revisions(api)) == ("3", ["2", "3"])
+    back = sets(api)[-1]
+    assert back["metadata"]["uid"] == first["metadata"]["uid"]
+    assert back["metadata"]["annotations"]["deployment.kubernetes.io/revision-history"] == "1"
+    assert [each["status"]["replicas"] for each in sets(api)] == [0, 1]
+    undo(api, "2")
+    undo(api, "3")
+    assert sets(api)[-1]["metadata"]["annotations"]["deployment.kubernetes.io/revision-history"] == "1,3"
+
+
+def test_scaling_is_no_revision(api: Api) -> None:
+    api.patch(f"{IMS}/scale", {"spec": {"replicas": 0}})
+    api.step(30)
+    assert (revision(api), revisions(api)) == ("1", ["1"])
+    restart(api, "without a pod")
+    assert (revision(api), revisions(api)) == ("2", ["1", "2"])
+
+
+def test_why_it_was_changed(api: Api) -> None:
+    restart(api, "one")
+    api.patch(IMS, {"metadata": {"annotations": {CAUSE: "a reason"}}})
+    api.step(5)
+    assert [each["metadata"]["annotations"].get(CAUSE) for each in sets(api)] == [None, "a reason"]
+
+
+def test_old_revisions_are_forgotten(api: Api) -> None:
+    api.patch(IMS, {"spec": {"revisionHistoryLimit": 2}})
+    for number in range(4):
+        restart(api, str(number))
+    assert revisions(api) == ["3", "4", "5"]

@@ -1,0 +1,122 @@
+"""Power caps: tasks that read and write what the controllers keep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from power_client import BMC, DOWN, UP, Pcs
+
+CONTROL = "Node Power Limit"
+MANAGEMENT = "x3000c0s1b0n0"
+UNKNOWN = "3fa85f64-5717-4562-b3fc-2c963f66afa6"
+
+
+def done(pcs: Pcs, method: str, path: str, body: Any, after: float = 1.0) -> dict[str, Any]:
+    reply = pcs.ask(method, path, body)
+    assert reply.status == 200, reply.body
+    identity = reply.json()["taskID"]
+    assert dict(reply.headers)["Location"] == f"../power-cap/{identity}"
+    pcs.site.step(after)
+    return dict(pcs.ask("GET", f"/power-cap/{identity}").json())
+
+
+def snapshot(pcs: Pcs, *names: str, after: float = 1.0) -> dict[str, Any]:
+    return done(pcs, "POST", "/power-cap/snapshot", {"xnames": list(names)}, after)
+
+
+def patch(pcs: Pcs, xname: str, **controls: int) -> dict[str, Any]:
+    wanted = [{"name": name.replace("_", " "), "value": value} for name, value in controls.items()]
+    return done(pcs, "PATCH", "/power-cap", {"components": [{"xname": xname, "controls": wanted}]})
+
+
+def test_a_snapshot(pcs: Pcs) -> None:
+    told = snapshot(pcs, UP)
+    assert (told["type"], told["taskStatus"]) == ("snapshot", "completed")
+    assert told["taskCounts"]["succeeded"] == 1
+    assert told["components"] == [
+        {
+            "xname": UP,
+            "limits": {"hostLimitMax": 925, "hostLimitMin": 350},
+            "powerCapLimits": [{"name": CONTROL, "currentValue": 0, "maximumValue": 925, "minimumValue": 350}],
+        }
+    ]
+
+
+def test_a_cap_is_read_back(pcs: Pcs) -> None:
+    told = patch(pcs, UP, Node_Power_Limit=600)
+    assert (told["type"], told["taskStatus"]) == ("patch", "completed")
+    limits = snapshot(pcs, UP)["components"][0]["powerCapLimits"]
+    assert limits[0]["currentValue"] == 600
+    patch(pcs, UP, Node_Power_Limit=0)
+    assert snapshot(pcs, UP)["components"][0]["powerCapLimits"][0]["currentValue"] == 0
+
+
+@pytest.mark.parametrize(
+    ("watts", "error"),
+    [
+        (349, f"Control ({CONTROL}) value (349) is less than minimum (350)"),
+        (926, f"Control ({CONTROL}) value (926) is more than maximum (925)"),
+    ],
+)
+def test_a_cap_out_of_range(pcs: Pcs, watts: int, error: str) -> None:
+    told = patch(pcs, UP, Node_Power_Limit=watts)
+    assert told["components"] == [{"xname": UP, "error": error}]
+    assert told["taskCounts"]["failed"] == 1
+    assert pcs.site.machine.caps.read(UP) == 0
+
+
+def test_controls_that_are_not_there(pcs: Pcs) -> None:
+    told = patch(pcs, UP, Warp=600, Node_Power_Limit=500)
+    assert told["taskCounts"] == {
+        "total": 2,
+        "new": 0,
+        "in-progress": 0,
+        "failed": 1,
+        "succeeded": 1,
+        "un-supported": 0,
+    }
+    assert told["components"][0]["error"] == "Skipping undefined control 'Warp'"
+    assert pcs.site.machine.caps.read(UP) == 500
+
+
+def test_what_cannot_be_capped(pcs: Pcs) -> None:
+    told = snapshot(pcs, BMC, MANAGEMENT, "nonsense", "x1000c7s7b0n0")
+    assert {each["xname"]: each["error"] for each in told["components"]} == {
+        BMC: "Type, NodeBMC unsupported for power capping",
+        MANAGEMENT: "Power capping Management nodes is not supported",
+        "nonsense": "Invalid xname",
+        "x1000c7s7b0n0": "Xname not found in HSM",
+    }
+    assert (told["taskCounts"]["un-supported"], told["taskCounts"]["failed"]) == (2, 2)
+
+
+def test_a_silent_controller_holds_the_task_up(pcs: Pcs) -> None:
+    pcs.break_("bmc-unreachable", BMC)
+    told = snapshot(pcs, UP, DOWN)
+    assert (told["taskStatus"], told["taskCounts"]["in-progress"]) == ("in-progress", 1)
+    pcs.site.step(40.0)
+    told = pcs.ask("GET", f"/power-cap/{told['taskID']}").json()
+    assert (told["taskStatus"], told["taskCounts"]["failed"], told["taskCounts"]["succeeded"]) == ("completed", 1, 1)
+
+
+def test_the_list_and_its_end(pcs: Pcs) -> None:
+    told = snapshot(pcs, UP)
+    (listed,) = pcs.ask("GET", "/power-cap").json()["tasks"]
+    assert listed == {key: value for key, value in told.items() if key != "components"}
+    pcs.site.step(86400.0)
+    assert pcs.ask("GET", "/power-cap").json() == {"tasks": []}
+
+
+def test_what_is_refused(pcs: Pcs) -> None:
+    empty = pcs.ask("POST", "/power-cap/snapshot", {"xnames": []})
+    assert (empty.status, empty.json()["detail"]) == (400, "Xname list is empty. A list of xnames is required")
+    wrong = {"components": [{"xname": UP, "controls": [{"name": "", "value": 5}]}]}
+    refused = pcs.ask("PATCH", "/power-cap", wrong)
+    assert (refused.status, refused.json()["detail"]) == (
+        400,
+        f"Invalid control parameters for xnames detected {UP} ",
+    )
+    missing = pcs.ask("GET", f"/power-cap/{UNKNOWN}")
+    assert (missing.status, missing.json()["detail"]) == (404, f"Key /powercaptask/{UNKNOWN} does not exist")

@@ -1,0 +1,130 @@
+"""What a site has before anybody did anything, and what becomes of it."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from hashlib import md5
+from pathlib import Path
+
+import pytest
+
+from csm_emulator.machine.faults.faults import Fault
+from csm_emulator.machine.topology import catalog as topologies
+from csm_emulator.seed_data import images
+from csm_emulator.site import Site
+from csm_emulator.state.random import Dice
+from csm_emulator.transport.call import Cut
+from csm_emulator.transport.s3_client import S3, S3Unavailable
+from service_client import open_site, reopen
+from services.s3.s3_caller import Caller, header
+
+
+def digest(data: bytes) -> str:
+    return md5(data, usedforsecurity=False).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("name", "arches"),
+    [("empty", set()), ("tiny", {"x86_64"}), ("psi", {"x86_64", "aarch64"})],
+)
+def test_there_are_images_for_each_architecture(name: str, arches: set[str]) -> None:
+    topology = topologies.load(name)
+    found = images.images(topology, Dice(1))
+    assert {image.arch for image in found} == {recipe.arch for recipe in images.recipes(topology, Dice(1))} == arches
+    assert len({image.id for image in found} | {image.name for image in found}) == 2 * len(found)
+    assert found == images.images(topology, Dice(1))
+    if arches:
+        assert {image.id for image in found}.isdisjoint(image.id for image in images.images(topology, Dice(2)))
+        assert any(image.name == "compute-csm-1.6.1-x86_64" for image in found)
+
+
+def test_manifests_lead_to_their_artefacts(s3: Caller) -> None:
+    for image in images.images(s3.site.machine.topology, s3.site.dice):
+        manifest = s3.get("boot-images", image.manifest_key)
+        assert digest(manifest) == image.link["etag"]
+        told = json.loads(manifest)
+        kinds = [artefact["type"].removeprefix(images.KIND) for artefact in told["artifacts"]]
+        assert kinds == ["rootfs.squashfs", "kernel", "initrd", "parameters.boot"]
+        for artefact in told["artifacts"]:
+            data = s3.get("boot-images", artefact["link"]["path"].removeprefix("s3://boot-images/"))
+            assert digest(data) == artefact["md5"] == artefact["link"]["etag"]
+
+
+def test_files_are_what_they_say(s3: Caller) -> None:
+    image = next(iter(images.images(s3.site.machine.topology, s3.site.dice)))
+    marks = {"rootfs": (0, b"hsqs"), "kernel": (0x202, b"HdrS"), "initrd": (0, b"070701")}
+    for name, (place, mark) in marks.items():
+        assert s3.get("boot-images", f"{image.id}/{name}")[place:].startswith(mark)
+    recipe = next(iter(images.recipes(s3.site.machine.topology, s3.site.dice)))
+    with tarfile.open(fileobj=io.BytesIO(s3.get("ims", recipe.key))) as archive:
+        assert archive.getnames() == ["config.xml", "config.sh"]
+
+
+def test_what_nodes_boot_is_there(tiny: Site) -> None:
+    """The URLs in BSS's script work, by the machine's time."""
+    s3, host = Caller(tiny), "http://rgw-vip.nmn"
+    script = tiny.mesh.ask("bss", "GET", "/boot/v1/bootscript?name=x1000c0s0b0n0").body.decode()
+    urls = [word.removeprefix(host) for word in script.split() if word.startswith(host)]
+    assert [s3.unsigned("GET", url).status for url in urls] == [200, 200]
+    tiny.step(86_401)
+    assert {s3.unsigned("GET", url).status for url in urls} == {403}
+
+
+def test_nothing_of_it_is_in_the_state_until_it_changes(tmp_path: Path) -> None:
+    site = open_site(tmp_path / "state")
+    s3 = Caller(site)
+    image = next(iter(images.images(site.machine.topology, site.dice)))
+    s3.get("boot-images", image.manifest_key)
+    site.keep()
+    assert not [row for row in site.kept.rows() if row[0].startswith("s3.")]
+    s3.ask("DELETE", f"/boot-images/{image.id}/initrd")
+    s3.put("boot-images", f"{image.id}/kernel", b"own")
+    s3.put("ims", "mine", b"data")
+    s3.ask("PUT", "/boot-images/copy", headers={"x-amz-copy-source": f"boot-images/{image.id}/rootfs"})
+    s3.ask("DELETE", "/sat")
+    after = Caller(reopen(site))
+    assert after.refused("GET", f"/boot-images/{image.id}/initrd") == "404 NoSuchKey"
+    assert after.refused("GET", "/sat") == "404 NoSuchBucket"
+    assert f"{image.id}/initrd" not in after.texts("/boot-images", "Key")
+    assert after.get("boot-images", f"{image.id}/kernel") == b"own"
+    assert after.get("boot-images", "copy") == after.get("boot-images", f"{image.id}/rootfs")
+    assert after.get("ims", "mine") == b"data"
+    after.site.kept.close()
+
+
+def test_bytes_that_nobody_refers_to_are_gone(s3: Caller) -> None:
+    for data in (b"one", b"two"):
+        s3.put("sds", "a", data)
+    s3.site.keep()
+    assert [s3.site.kept.blob(f"s3/{number}") for number in (1, 2)] == [None, b"two"]
+    s3.ask("DELETE", "/sds/a")
+    s3.site.keep()
+    assert s3.site.kept.blob("s3/2") is None
+
+
+def test_an_upload_that_is_cut_leaves_nothing(s3: Caller) -> None:
+    s3.put("sds", "a", b"old")
+    s3.site.set_fault(Fault("f", "upload-cut", "sds", remaining=3))
+    client = S3(s3.site.mesh, s3.keys)
+    with pytest.raises(S3Unavailable) as caught:
+        client.put("sds", "a", b"new")
+    assert caught.value.reply.status == 503
+    answered = s3.ask("PUT", "/sds/new", b"new")
+    assert answered.status == 503
+    assert s3.put("ims", "other", b"elsewhere")
+    assert s3.get("sds", "a") == b"old"
+    assert s3.refused("GET", "/sds/new") == "404 NoSuchKey"
+    assert s3.ask("PUT", "/sds/a", b"new").status == 503
+    assert s3.put("sds", "a", b"new")
+    assert header(s3.ask("HEAD", "/sds/a"), "etag") == f'"{digest(b"new")}"'
+
+
+def test_an_object_that_goes_while_it_is_read_cuts_the_reader(s3: Caller) -> None:
+    s3.put("sds", "a", bytes(5 << 20))
+    reply = s3.ask("GET", "/sds/a")
+    s3.ask("DELETE", "/sds/a")
+    assert reply.stream is not None
+    with pytest.raises(Cut):
+        reply.stream().__anext__().send(None)

@@ -1,0 +1,106 @@
+"""What is kept of repositories, and what a repository that cannot be kept leaves of the rest."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from csm_emulator.errors import Unavailable
+from csm_emulator.services.vcs.git import bundles
+from csm_emulator.services.vcs.git.git import Git, TooMuch
+from service_client import open_site, reopen
+from services.vcs.gitea_client import Gitea
+
+CSM, SLURM = "/repos/cray/csm-config-management", "/repos/cray/slurm-config-management"
+
+
+def write(gitea: Gitea, repo: str, name: str) -> None:
+    """A file on a branch of its own."""
+    content = base64.b64encode(name.encode()).decode()
+    reply = gitea.ask("POST", f"{repo}/contents/{name}", {"content": content, "new_branch": name})
+    assert reply.status == 201, reply.body
+
+
+def status(gitea: Gitea, repo: str, branch: str) -> int:
+    return gitea.ask("GET", f"{repo}/raw/{branch}?ref={branch}").status
+
+
+class Tries(list[Path]):
+    """Each time that the first repository was to be bundled, and could not be."""
+
+    over = False
+
+
+@pytest.fixture
+def tries(monkeypatch: pytest.MonkeyPatch) -> Tries:
+    asked = Tries()
+    run = Git.run
+
+    def failing(git: Git, path: Path, *args: str, **more: Any) -> bytes:
+        if args[0] == "bundle" and args[1] == "create" and path.name == "1.git" and not asked.over:
+            asked.append(path)
+            raise TooMuch("git bundle took more than 5 s")
+        return run(git, path, *args, **more)
+
+    monkeypatch.setattr(Git, "run", failing)
+    return asked
+
+
+def test_one_that_cannot_be_kept_leaves_the_rest(gitea: Gitea, tries: Tries, caplog: pytest.LogCaptureFixture) -> None:
+    write(gitea, CSM, "lost")
+    write(gitea, SLURM, "kept")
+    gitea.ask("POST", "/orgs", {"username": "Site"})
+    for _ in range(bundles.FIRST_PAUSE + 1):
+        gitea.site.keep()
+    assert (len(tries), len(caplog.records)) == (1, 1)
+    assert "VCS repository 1 is not kept: git bundle took more than 5 s" in caplog.text
+    gitea.site.keep()
+    assert (len(tries), len(caplog.records)) == (2, 1)
+    assert status(gitea, CSM, "lost") == 200
+    again = Gitea(reopen(gitea.site))
+    assert status(again, SLURM, "kept") == 200
+    assert again.ask("GET", "/orgs/site").status == 200
+    # As it was before: not a ref without its commit.
+    assert status(again, CSM, "lost") == 404
+    assert status(again, CSM, "main") == 404
+    assert again.ask("GET", f"{CSM}/branches/main").status == 200
+
+
+def test_what_could_not_be_kept_is_kept_later(gitea: Gitea, tries: Tries) -> None:
+    write(gitea, CSM, "late")
+    gitea.site.keep()
+    assert len(tries) == 1
+    tries.over = True
+    for _ in range(bundles.FIRST_PAUSE):
+        gitea.site.keep()
+    assert status(Gitea(reopen(gitea.site)), CSM, "late") == 200
+
+
+def test_a_full_disk_takes_no_bundle_away(gitea: Gitea, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The old bundle goes only when the new one is there; everything else is written, and the trouble told."""
+    write(gitea, CSM, "first")
+    gitea.site.keep()
+    write(gitea, CSM, "second")
+    gitea.ask("POST", "/orgs", {"username": "Site"})
+
+    def full(key: str, data: bytes) -> None:
+        raise Unavailable(f"no room for {key} of {len(data)} bytes")
+
+    with monkeypatch.context() as without_room:
+        without_room.setattr(type(gitea.site.world.blobs), "put", lambda _, key, data: full(key, data))
+        with pytest.raises(Unavailable, match="no room for vcs/1/2"):
+            gitea.site.keep()
+    gitea.site.kept.close()
+    again = Gitea(open_site(gitea.site.kept.path, gitea.site.machine.topology.name))
+    assert (status(again, CSM, "first"), status(again, CSM, "second")) == (200, 404)
+    assert again.ask("GET", "/orgs/site").status == 200
+
+
+def test_what_was_pushed_last_is_kept_at_the_end(gitea: Gitea) -> None:
+    """As a machine ends: first it is closed, then written down."""
+    write(gitea, CSM, "last")
+    gitea.site.close()
+    assert status(Gitea(reopen(gitea.site)), CSM, "last") == 200

@@ -1,0 +1,125 @@
+"""The file that a machine is kept in: a kill at any moment leaves a whole machine behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from csm_emulator.errors import InvalidMachine, Unavailable
+from csm_emulator.machine.topology import catalog as topologies
+from csm_emulator.state.file import StateFile
+from machine.bare import Bare
+from machine.properties import check
+
+TINY = topologies.load("tiny")
+_RUN = """
+import sys
+from pathlib import Path
+from emulator.machine.bare import Bare
+from canton.emulator.machine import topologies
+from canton.emulator.machine.power import Unreachable
+
+bare = Bare(Path(sys.argv[1]), topologies.load("tiny"))
+nodes = [part.xname for part in bare.machine.parts("Node")]
+actions = ["On", "ForceRestart", "Off", "PowerCycle", "ForceOff"]
+for number in range(1_000_000):
+    for place, node in enumerate(nodes):
+        try:
+            bare.order(node, actions[(number + place) % len(actions)])
+        except Unreachable:
+            pass
+    bare.step(97)
+    bare.keep()
+    print(bare.log.last, flush=True)
+"""
+
+
+@pytest.mark.parametrize("after", [1, 4, 15])
+def test_killed_while_writing_it_goes_on_from_what_was_kept(tmp_path: Path, after: int) -> None:
+    path = tmp_path / "state"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    with subprocess.Popen(
+        [sys.executable, "-c", _RUN, path], stdout=subprocess.PIPE, text=True, env=environment
+    ) as run:
+        assert run.stdout is not None
+        kept = 0
+        for _ in range(after):
+            kept = int(run.stdout.readline())
+        # Somewhere in the middle of the next rounds, which take some milliseconds each.
+        time.sleep(0.003 * after)
+        run.send_signal(signal.SIGKILL)
+        kept = max([kept, *map(int, run.stdout.read().split())])
+    bare = Bare(path, TINY)
+    assert bare.log.last >= kept
+    check(bare)
+    bare.order("x1000c0s1b1n0", "ForceOff")
+    bare.step(1000)
+    check(bare)
+    bare.close()
+
+
+def test_what_was_not_kept_did_not_happen(tmp_path: Path) -> None:
+    bare = Bare(tmp_path / "state", TINY)
+    bare.order("x1000c0s0b1n0", "On")
+    bare.step(5)
+    bare.keep()
+    before = bare.contents()
+    bare.step(500)
+    bare.close()
+    again = Bare(tmp_path / "state", TINY)
+    assert again.contents() == before
+    again.close()
+
+
+def test_a_write_that_fails_changes_nothing(tmp_path: Path) -> None:
+    kept = StateFile(tmp_path / "state")
+    kept.write([("s", "a", "1")], [(1, "{}")])
+    with pytest.raises(Unavailable):
+        kept.write([("s", "a", "2"), ("s", "b", "3")], [(2, "{}"), (1, "{}")])
+    assert list(kept.rows()) == [("s", "a", "1")]
+    assert kept.last_entry() == 1
+    kept.close()
+
+
+def test_rows_come_back_in_the_order_of_their_coming(tmp_path: Path) -> None:
+    kept = StateFile(tmp_path / "state")
+    kept.write([("s", key, "1") for key in "zay"], [])
+    kept.write([("s", "z", "2"), ("s", "a", None), ("s", "a", "3")], [])
+    assert list(kept.rows()) == [("s", "z", "2"), ("s", "y", "1"), ("s", "a", "3")]
+    kept.close()
+
+
+def test_the_log_comes_in_pages(tmp_path: Path) -> None:
+    bare = Bare(tmp_path / "state", TINY)
+    bare.order("x1000c0s0", "Off")
+    bare.step(5)
+    bare.keep()
+    bare.order("x1000c0s0", "On")
+    bare.step(100)
+    whole = bare.lines()
+    assert bare.log.after(0, 3) + bare.log.after(3, 1000) == whole
+    assert bare.log.after(whole[-1]["number"], 10) == []
+    bare.close()
+
+
+@pytest.mark.parametrize("content", [b"this is no database, by far not one" * 40, b"\x00" * 5000])
+def test_another_file_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "state"
+    path.write_bytes(content)
+    with pytest.raises(InvalidMachine, match="not a state of the emulator"):
+        StateFile(path)
+    assert path.read_bytes() == content
+
+
+def test_another_format_is_refused(tmp_path: Path) -> None:
+    kept = StateFile(tmp_path / "state")
+    kept.set_about("format", 99)
+    kept.close()
+    with pytest.raises(InvalidMachine, match="format 99"):
+        StateFile(tmp_path / "state")

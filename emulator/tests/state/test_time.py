@@ -1,0 +1,135 @@
+"""The clock and the agenda: what is due is done in order, at its own moment, also after a restart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from csm_emulator.state.clock import Clock, rfc3339
+from csm_emulator.state.scheduler import Agenda
+from csm_emulator.state.tables import Shelves
+
+START = 1000.0
+
+
+class Wall:
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def make(shelves: Shelves | None = None, speed: float = 0.0) -> tuple[Agenda, Clock, list[Any]]:
+    clock = Clock(START, speed, Wall())
+    agenda = Agenda(shelves or Shelves(), clock)
+    done: list[Any] = []
+    agenda.answer("note", lambda *args: done.append((clock.now(), *args)))
+    return agenda, clock, done
+
+
+def test_what_is_due_is_done_in_order_at_its_moment() -> None:
+    agenda, clock, done = make()
+    agenda.after(20, "note", "second")
+    agenda.after(10, "note", "first")
+    agenda.after(20, "note", "third")
+    agenda.at(START - 5, "note", "late")
+    assert agenda.run(START + 20, 100) == 4
+    assert done == [(995.0, "late"), (1010.0, "first"), (1020.0, "second"), (1020.0, "third")]
+    assert clock.now() == START
+
+
+def test_what_is_put_on_while_something_is_done_counts_from_there() -> None:
+    agenda, clock, done = make()
+
+    def again() -> None:
+        agenda.after(10, "note", clock.now())
+
+    agenda.answer("again", again)
+    agenda.after(5, "again")
+    agenda.run(START + 100, 100)
+    assert done == [(1015.0, 1005.0)]
+
+
+def test_at_most_so_many_at_once() -> None:
+    agenda, _, done = make()
+    for number in range(5):
+        agenda.after(number, "note", number)
+    assert agenda.run(START + 10, 3) == 3
+    assert agenda.run(START + 10, 3) == 2
+    assert [args for _, args in done] == [0, 1, 2, 3, 4]
+
+
+def test_it_survives() -> None:
+    shelves = Shelves()
+    agenda, _, _ = make(shelves)
+    agenda.after(20, "note", {"a": [1]})
+    agenda.after(10, "note", "x")
+    again, _, done = make(Shelves(shelves.take_changes()))
+    assert again.next_moment() == 1010.0
+    again.run(START + 20, 10)
+    assert done == [(1010.0, "x"), (1020.0, {"a": [1]})]
+
+
+def test_an_action_that_fails_is_not_done_again_and_time_goes_on() -> None:
+    agenda, clock, done = make()
+
+    def fail() -> None:
+        raise RuntimeError("broken")
+
+    agenda.answer("fail", fail)
+    agenda.after(1, "fail")
+    agenda.after(2, "note", "after")
+    with pytest.raises(RuntimeError):
+        agenda.run(START + 10, 10)
+    assert clock.now() == START
+    agenda.run(START + 10, 10)
+    assert done == [(1002.0, "after")]
+
+
+def test_every_kind_has_one_answer() -> None:
+    agenda, _, _ = make()
+    with pytest.raises(ValueError, match="already"):
+        agenda.answer("note", print)
+    with pytest.raises(ValueError, match="nobody"):
+        agenda.after(1, "unheard-of")
+
+
+def test_the_clock_goes_at_its_speed_and_can_change_it() -> None:
+    wall = Wall()
+    clock = Clock(START, 10.0, wall)
+    wall.seconds = 3
+    assert clock.now() == 1030.0
+    clock.set_speed(0.0)
+    wall.seconds = 100
+    assert clock.now() == 1030.0
+    assert clock.wall_seconds_until(2000.0) == float("inf")
+    clock.leap(1500.0)
+    clock.set_speed(1000.0)
+    wall.seconds = 101
+    assert clock.now() == 2500.0
+    assert clock.wall_seconds_until(3500.0) == 1.0
+    assert clock.wall_seconds_until(10.0) == 0.0
+
+
+def test_the_clock_is_held_while_something_is_done() -> None:
+    clock = Clock(START, 0.0, Wall())
+    clock.hold(42.0)
+    assert (clock.now(), clock.reach()) == (42.0, START)
+    clock.hold(None)
+    assert clock.now() == START
+
+
+@pytest.mark.parametrize(
+    ("moment", "digits", "text"),
+    [
+        (0.0, 6, "1970-01-01T00:00:00Z"),
+        (1_800_000_000.5, 6, "2027-01-15T08:00:00.5Z"),
+        (1_800_000_000.123456, 6, "2027-01-15T08:00:00.123456Z"),
+        (1_800_000_000.9, 0, "2027-01-15T08:00:00Z"),
+        (1.9999999, 6, "1970-01-01T00:00:02Z"),
+    ],
+)
+def test_instants_are_printed_as_go_does(moment: float, digits: int, text: str) -> None:
+    assert rfc3339(moment, digits) == text

@@ -1,0 +1,60 @@
+"""How far the client and this server may be apart: one minor version, either way."""
+
+from __future__ import annotations
+
+import re
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from canton import __version__
+from canton.api.rendering import problems
+from canton.domain.errors import ClientTooNew, ClientTooOld, Invalid
+
+HEADER = "Canton-Version"
+# Whoever is refused must still be able to ask which version it takes.
+ALWAYS = "/v1/version"
+_AGENT = re.compile(rb"canton/(\d{1,6})\.(\d{1,6})\.\d")
+
+
+class Compatibility:
+    """Says this server's version in every answer, and refuses a ``canton`` that is too far from it."""
+
+    def __init__(self, app: ASGIApp, version: str = __version__) -> None:
+        self._app = app
+        self._version = version
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_version(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message)[HEADER] = self._version
+            await send(message)
+
+        refusal = self._refusal(scope)
+        if refusal is None:
+            await self._app(scope, receive, send_with_version)
+        else:
+            await problems.respond(scope, receive, send_with_version, refusal)
+
+    def _refusal(self, scope: Scope) -> Invalid | None:
+        agent = next((value for name, value in scope["headers"] if name == b"user-agent"), b"")
+        found = _AGENT.match(agent)
+        if found is None or not scope["path"].startswith("/v1/") or scope["path"] == ALWAYS:
+            return None
+        return too_far((int(found[1]), int(found[2])), self._version)
+
+
+def too_far(client: tuple[int, int], server: str) -> Invalid | None:
+    """Why a client of this release is refused; None when it is not."""
+    major, minor = (int(part) for part in server.split(".")[:2])
+    if client[0] == major and abs(client[1] - minor) <= 1:
+        return None
+    theirs = f"{client[0]}.{client[1]}"
+    said = f"this server is version {server} and the client is {theirs}; they may be one minor version apart"
+    if client < (major, minor):
+        return ClientTooOld(f"{said}. Install canton {major}.{minor}", client=theirs, server=server)
+    return ClientTooNew(f"{said}. Upgrade the server, or install canton {major}.{minor}", client=theirs, server=server)

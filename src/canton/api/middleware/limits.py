@@ -1,0 +1,336 @@
+"""What a request may cost, and the id it goes by: pure ASGI, around everything else.
+
+Each answers with a problem before, or instead of, the app. A request leaves its place when its answer begins.
+A stream of events is told by the type of its answer: it has no time limit, since readers have places of their own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import secrets
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from urllib.parse import quote
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from canton import telemetry
+from canton.api.events import sse
+from canton.api.events.connection import ABORT
+from canton.api.middleware.bodies import STATE, BodyLimit, Bounds
+from canton.api.middleware.compatibility import Compatibility
+from canton.api.middleware.rate_limits import network
+from canton.api.rendering import problems
+from canton.domain.errors import Defect, HeadersTooLarge, InvalidRequest, TimedOut, TooBusy
+from canton.settings import Api
+
+REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+# Whoever watches the server must reach it when it is busiest.
+WATCHED = frozenset({"/healthz", "/readyz", "/metrics"})
+IMPORT = "/v1/nodes/import"
+# Characters of a request's path that are logged; none of ours is longer.
+LONGEST_PATH = 300
+# What no name of a caller begins with.
+ADDRESS = "address "
+TENANTS = "callers without a role at the provider"
+PLACE = "place"
+# No address of ours takes more than fifteen. To read one takes a microsecond, before the caller is known.
+MOST_PARAMETERS = 100
+log = logging.getLogger("canton.access")
+
+Observe = Callable[[Scope, int, float], None]
+"""Told of every request when it has ended: its scope, its status (0: no answer) and its seconds."""
+
+
+def guard(app: ASGIApp, api: Api, observe: Observe) -> ASGIApp:
+    """All of them, in the one right order: the id first, so that every refusal carries it."""
+    app = TimeLimit(app, api.timeout)
+    app = Concurrency(app, api.concurrency)
+    app = BodyLimit(app, Bounds(api.body_limit, {IMPORT: api.import_limit}))
+    app = QueryLimit(app)
+    app = Cookies(app)
+    app = HeaderLimit(app, api.header_limit)
+    app = Compatibility(app)
+    return RequestId(app, observe)
+
+
+class RequestId:
+    """Gives every request an id, says it in the answer and in every log line, and logs how the request ended."""
+
+    def __init__(self, app: ASGIApp, observe: Observe) -> None:
+        self.app = app
+        self.observe = observe
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        given = _header(scope, b"x-request-id") or b""
+        own = secrets.token_hex(8)
+        named = given.decode() if REQUEST_ID.fullmatch(given) else None
+        identity = named or own
+        scope.setdefault("state", {}).update(request_id=identity, own_request_id=own, client_request_id=named)
+        answer = _Answer(send, [(b"canton-request", identity.encode())])
+        began = time.monotonic()
+        with telemetry.carrying(request=identity):
+            try:
+                await self._run(scope, receive, answer)
+            finally:
+                self._ended(scope, answer.status, time.monotonic() - began)
+
+    async def _run(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+        try:
+            await self.app(scope, receive, answer)
+        except Exception:
+            # The app answers and logs its own defects before they come here; this is for what stands around it.
+            if answer.complete:
+                return
+            if answer.status:
+                raise
+            log.exception("a request failed by a defect")
+            told = Defect("Canton failed on this request by a defect of its own; report it with the request id")
+            await problems.respond(scope, receive, answer, told)
+
+    def _ended(self, scope: Scope, status: int, seconds: float) -> None:
+        self.observe(scope, status, seconds)
+        level = logging.DEBUG if scope["path"] in WATCHED else logging.INFO
+        client = scope.get("client")
+        facts = {
+            "method": scope["method"],
+            # As it came, percent-encoded: a terminal would act on what it may hold.
+            "path": quote(scope["path"][:LONGEST_PATH], safe="/:@!$&'()*+,;=")[:LONGEST_PATH],
+            "status": status,
+            "ms": round(seconds * 1000, 1),
+            "principal": scope["state"].get("principal"),
+            # As the audit has it; a client may choose the id that its answers carry.
+            "own_request": scope["state"]["own_request_id"],
+            "client": client[0] if client else None,
+        }
+        log.log(level, "request", extra=facts)
+
+
+class Concurrency:
+    """So many requests at a time; more are told to come back.
+
+    Of one address, at most half while their callers are not known; of one caller outside of the provider (all service
+    accounts of a tenant are one), at most a quarter; of all these callers together, at most three eighths, so that one
+    address and they leave places to the provider.
+    """
+
+    def __init__(self, app: ASGIApp, limit: int) -> None:
+        self.app = app
+        self.limit = limit
+        self.under_way = 0
+        self.shares: Counter[str] = Counter()
+        """Places by what they are counted for: an address, or a caller and perhaps ``TENANTS``."""
+        # Callers become known in threads.
+        self.lock = threading.Lock()
+
+    def share_of(self, name: str) -> int:
+        if name == TENANTS:
+            return max(1, self.limit * 3 // 8)
+        return max(1, self.limit // (2 if name.startswith(ADDRESS) else 4))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] in WATCHED:
+            await self.app(scope, receive, send)
+            return
+        if self.under_way >= self.limit:
+            busy = TooBusy(f"{self.limit} requests are under way, as many as this server takes; try again shortly")
+            await problems.respond(scope, receive, send, busy)
+            return
+        client = scope.get("client")
+        name = f"{ADDRESS}{network(client[0])}" if client else ADDRESS
+        if self.shares[name] >= self.share_of(name):
+            busy = TooBusy(f"{self.shares[name]} requests of this address are under way; try again shortly")
+            await problems.respond(scope, receive, send, busy)
+            return
+        place = Place(self, name)
+        scope.setdefault("state", {})[PLACE] = place
+        if STATE in scope.get("state", {}):
+            scope["state"][STATE].outside = place.left
+        try:
+            # What is left is the client's reading, which the connection bounds.
+            await self.app(scope, receive, _Answer(send, on_start=place.leave))
+        finally:
+            place.leave()
+
+
+class Place:
+    """Of one request, and whose share it is of."""
+
+    def __init__(self, among: Concurrency, name: str) -> None:
+        self._among = among
+        self._names = [name]
+        self._taken = False
+        self._take()
+
+    def belongs_to(self, caller: str, *, at_provider: bool) -> None:
+        """From now on it is of the caller's share, and not of the address's."""
+        with self._among.lock:
+            names = [caller] if at_provider else [caller, TENANTS]
+            for name in names:
+                count = self._among.shares[name]
+                if not at_provider and count >= self._among.share_of(name):
+                    raise TooBusy(f"{count} requests of {name} are under way; try again shortly")
+            if self._taken:
+                self._count(-1)
+            self._names = names
+            if self._taken:
+                self._count(+1)
+
+    def leave(self) -> None:
+        with self._among.lock:
+            if self._taken:
+                self._taken = False
+                self._count(-1)
+
+    @contextmanager
+    def left(self) -> Iterator[None]:
+        """Without the place for a while; it is taken again even if all are taken: the work was let in before."""
+        self.leave()
+        try:
+            yield
+        finally:
+            self._take()
+
+    def _take(self) -> None:
+        with self._among.lock:
+            if not self._taken:
+                self._taken = True
+                self._count(+1)
+
+    def _count(self, change: int) -> None:
+        self._among.under_way += change
+        for name in self._names:
+            self._among.shares[name] += change
+            if not self._among.shares[name]:
+                del self._among.shares[name]
+
+
+class HeaderLimit:
+    def __init__(self, app: ASGIApp, limit: int) -> None:
+        self.app = app
+        self.limit = limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        count = len(scope.get("headers", ()))
+        if scope["type"] == "http" and count > self.limit:
+            error = HeadersTooLarge(f"the request has {count} headers, at most {self.limit} are taken; send fewer")
+            await problems.respond(scope, receive, send, error)
+            return
+        await self.app(scope, receive, send)
+
+
+class Cookies:
+    """Leaves out cookies with a backslash, which no cookie may have (RFC 6265, section 4.1.1).
+
+    Every request has its cookies read before its caller is known. Python before 3.11.10 and 3.12.6 takes seconds to
+    read 60 KiB of backslashes (CVE-2024-7592).
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            headers = scope["headers"]
+            scope["headers"] = [(name, _readable(value) if name == b"cookie" else value) for name, value in headers]
+        await self.app(scope, receive, send)
+
+
+def _readable(cookies: bytes) -> bytes:
+    return b";".join(cookie for cookie in cookies.split(b";") if b"\\" not in cookie)
+
+
+class QueryLimit:
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["query_string"].count(b"&") >= MOST_PARAMETERS:
+            error = InvalidRequest(f"the query has more than {MOST_PARAMETERS} parameters; send fewer")
+            await problems.respond(scope, receive, send, error)
+            return
+        await self.app(scope, receive, send)
+
+
+class TimeLimit:
+    def __init__(self, app: ASGIApp, seconds: float) -> None:
+        self.app = app
+        self.seconds = seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        limit = asyncio.timeout(self.seconds)
+        answer = _Answer(send, on_stream=lambda: limit.reschedule(None))
+        try:
+            async with limit:
+                await self.app(scope, receive, answer)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            if answer.status:
+                await self._cut(scope, receive)
+                return
+            error = TimedOut(
+                f"the request took longer than {self.seconds:g} s and was given up; whether it was carried out is not "
+                "known: look, or repeat it with the same idempotency key"
+            )
+            await problems.respond(scope, receive, send, error)
+
+    async def _cut(self, scope: Scope, receive: Receive) -> None:
+        """Half an answer cannot be taken back: the connection ends, and the client sees that it is not whole."""
+        abort = scope.get("state", {}).get(ABORT)
+        if abort is None:
+            raise TimeoutError
+        log.info("an answer was not ended within %g s, and its connection was cut", self.seconds)
+        abort()
+        async with asyncio.timeout(1.0):
+            while (await receive())["type"] != "http.disconnect":
+                pass
+
+
+class _Answer:
+    """A ``send`` that notes what is sent."""
+
+    def __init__(
+        self,
+        send: Send,
+        headers: list[tuple[bytes, bytes]] | None = None,
+        on_stream: Callable[[], None] | None = None,
+        on_start: Callable[[], None] | None = None,
+    ) -> None:
+        self._send = send
+        self._headers = headers or []
+        self._on_stream = on_stream
+        self._on_start = on_start
+        self.status = 0
+        self.complete = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message["headers"] = [*message.get("headers", ()), *self._headers]
+            if self._on_stream is not None and _is_stream(message):
+                self._on_stream()
+            if self._on_start is not None:
+                self._on_start()
+        await self._send(message)
+        self.complete = message["type"] == "http.response.body" and not message.get("more_body", False)
+
+
+def _is_stream(start: Message) -> bool:
+    wanted = sse.MEDIA_TYPE.encode()
+    return any(name.lower() == b"content-type" and value.startswith(wanted) for name, value in start["headers"])
+
+
+def _header(scope: Scope, wanted: bytes) -> bytes | None:
+    return next((value for name, value in scope["headers"] if name == wanted), None)

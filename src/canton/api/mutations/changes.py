@@ -1,0 +1,438 @@
+"""Every change goes through here: decided, given a reason, perhaps approved by a second person, done once, recorded.
+
+The decision, the approval that is used up, the change itself, its audit record, its event and the answer kept for a
+repetition are one transaction. A refusal, and a change that could not be done, are recorded in one of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field, replace
+from inspect import signature
+from typing import Annotated, Any
+from urllib.parse import unquote
+
+from fastapi import Depends, Header, Request
+from fastapi.responses import Response
+from sqlalchemy.engine import Connection
+from starlette.concurrency import run_in_threadpool
+
+from canton.api.auth.caller import Caller, CallerDep
+from canton.api.mutations.refusals import Kind
+from canton.api.rendering.responses import Answer
+from canton.domain.data import Json, JsonObject, digest, storable
+from canton.domain.errors import (
+    ApprovalRequired,
+    CantonError,
+    Conflict,
+    DatabaseUnavailable,
+    Forbidden,
+    InvalidRequest,
+    NotFound,
+    ReasonRequired,
+)
+from canton.domain.harmless import is_blank
+from canton.domain.tenant import TenantState
+from canton.operations.engine.completion import Because
+from canton.policy import bindings
+from canton.policy.decide import Decision, Question, Rights
+from canton.policy.permissions import PERMISSIONS, PROVIDERS
+from canton.store import audit, idempotency, outbox
+from canton.store.access import approvals, tenants
+
+LONGEST_REASON = 500
+# What takes rights from people: those who would lose them could refuse it, or give them to another account meanwhile.
+REVOKING = frozenset({"member.revoke", "service-account.delete", "service-account.revoke"})
+# A character has up to four bytes of UTF-8, and each is written with three.
+LONGEST_WRITTEN = 12 * LONGEST_REASON
+
+
+@dataclass(frozen=True, slots=True)
+class On:
+    """What a change is about: whose it is, the permission to see it, and what a caller who may not is told."""
+
+    tenant: str | None
+    unseen: NotFound | None = None
+    """None: there is nothing yet to be hidden, as when a tenant is made."""
+    sight: str | None = None
+    account: str | None = None
+    """The principal id of the service account that it is about."""
+    by_provider: bool = False
+    """It is the provider's work, if on a tenant's nodes: the tenant's own roles only look on."""
+    stands_for: Json = None
+    """What the names in the request stand for now; an approval is for that."""
+    takes_back: str | None = None
+    """The permission of the work that it takes back: where that needs a second person, so does this."""
+    gives: Rights | None = None
+    """What it lets somebody else do; a second person must hold that too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What was done: the answer, and what audit and events say of it.
+
+    An operation writes its own record, in the same transaction; then ``event`` is None.
+    """
+
+    answer: Answer
+    subject: str
+    event: str | None = None
+    details: JsonObject = field(default_factory=dict)
+    operation: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    caller: Caller
+    permission: str
+    reason: str
+    key: str | None
+    approval: str | None
+    if_version: int | None
+    method: str
+    path: str
+    body: Json
+    query_problem: str = ""
+    """What is wrong with the parameters of the address; said only to callers who may make the change."""
+
+    def carry_out(self, on: On, act: Callable[[Connection, Because], Done]) -> Response:
+        decision = self.decide(on)
+        # Recorded with what is done, and then it was checked; otherwise it would be any text that looks like one.
+        used = {"approval": self.approval} if self._needs_approval(on) else {}
+        because = Because(self.caller.principal.id, self.reason, {**self._context(decision), **used})
+        try:
+            self._require_reason()
+            return self._once(on, because, act).response()
+        except _DecidedOtherwise as now:
+            raise self._refuse(on, now.decision) from None
+        except DatabaseUnavailable:
+            # Its record would wait for the same database, and in vain.
+            raise
+        except CantonError as error:
+            self._record_alone(on, decision, error.code)
+            raise
+
+    def require_anywhere(self) -> None:
+        """Refuse, and record, a caller who holds the permission nowhere, whatever the change is about."""
+        if self.caller.visible(self.permission) == frozenset():
+            self.decide(On(None))
+
+    def decide(self, on: On) -> Decision:
+        """Whether policy lets it through; a refusal is recorded and raised. Alone, for a dry run."""
+        question = Question(self.permission, on.tenant, account=on.account, by_provider=on.by_provider)
+        decision = self.caller.decide(question)
+        if decision.allowed and on.tenant is not None:
+            # Only now is the tenant looked at: whoever may not see it learns nothing, not even from the clock.
+            question = replace(question, suspended=self._is_suspended(on.tenant))
+            decision = self.caller.decide(question)
+        if not decision.allowed:
+            raise self._refuse(on, decision)
+        if self.query_problem:
+            raise InvalidRequest(self.query_problem)
+        return decision
+
+    def _refuse(self, on: On, decision: Decision) -> Forbidden:
+        self._record_alone(on, decision, "refused")
+        if on.unseen is not None and on.sight is not None:
+            self.caller.require_sight(on.sight, on.tenant, on.unseen)
+        return Forbidden(
+            f"{decision.reason}; ask an administrator, or see: canton whoami",
+            permission=self.permission,
+            rule=decision.rule,
+            tenant=on.tenant,
+        )
+
+    def _decide_again(self, connection: Connection, on: On) -> None:
+        """Decide with the tenant and the caller's roles locked: who suspends or revokes first is seen, always."""
+        state = None if on.tenant is None else tenants.hold(connection, on.tenant)
+        # The body may have been on its way for long: a role that has ended meanwhile gives nothing any more.
+        now = self.caller.services.clock()
+        caller = replace(self.caller, principal=self.caller.principal_in(connection, lock=True), now=now)
+        question = Question(
+            self.permission, on.tenant, state == TenantState.SUSPENDED, account=on.account, by_provider=on.by_provider
+        )
+        decision = caller.decide(question)
+        if not decision.allowed:
+            raise _DecidedOtherwise(decision)
+        if caller.held != self.caller.held:
+            # What the change checks beside the permission, it checks with the roles that it came with.
+            raise Conflict(f"the roles of {caller.principal.id} were changed at the same moment; try again")
+
+    def _is_suspended(self, tenant: str) -> bool:
+        with self.caller.database.read() as connection:
+            return tenants.state(connection, tenant) == TenantState.SUSPENDED
+
+    def _require_reason(self) -> None:
+        if PERMISSIONS[self.permission].needs_reason and not self.reason:
+            raise ReasonRequired(
+                f"{self.permission} is recorded with its reason; say why with --reason, or the header Canton-Reason"
+            )
+
+    def _once(self, on: On, because: Because, act: Callable[[Connection, Because], Done]) -> Answer:
+        try:
+            with self.caller.database.write() as connection:
+                repeated = self._repeated(connection)
+                if repeated is not None:
+                    return repeated
+                self._decide_again(connection, on)
+                if self._needs_approval(on):
+                    self._require_person(on)
+                if self._needs_approval(on) and self.approval is None:
+                    waiting = self._ask(connection, on)
+                else:
+                    return self._do(connection, on, because, act)
+        except _KeyTakenMeanwhile:
+            with self.caller.database.read() as connection:
+                repeated = self._repeated(connection)
+            if repeated is None:
+                raise
+            return repeated
+        raise ApprovalRequired(
+            f"{self.permission} takes two persons: ask somebody who may do it to run: canton approval approve "
+            f"{waiting}; then repeat the command with: --approval {waiting}",
+            approval=waiting,
+            permission=self.permission,
+        )
+
+    def _do(
+        self, connection: Connection, on: On, because: Because, act: Callable[[Connection, Because], Done]
+    ) -> Answer:
+        actor = self.caller.principal.identity
+        if self.key is not None and not idempotency.begin(connection, actor, self.key, self.request_digest):
+            raise _KeyTakenMeanwhile(f'the idempotency key "{self.key}" was used at the same moment; try again')
+        if self._needs_approval(on):
+            approvals.use(connection, str(self.approval), actor, self._approval_digest(on))
+        done = act(connection, because)
+        if done.operation is None:
+            self._record(connection, on, because, done)
+        if self.key is not None:
+            idempotency.finish(
+                connection, actor, self.key, operation=done.operation, answer=storable_answer(done.answer)
+            )
+        return done.answer
+
+    def _repeated(self, connection: Connection) -> Answer | None:
+        if self.key is None:
+            return None
+        known = idempotency.repeated(connection, self.caller.principal.identity, self.key, self.request_digest)
+        if known is None or known.answer is None:
+            return None
+        return Answer(**known.answer)  # type: ignore[arg-type]  # as storable_answer wrote it
+
+    @property
+    def request_digest(self) -> str:
+        return digest([self.method, self.path, self.body])
+
+    def _approval_digest(self, on: On) -> str:
+        """What a second person approves: what it takes, the request, why it is made, and what it is about.
+
+        A node may get another number or tenant between the approval and its use.
+        """
+        request = [self.permission, self.method, self.path, self.body, self.reason]
+        return digest([*request, on.tenant, on.stands_for])
+
+    def _needs_approval(self, on: On) -> bool:
+        return not {self.permission, on.takes_back}.isdisjoint(self.caller.services.settings.policy.two_person)
+
+    def _waits_at_provider(self, on: On) -> bool:
+        """It needs a second person of the provider's: until it is done, the tenant is not told of it."""
+        return self._needs_approval(on) and (self._is_providers(on) or self.permission in PROVIDERS)
+
+    def _is_providers(self, on: On) -> bool:
+        """Only the provider's people decide on it, although a tenant's roles can hold the permission."""
+        revoked_by_provider = self.permission in REVOKING and self.caller.visible(self.permission) is None
+        return on.by_provider or revoked_by_provider
+
+    def _require_person(self, on: On) -> None:
+        kind = self.caller.principal.kind
+        if kind is not bindings.Kind.PERSON:
+            raise Forbidden(
+                f"{self.permission} takes two persons, and a {kind} is none; a person has to ask for it",
+                permission=self.permission,
+                rule="two-persons",
+                tenant=on.tenant,
+            )
+
+    def _ask(self, connection: Connection, on: On) -> str:
+        wanted = approvals.Wanted(
+            self.permission,
+            None if self._is_providers(on) else on.tenant,
+            self.method,
+            self.path,
+            self.body,
+            self._approval_digest(on),
+            self.reason,
+            None if on.gives is None else on.gives.as_json(),
+        )
+        ttl = self.caller.services.settings.policy.approval_ttl
+        who = self.caller.principal
+        return approvals.ask(connection, who.id, who.identity, wanted, ttl)
+
+    def _record(self, connection: Connection, on: On, because: Because, done: Done) -> None:
+        outcome = "done" if done.answer.changed else "unchanged"
+        details = {**done.details, **because.context, "outcome": outcome, **_whose(on.tenant)}
+        actor, reason = because.actor, because.reason
+        audit.append(
+            connection, actor=actor, action=self.permission, subject=done.subject, reason=reason, details=details
+        )
+        if done.event is not None and done.answer.changed:
+            body = {**done.details, "reason": reason, "actor": actor}
+            outbox.append(connection, on.tenant or outbox.PROVIDER, [outbox.Event(done.event, done.subject, body)])
+
+    def _record_alone(self, on: On, decision: Decision, outcome: str) -> None:
+        # A stranger's attempt is the provider's matter: one tenant's audit does not name another's people.
+        hidden = not self.caller.is_bound_in(on.tenant) or (decision.allowed and self._waits_at_provider(on))
+        tenant = None if hidden else on.tenant
+        elsewhere = {"named_tenant": on.tenant} if on.tenant and tenant is None else {}
+        details = {**self._context(decision), "outcome": outcome, **_whose(tenant), **elsewhere}
+        kind = Kind(self.caller.principal.id, self.permission, tenant, outcome)
+        subject = str(storable(f"{self.method} {self.path}"))
+        self.caller.services.refusals.record(self.caller.database, kind, subject, self.reason, details)
+
+    def _context(self, decision: Decision) -> JsonObject:
+        return {
+            "permission": self.permission,
+            "decision": "granted" if decision.allowed else "refused",
+            "rule": decision.rule,
+            "request": self.caller.request,
+            **({"client_request": self.caller.client_request} if self.caller.client_request else {}),
+            "identity": self.caller.principal.identity,
+        }
+
+
+class _DecidedOtherwise(Exception):
+    """Inside the transaction the decision is a refusal, which it was not before."""
+
+    def __init__(self, decision: Decision) -> None:
+        super().__init__(decision.reason)
+        self.decision = decision
+
+
+class _KeyTakenMeanwhile(Conflict):
+    """Another transaction stored the same key between our look and our write."""
+
+
+def storable_answer(answer: Answer) -> JsonObject:
+    """A secret that is shown once is not kept for a repetition."""
+    stored = answer.stored()
+    if answer.body is not None and "token" in answer.body:
+        stored["body"] = {**answer.body, "token": None}
+    return stored
+
+
+def _whose(tenant: str | None) -> JsonObject:
+    return {"tenant": tenant} if tenant else {}
+
+
+KeyHeader = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        pattern=r"^[!-~]{1,128}$",
+        description="Repeating a request with its key gives the first answer again and changes nothing.",
+    ),
+]
+ReasonHeader = Annotated[
+    str | None,
+    Header(
+        alias="Canton-Reason",
+        max_length=LONGEST_WRITTEN,
+        description="Why, as percent-encoded UTF-8; kept in the audit. Changes that take something away need it.",
+    ),
+]
+ApprovalHeader = Annotated[
+    str | None,
+    Header(
+        alias="Canton-Approval", pattern=r"^ap_[0-9a-f]{28}$", description="The approval that a second person gave."
+    ),
+]
+VersionHeader = Annotated[
+    str | None,
+    Header(alias="If-Match", pattern=r'^"[0-9]{1,9}"$', description="Only if the object still has this entity tag."),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Changing:
+    """The dependency of a route that changes something under this permission."""
+
+    permission: str
+
+    async def __call__(
+        self,
+        request: Request,
+        caller: CallerDep,
+        key: KeyHeader = None,
+        reason: ReasonHeader = None,
+        approval: ApprovalHeader = None,
+        if_match: VersionHeader = None,
+    ) -> AsyncIterator[Change]:
+        made = Change(
+            caller,
+            self.permission,
+            _reason(reason),
+            key,
+            approval,
+            int(if_match.strip('"')) if if_match else None,
+            request.method,
+            _target(request),
+            getattr(request.state, "document", None),
+            _query_problem(request),
+        )
+        async with caller.services.writers.place(caller.counted_for, at_provider=caller.is_bound_in(None)):
+            yield made
+
+    async def require_anywhere(self, request: Request, caller: Caller) -> None:
+        """Refuse, and record, a caller who holds the permission nowhere."""
+        if caller.visible(self.permission) != frozenset():
+            return
+        unread = Change(caller, self.permission, "", None, None, None, request.method, _target(request), None)
+        async with caller.services.writers.place(caller.counted_for, at_provider=caller.is_bound_in(None)):
+            await run_in_threadpool(unread.require_anywhere)
+
+
+def change(permission: str) -> Any:
+    """For the parameter of a route that changes something: ``Annotated[Change, change("node.power")]``.
+
+    Its place among the writers is given back before the answer is sent: a client that does not read holds none.
+    """
+    return Depends(Changing(PERMISSIONS[permission].name), scope="function")
+
+
+def _query_problem(request: Request) -> str:
+    """Parameters that the change does not take, or that come twice; "" if there are none.
+
+    A dry run of a change that has none would be carried out, and a second person who reads the address would take for
+    a dry run what is none.
+    """
+    names = [name for name, _ in request.query_params.multi_items()]
+    known = {"dry_run"} & signature(request.scope["endpoint"]).parameters.keys()
+    if len(names) <= len(known) and known.issuperset(names):
+        return ""
+    allowed = "dry_run, once" if known else "no parameter"
+    return f"{request.method} {request.scope['path']} takes {allowed} behind the ?; correct the address"
+
+
+def _target(request: Request) -> str:
+    """As the connection has it, and not as an address made with the Host header: an approval is bound to this."""
+    query = request.scope["query_string"].decode("latin-1")
+    return str(request.scope["path"]) + (f"?{query}" if query else "")
+
+
+def _reason(given: str | None) -> str:
+    try:
+        reason = unquote(given or "", errors="strict").strip()
+    except UnicodeDecodeError as error:
+        raise InvalidRequest("the header Canton-Reason is not percent-encoded UTF-8") from error
+    check_reason(reason)
+    return reason
+
+
+def check_reason(reason: str) -> None:
+    if len(reason) > LONGEST_REASON or storable(reason) != reason or not reason.isprintable():
+        raise InvalidRequest(
+            f"the reason must be one line of at most {LONGEST_REASON} printable characters; "
+            f"it has {len(reason)}, or others"
+        )
+    if reason.strip() and is_blank(reason):
+        raise InvalidRequest("the reason holds only invisible characters; write it in words")

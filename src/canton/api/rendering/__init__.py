@@ -1,0 +1,1 @@
+"""How answers and errors are written: JSON, pages of lists, problems, the OpenAPI description. Reads no store."""

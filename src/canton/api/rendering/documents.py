@@ -1,0 +1,89 @@
+"""How bodies and answers are written in OpenAPI, and how bodies are read."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Generic, TypeVar
+
+from fastapi import Path, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from canton.api.rendering.patterns import MOMENT
+from canton.api.rendering.problems import MEDIA_TYPE
+from canton.domain.errors import Remedy
+from canton.domain.tenant import NAME
+
+T = TypeVar("T")
+# \Z would not do: JSON Schema patterns are ECMAScript's.
+Instant = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z$")]
+NAME_PATTERN = f"^{NAME.pattern}$"
+Name = Annotated[str, Field(pattern=NAME_PATTERN)]
+TenantName = Annotated[str, Path(pattern=NAME_PATTERN, description="The tenant's name.", examples=["psi"])]
+Since = Annotated[
+    str | None, Query(pattern=MOMENT, description="Only from this instant on.", examples=["2026-11-16T12:00:00Z"])
+]
+Description = Annotated[str, Field(max_length=500, pattern=r"^[^\x00-\x1f\x7f]*$")]
+
+
+class Body(BaseModel):
+    """Unknown fields are mistakes, and a number in quotes is no number."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Items(Body, Generic[T]):
+    """One page of a list."""
+
+    items: list[T]
+    next: Annotated[str | None, Field(description="The `after` of the next page; null at the end.")]
+
+
+class Problem(BaseModel):
+    """RFC 9457."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    remedy: Remedy
+    request: str
+    details: dict[str, Any]
+
+
+PROBLEM = "#/components/schemas/Problem"
+_PROBLEMS = {
+    400: "The request is malformed.",
+    401: "There is no token, or not a good one.",
+    403: "The caller may not do this, or a second person has to approve it.",
+    404: "It is not there, or not the caller's to see.",
+    409: "The world is not as the request assumes.",
+    412: "It changed since it was read.",
+    413: "The body is too large.",
+    415: "The body is not JSON.",
+    431: "There are too many headers.",
+    429: "The caller sends too many requests; try again later.",
+    503: "Something does not answer now; try again.",
+}
+_OF_READS = (400, 401, 404, 429, 431, 503)
+_PLACE = {"Location": {"description": "Where it is.", "schema": {"type": "string"}}}
+_TAG = {"ETag": {"description": "The version, for If-Match.", "schema": {"type": "string"}}}
+
+
+def answers(
+    model: Any, status: int = 200, *, change: bool = False, tagged: bool = False
+) -> dict[int | str, dict[str, Any]]:
+    """What a route may answer, for OpenAPI: rows are rendered by hand, and tests hold them to these models."""
+    problem = {"content": {MEDIA_TYPE: {"schema": {"$ref": PROBLEM}}}}
+    expected: dict[str, Any] = {"description": "Done." if change else "Found."}
+    if model is not None:
+        expected["model"] = model
+    if tagged:
+        expected["headers"] = _TAG
+    elif status in (201, 202):
+        expected["headers"] = _PLACE
+    found: dict[int | str, dict[str, Any]] = {status: expected}
+    if tagged:
+        found[304] = {"description": "The caller has this version already."}
+    return found | {
+        code: problem | {"description": text} for code, text in _PROBLEMS.items() if change or code in _OF_READS
+    }

@@ -1,0 +1,110 @@
+"""Lists: a window from the query, and a page with the cursor of the next."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import Depends, Query, Request
+from fastapi.responses import Response
+from sqlalchemy.engine import RowMapping
+
+from canton.api.auth.caller import Caller, CallerDep
+from canton.domain.data import Json, digest, storable
+from canton.domain.errors import InvalidCursor, InvalidRequest
+from canton.store.listing import Key, Slice, Window
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+# What may differ from one page to the next; everything else makes it another list.
+_FREE = frozenset({"limit", "after", "fields"})
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    window: Window
+    fields: tuple[str, ...]
+    list: str
+    """A digest of which list this is: its path, sort and filters."""
+    caller: Caller
+
+    def answer(self, found: Slice, render: Callable[[RowMapping], Mapping[str, Json]]) -> Response:
+        self.caller.charge(entries=len(found.rows), size=found.size)
+        items = (self._chosen(render(row)) for row in found.rows)
+        cursor = None if found.next is None else _cursor(self.list, found.next)
+        body = f'{{"items":[{",".join(map(_encode, items))}],"next":{_encode(cursor)}}}'
+        return Response(body, media_type="application/json")
+
+    def _chosen(self, item: Mapping[str, Json]) -> Mapping[str, Json]:
+        return {name: item[name] for name in self.fields} if self.fields else item
+
+
+def paging(sorts: Sequence[str], fields: Sequence[str], default: str | None = None) -> Any:
+    """For the parameter of a list that sorts by these and whose items have these fields; the first sort is the default.
+
+    The list's place among those that are read is given back before the answer is sent.
+    """
+    first = default or sorts[0]
+    allowed = "|".join(sorts)
+
+    async def dependency(
+        request: Request,
+        caller: CallerDep,
+        limit: Annotated[int, Query(ge=1, le=1000, description="At most this many entries on a page.")] = 100,
+        after: Annotated[str | None, Query(max_length=2000, description="`next` of the page before.")] = None,
+        # Not annotated: an annotation is read outside of this function and would not know what is allowed.
+        sort: str = Query(first, pattern=f"^-?({allowed})$", description=f"One of {allowed}; `-` descends."),
+        fields_: Annotated[
+            str | None, Query(alias="fields", max_length=500, description="Only these fields, separated by commas.")
+        ] = None,
+    ) -> AsyncIterator[Paging]:
+        this = _list(request, sort)
+        position = None if after is None else _position(after, this)
+        window = Window(limit, sort.removeprefix("-"), sort.startswith("-"), position)
+        made = Paging(window, _fields(fields_, fields), this, caller)
+        async with caller.services.lists.place(caller.counted_for, at_provider=caller.is_bound_in(None)):
+            yield made
+
+    return Depends(dependency, scope="function")
+
+
+def _list(request: Request, sort: str) -> str:
+    filters = sorted((name, value) for name, value in request.query_params.multi_items() if name not in _FREE)
+    return digest([request.url.path, sort, [[name, value] for name, value in filters]])[7:23]
+
+
+def _cursor(this: str, position: Key) -> str:
+    return base64.urlsafe_b64encode(json.dumps([this, *position]).encode()).decode().rstrip("=")
+
+
+def _position(cursor: str, this: str) -> Key:
+    try:
+        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+        whose, *position = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        whose, position = None, []
+    if whose != this or not all(_is_key(part) for part in position):
+        raise InvalidCursor(
+            "this cursor was not given by this list with this sort and these filters; start again without after"
+        )
+    return tuple(position)
+
+
+def _is_key(part: object) -> bool:
+    if isinstance(part, str):
+        return storable(part) == part
+    return isinstance(part, int) and abs(part) < 2**63
+
+
+def _fields(given: str | None, known: Sequence[str]) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    wanted = tuple(name.strip() for name in given.split(","))
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        raise InvalidRequest(
+            f'there is no field "{unknown[0]}" here; there are {", ".join(known)}', field=unknown[0], known=list(known)
+        )
+    return wanted

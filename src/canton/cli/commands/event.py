@@ -1,0 +1,62 @@
+"""``canton event``: what happened, and what happens now."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from canton.cli.input.options import SUBJECTS, all_tenants, connected, limited, shown, since_option
+from canton.cli.output.columns import EVENT
+from canton.cli.output.empty_lists import listed
+from canton.cli.output.formats import Show, write
+from canton.cli.output.terminal import say
+from canton.cli.output.watch import line
+from canton.cli.session.session import Session
+
+subject_option = click.option("--subject", metavar="ID", help=f"Only about this, {SUBJECTS}.")
+
+
+@click.group(epilog="\b\nExamples:\n  canton event follow\n  canton event list --subject op_01J…")
+def event() -> None:
+    """See what happened, and what happens now."""
+
+
+@event.command("list", epilog="\b\nExamples:\n  canton event list --limit 20\n  canton event list --since 1h")
+@subject_option
+@since_option
+@limited
+@all_tenants
+@shown(EVENT, many=True)
+@connected
+def list_events(session: Session, show: Show, subject: str | None, since: str | None, limit: int | None) -> None:
+    """List events, the oldest first; with --limit N only the newest N."""
+    events = listed(session, session.client.events.list(subject=subject, since=since, newest=limit), session.tenant)
+    # Each tenant's are in their order; those of several tenants come roughly by time.
+    show.listing(EVENT, sorted(events, key=lambda it: it["at"])[-limit:] if limit else events)
+
+
+@event.command(
+    "follow", epilog="\b\nExamples:\n  canton event follow -o json | jq .kind\n  canton event follow --since 10m"
+)
+@subject_option
+@click.option("--after", metavar="ID", help="From after this event, or from the start; from now on if not given.")
+@since_option
+@all_tenants
+@shown(EVENT)
+@connected
+def follow_events(session: Session, show: Show, subject: str | None, after: str | None, since: str | None) -> None:
+    """Print events as they happen, until Ctrl-C.
+
+    With -o json each is a line. A lost connection is made again, and nothing is lost or doubled by it.
+    """
+    import json  # noqa: PLC0415
+
+    with session.client.events.stream(subject=subject, after=after, since=since) as stream:
+        if sys.stderr.isatty() and not show.quiet:
+            say("canton: waiting for events; Ctrl-C ends")
+        for message in stream.messages():
+            if message.kind == "canton.behind":
+                say("canton: the server says that this reader is too slow; events come late")
+            else:
+                write(line(show, json.loads(message.data)))

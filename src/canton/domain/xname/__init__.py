@@ -1,0 +1,1 @@
+"""Names of hardware components: the grammar as a table, the parser, explained mistakes. Standard library only."""

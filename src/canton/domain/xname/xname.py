@@ -1,0 +1,163 @@
+"""Xnames: the names of the places in an HPE Cray EX system, such as node ``x1000c0s0b0n0``.
+
+``parse`` reads whatever HMS would accept after its own normalisation: letter case, surrounding blanks and the
+leading zeros of ordinals do not matter. What it returns prints in the one canonical form, so two texts for the
+same place always become equal xnames. Which names there are is the table in ``xname_types``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import total_ordering
+
+from canton.domain.errors import InvalidXname
+from canton.domain.xname.mistakes import first_mistake
+from canton.domain.xname.types import BLANKS, BY_LETTERS, LONGEST, SHAPES, Shape, XnameType, span
+
+__all__ = ["LONGEST", "Xname", "XnameType", "is_xname", "normalise", "parse"]
+
+_ORDINALS = re.compile("([0-9]+)")
+_BY_TYPE = {(shape.type, len(shape.bounds)): shape for shape in SHAPES}
+# Splitting at the ordinals leaves an empty string after the last one.
+_BY_SPLIT = {(*letters, "") if shape.bounds else letters: shape.type for letters, shape in BY_LETTERS.items()}
+
+
+@total_ordering
+@dataclass(frozen=True, slots=True)
+class Xname:
+    """A place in the system. Sorts in natural order: s9 before s10, a chassis before what it holds."""
+
+    type: XnameType
+    ordinals: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        ordinals = self.ordinals
+        shape = _BY_TYPE.get((self.type, len(ordinals)))
+        if shape is None:
+            raise _misfit(self.type, ordinals, "it does not take that many")
+        for place, (low, high) in enumerate(shape.bounds):
+            if not low <= ordinals[place] <= high:
+                raise _misfit(self.type, ordinals, f"{ordinals[place]} is out of range {span(low, high)}")
+
+    def __str__(self) -> str:
+        return self._shape.template % self.ordinals
+
+    def __lt__(self, other: object) -> bool:
+        if not isinstance(other, Xname):
+            return NotImplemented
+        # Mostly nodes are sorted among nodes; this spares them the letters.
+        if self.type is other.type:
+            return self.ordinals < other.ordinals
+        return self._order < other._order
+
+    @property
+    def parent(self) -> Xname | None:
+        """The component this one sits in; System s0 for cabinets and CDUs, None at the top."""
+        return self._rise(1) if len(self._shape.lineage) > 1 else None
+
+    @property
+    def ancestry(self) -> tuple[Xname, ...]:
+        """The parent, its parent, and so on to the top."""
+        return tuple(self._rise(height) for height in range(1, len(self._shape.lineage)))
+
+    @property
+    def cabinet(self) -> Xname | None:
+        return self.enclosing(XnameType.CABINET)
+
+    @property
+    def chassis(self) -> Xname | None:
+        return self.enclosing(XnameType.CHASSIS)
+
+    @property
+    def node(self) -> Xname | None:
+        return self.enclosing(XnameType.NODE)
+
+    def enclosing(self, kind: XnameType) -> Xname | None:
+        """This xname or the ancestor that is a ``kind``; None if it lies in none."""
+        lineage = self._shape.lineage
+        return self._rise(lineage.index(kind)) if kind in lineage else None
+
+    def within(self, other: Xname) -> bool:
+        """Whether this is ``other`` or lies anywhere in it."""
+        return self.enclosing(other.type) == other
+
+    def _rise(self, height: int) -> Xname:
+        if height == 0:
+            return self
+        # Only System runs out of ordinals here, and it is always s0.
+        return Xname(self._shape.lineage[height], self.ordinals[:-height] or (0,))
+
+    @property
+    def _shape(self) -> Shape:
+        return _BY_TYPE[self.type, len(self.ordinals)]
+
+    @property
+    def _order(self) -> tuple[tuple[str, int], ...]:
+        letters = self._shape.letters
+        return tuple(zip(letters, self.ordinals, strict=False)) or ((letters[0], 0),)
+
+
+def parse(text: str) -> Xname:
+    """Read an xname, or raise InvalidXname that points at the first mistake and names the nearest valid form."""
+    found = _read(text)
+    if found is None:
+        raise _explain(text)
+    return found
+
+
+def is_xname(text: str) -> bool:
+    """Whether ``parse`` would accept the text."""
+    return _read(text) is not None
+
+
+def normalise(text: str) -> str:
+    """The canonical form of a valid xname: ``X1000C0S07B0N0`` gives ``x1000c0s7b0n0``."""
+    return str(parse(text))
+
+
+def _read(text: str) -> Xname | None:
+    if len(text) > LONGEST or not text.isascii():
+        return None
+    pieces = _ORDINALS.split(text.strip(BLANKS).lower())
+    kind = _BY_SPLIT.get(tuple(pieces[::2]))
+    if kind is None:
+        return None
+    try:
+        return Xname(kind, tuple(map(int, pieces[1::2])))
+    except InvalidXname:
+        return None
+
+
+def _misfit(kind: XnameType, ordinals: tuple[int, ...], problem: str) -> InvalidXname:
+    templates = " or ".join(shape.template.replace("%d", "N") for shape in SHAPES if shape.type is kind)
+    return InvalidXname(
+        f"{kind} cannot have ordinals {ordinals}: {problem}; it is spelled {templates}",
+        type=kind.value,
+        ordinals=ordinals,
+    )
+
+
+def _explain(text: str) -> InvalidXname:
+    shown = text[:LONGEST]
+    mistake = first_mistake(text)
+    nearest = _nearest(text)
+    position = mistake.index + 1
+    printable = "".join(letter if " " <= letter <= "~" else "?" for letter in shown)
+    return InvalidXname(
+        f"{json.dumps(shown)} is not an xname: {mistake.problem} at position {position}\n"
+        f"  {printable}\n"
+        f"  {' ' * mistake.index}^\n"
+        f"nearest valid form: {nearest}",
+        text=shown,
+        position=position,
+        nearest=nearest,
+    )
+
+
+def _nearest(text: str) -> str:
+    """The canonical form that the text comes to once its mistakes, from left to right, are put right."""
+    while (found := _read(text)) is None:
+        text = first_mistake(text).repaired
+    return str(found)

@@ -1,0 +1,135 @@
+"""How an operation comes to rest: one transaction for its state, its nodes, its claims, the audit and the event.
+
+Lock order in every transaction of Canton: operation, steps, claims and nodes, audit head, stream. Claims and nodes
+come in either order: only the holder of a node's claim moves it, so a rival waits at the claim and holds no node.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlalchemy.engine import Connection
+
+from canton.domain.data import JsonObject, storable
+from canton.domain.errors import Invalid, InvalidTransition
+from canton.domain.lifecycle import NodeEvent, NodeState, must_have_tenant, next_state
+from canton.domain.node import Node
+from canton.domain.operation import ENDED, OperationState
+from canton.operations.plan.plan import Move, Plan
+from canton.store import audit, outbox
+from canton.store.inventory import nodes
+from canton.store.operations import claims, journal
+
+# The outcome in the audit, beside "done", "unchanged", "refused" and the codes of errors that other changes have there.
+# The end of an operation is its own outcome: done, undone, cancelled, abandoned.
+OUTCOMES = {
+    "operation.queued": "started",
+    "operation.running": "started",
+    "operation.undoing": "started",
+    "operation.cancel-requested": "started",
+    "operation.needs_attention": "failed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Because:
+    """Who or what brings an operation to a state, and why.
+
+    ``context`` goes into the audit beside it: the request, and the rule by which policy let it through.
+    """
+
+    actor: str
+    reason: str
+    context: JsonObject = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if storable([self.actor, self.reason]) != [self.actor, self.reason]:
+            raise Invalid("the reason holds characters that cannot be kept, such as NUL; write it without them")
+
+
+def settle(
+    connection: Connection,
+    operation: journal.Operation,
+    plan: Plan,
+    state: OperationState,
+    because: Because,
+    attention: JsonObject | None = None,
+) -> outbox.Event:
+    """Bring an operation that is locked by this transaction to ``state``; the caller tells of it, last of all."""
+    journal.set_state(connection, operation.id, state, attention)
+    if state in ENDED:
+        journal.skip_pending(connection, operation.id)
+        _end_moves(connection, plan, state)
+        claims.release(connection, operation.id)
+    return _record(connection, operation.id, operation.tenant, f"operation.{state}", because, attention)
+
+
+def announce(
+    connection: Connection,
+    operation_id: str,
+    tenant: str | None,
+    action: str,
+    because: Because,
+    details: JsonObject | None = None,
+) -> None:
+    """Write what happened to the audit chain and to the tenant's events."""
+    event = _record(connection, operation_id, tenant, action, because, details)
+    outbox.append(connection, tenant or outbox.PROVIDER, [event])
+
+
+def _record(
+    connection: Connection,
+    operation_id: str,
+    tenant: str | None,
+    action: str,
+    because: Because,
+    details: JsonObject | None,
+) -> outbox.Event:
+    body = dict(details or {})
+    audit.append(
+        connection,
+        actor=because.actor,
+        action=action,
+        subject=operation_id,
+        reason=because.reason,
+        details={
+            **body,
+            **because.context,
+            "outcome": OUTCOMES.get(action, action.removeprefix("operation.")),
+            **({"tenant": tenant} if tenant else {}),
+        },
+    )
+    return outbox.Event(kind=action, subject=operation_id, body={"reason": because.reason, **body})
+
+
+def start_moves(connection: Connection, plan: Plan) -> None:
+    """The life-cycle events of an operation's first transaction; one that is not possible refuses it."""
+    moves = {move.node: move for move in plan.moves if move.start}
+    for node in nodes.find(connection, sorted(moves), lock=True):
+        move = moves[node.xname]
+        _put(connection, node, next_state(node.state, move.start or NodeEvent.ABANDON), move.tenant)
+
+
+def _end_moves(connection: Connection, plan: Plan, state: OperationState) -> None:
+    """The life-cycle events of its last. An operation that was given up leaves what was in between in doubt."""
+    moves = {move.node: move for move in plan.moves}
+    for node in nodes.find(connection, plan.nodes, lock=True):
+        move = moves.get(node.xname, Move(node.xname))
+        events = {OperationState.DONE: move.done, OperationState.ABANDONED: NodeEvent.ABANDON}
+        event = events.get(state, move.undone)
+        if event is not None:
+            _put(connection, node, _next_or_doubt(node.state, event), move.tenant)
+
+
+def _next_or_doubt(state: NodeState, event: NodeEvent) -> NodeState:
+    """A node that somebody put in doubt meanwhile is not brought back by an operation that ends well."""
+    try:
+        return next_state(state, event)
+    except InvalidTransition:
+        return next_state(state, NodeEvent.ABANDON)
+
+
+def _put(connection: Connection, node: Node, state: NodeState, tenant: str | None) -> None:
+    owner = (node.tenant or tenant) if must_have_tenant(state) else None
+    if (state, owner) != (node.state, node.tenant):
+        nodes.put(connection, node.xname, state, owner)

@@ -1,0 +1,69 @@
+"""Calls to devices: within their time, and with answers that can be believed to be answers.
+
+A step kind may time out, raise or answer nonsense. Each of these is a failure of the steps it was called for, never of
+the worker: a defect in one kind must not stop the operations of the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from canton.domain.data import storable
+from canton.domain.errors import CantonError, LeaseLost, PermanentFailure, StepFailure, TemporaryFailure
+from canton.operations.engine.judge import Sighting
+from canton.operations.engine.step_kind import Call, StepKind
+
+
+async def observe(kind: StepKind, calls: Sequence[Call]) -> Mapping[int, Sighting]:
+    answers = await _call(kind, calls, kind.observe)
+    if isinstance(answers, StepFailure):
+        return {call.step.n: answers for call in calls}
+    return {call.step.n: _sighting(kind, answers.get(call.step.n)) for call in calls}
+
+
+def _sighting(kind: StepKind, answer: object) -> Sighting:
+    if isinstance(answer, StepFailure):
+        return answer
+    try:
+        seen = storable(answer)
+    except (TypeError, RecursionError):
+        seen = None
+    return seen if isinstance(seen, Mapping) else _defect(kind, "it did not say what it saw, as plain data")
+
+
+async def act(kind: StepKind, calls: Sequence[Call]) -> tuple[Mapping[int, StepFailure], bool]:
+    """The refusals, and whether they are certain: without an answer an act may still have happened."""
+    answers = await _call(kind, calls, kind.act)
+    if isinstance(answers, StepFailure):
+        return {call.step.n: answers for call in calls}, False
+    refusals = {n: answer for n, answer in answers.items() if isinstance(answer, StepFailure)}
+    if len(refusals) < len(answers):
+        return {
+            call.step.n: _defect(kind, "it answered an act with something else than refusals") for call in calls
+        }, False
+    return refusals, True
+
+
+async def _call(
+    kind: StepKind, calls: Sequence[Call], ask: Callable[[Sequence[Call]], Awaitable[object]]
+) -> Mapping[int, object] | StepFailure:
+    """Call a device within its time; whatever goes wrong is a failure of these steps and of nothing else."""
+    try:
+        async with asyncio.timeout(kind.pace.timeout):
+            answers = await ask(calls)
+    except TimeoutError:
+        return TemporaryFailure(f"{kind.name}: {calls[0].step.device} gave no answer within {kind.pace.timeout:g} s")
+    except StepFailure as failure:
+        return failure
+    except LeaseLost:
+        raise
+    except CantonError as error:
+        return TemporaryFailure(f"{kind.name}: {error.message}", cause=error.cause)
+    except Exception as error:
+        return _defect(kind, "it raised an error of its own", cause=f"{type(error).__name__}: {error}")
+    return answers if isinstance(answers, Mapping) else _defect(kind, f"it answered with {type(answers).__name__}")
+
+
+def _defect(kind: StepKind, what: str, cause: str = "") -> StepFailure:
+    return PermanentFailure(f"step kind {kind.name} has a defect: {what}", cause=cause)

@@ -1,0 +1,114 @@
+"""The pen of a drive: writes its rows in order, under its fence, as many as there are in one transaction.
+
+An *intent to act* must be in the journal before a device is called, so whoever notes one waits for ``write``. An
+*outcome* need not be: if it is lost, the next worker looks again and sees the same. Outcomes therefore travel
+with the next intent, and a chain of steps costs one transaction a step, not two.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias, TypeVar
+
+from sqlalchemy.engine import Connection
+
+from canton.domain.data import JsonObject
+from canton.domain.errors import LeaseLost
+from canton.domain.operation import StepState
+from canton.operations.engine.lease import Lease, uptime
+from canton.store import outbox
+from canton.store.inventory import nodes
+from canton.store.operations import journal, leases
+from canton.store.operations.journal import StepRow
+
+T = TypeVar("T")
+# An outcome waits this long, in seconds, for an intent to travel with; nobody watching can tell.
+GROUP_COMMIT = 0.05
+Also: TypeAlias = Callable[[Connection, leases.Held], Sequence[outbox.Event]]
+
+
+class Writer(Protocol):
+    """Runs a function in a write transaction, off the event loop."""
+
+    async def __call__(self, change: Callable[[Connection], T]) -> T: ...
+
+
+class Pen:
+    def __init__(self, lease: Lease, tenant: str | None, write: Writer) -> None:
+        self._lease = lease
+        self._stream = tenant or outbox.PROVIDER
+        self._write = write
+        self._rows: dict[int, StepRow] = {}
+        self._noted_at = 0.0
+        self._events: list[outbox.Event] = []
+        self._one_at_a_time = asyncio.Lock()
+        self._broken = False
+
+    @property
+    def patience(self) -> float | None:
+        """Seconds until what is noted should be written on its own; None when nothing is."""
+        return GROUP_COMMIT - (uptime() - self._noted_at) if self._rows else None
+
+    def note(self, before: StepRow, row: StepRow) -> None:
+        """Have a row written with the next transaction."""
+        if not self._rows:
+            self._noted_at = uptime()
+        self._rows[row.n] = row
+        if row.state is not StepState.ACTING and row.state is not before.state:
+            self._events.append(_step_event(self._lease.operation, row))
+
+    async def write(self, also: Also | None = None) -> leases.Held | None:
+        """Return once everything noted so far is in the database, together with what ``also`` does.
+
+        Whoever waits for its turn finds its rows written by the one before. If that one failed, however it failed,
+        nobody may act on rows that are not there: the pen stays broken, and the drive ends.
+        """
+        async with self._one_at_a_time:
+            if self._broken:
+                raise LeaseLost(f"operation {self._lease.operation}: a write before this one failed")
+            if not self._rows and also is None:
+                return None
+            rows, events = list(self._rows.values()), self._events
+            self._rows, self._events = {}, []
+            self._broken = True
+            asked_at = uptime()
+            held = await self._write(lambda connection: self._transaction(connection, rows, events, also))
+            self._broken = False
+        self._lease.cancel_by = held.cancel_by
+        self._lease.synchronise(held.at, asked_at)
+        return held
+
+    def _transaction(
+        self,
+        connection: Connection,
+        rows: Sequence[StepRow],
+        events: Sequence[outbox.Event],
+        also: Also | None,
+    ) -> leases.Held:
+        held = leases.hold(connection, self._lease.operation, self._lease.fence)
+        if rows:
+            journal.save(connection, self._lease.operation, rows)
+            _tell_lists(connection, rows)
+        # What came of the steps is told before what came of the operation.
+        last = also(connection, held) if also is not None else ()
+        outbox.append(connection, self._stream, [*events, *last])
+        return held
+
+
+def _tell_lists(connection: Connection, rows: Sequence[StepRow]) -> None:
+    """What a step saw of a node's power is also what lists show of it."""
+    seen = {row.target: str(row.evidence["power"]) for row in rows if row.evidence and "power" in row.evidence}
+    if seen:
+        nodes.observe(connection, seen)
+
+
+def _step_event(operation_id: str, row: StepRow) -> outbox.Event:
+    body: JsonObject = {
+        "step": row.n,
+        "kind": row.kind,
+        "target": row.target,
+        "state": row.state,
+        "error": row.error,
+    }
+    return outbox.Event(kind="step.changed", subject=operation_id, body=body)

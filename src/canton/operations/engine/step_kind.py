@@ -1,0 +1,81 @@
+"""What a step kind is: two device calls and a pace.
+
+A kind reports what it *sees*; whether that is the goal, whether to act, to wait, to try again or to give up is
+decided in ``attempt`` for all kinds alike. Both calls get one or more steps of one device and answer for each by
+its number, so a batch that half fails is known target by target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from canton.contracts.guard import Guard
+from canton.domain.data import JsonObject
+from canton.domain.errors import StepFailure
+from canton.operations.plan.plan import Step
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A step as a device call sees it.
+
+    ``fence`` grows with every take-over: a device that can compare it refuses a worker that was replaced. ``key``
+    is the same however often the step is tried: a device that remembers it does nothing twice. ``guard`` raises
+    when another worker may have taken over; a driver calls it last, right before a request that changes something
+    leaves, because connecting and logging in may have taken longer than the lease.
+    """
+
+    operation: str
+    fence: int
+    step: Step
+    guard: Guard
+
+    @property
+    def key(self) -> str:
+        return f"{self.operation}/{self.step.n}"
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How a kind's device wants to be treated; seconds."""
+
+    batch: int = 1
+    """Steps that one call may carry."""
+    timeout: float = 30.0
+    """How long one call may take."""
+    settle: float = 0.0
+    """How long an act may take to show: until then we look again, and do not act again."""
+    poll: float = 1.0
+    """How often to look while waiting."""
+    tries: int = 5
+    """Acts and failed looks before a person is asked."""
+    backoff: float = 1.0
+    """The first pause after a temporary failure; it doubles."""
+    backoff_limit: float = 60.0
+
+
+class StepKind(Protocol):
+    @property
+    def name(self) -> str:
+        """Name and version, as plans hold it: ``set_power/1``."""
+
+    @property
+    def pace(self) -> Pace: ...
+
+    async def observe(self, calls: Sequence[Call]) -> Mapping[int, JsonObject | StepFailure]:
+        """What the device shows for each step. Raising means that nothing could be seen for any of them."""
+
+    async def act(self, calls: Sequence[Call]) -> Mapping[int, StepFailure]:
+        """Ask the device to go to the goals; answers only with the steps that it refused.
+
+        A refusal says that nothing was done. Raising says that nobody knows: the act may still show.
+        """
+
+
+Kinds = Mapping[str, StepKind]
+
+
+def register(*kinds: StepKind) -> Kinds:
+    return {kind.name: kind for kind in kinds}

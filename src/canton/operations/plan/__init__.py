@@ -1,0 +1,1 @@
+"""A plan: what would be done, as versioned data with a digest."""

@@ -1,0 +1,57 @@
+"""``node.power``: bring nodes to a power state. One step a node, which the power service takes in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from canton.domain.node import Node
+from canton.domain.nodeset.nodeset import fold
+from canton.operations.plan.plan import Plan, Step, Undo, check
+
+SET_POWER = "set_power/1"
+DEADLINE = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The nodes of one snapshot, the power last seen of each, and the service that switches it."""
+
+    nodes: Sequence[Node]
+    power: Mapping[str, str]
+    device: str
+
+
+def plan_power(seen: Seen, want: str, tenant: str | None = None) -> Plan:
+    """Undoing goes back to what was seen before; a node of which nothing was seen is left as it is."""
+    steps = power_steps(seen, want)
+    nodes = tuple(node.xname for node in seen.nodes)
+    return check(
+        Plan(
+            kind="node.power",
+            summary=f"power {want} {fold(nodes)}",
+            steps=steps,
+            nodes=nodes,
+            inputs={f"node:{node.xname}": node.version for node in seen.nodes},
+            tenant=tenant,
+        )
+    )
+
+
+def power_steps(seen: Seen, want: str) -> tuple[Step, ...]:
+    return tuple(
+        Step(
+            n=n,
+            kind=SET_POWER,
+            target=node.xname,
+            device=seen.device,
+            goal={"power": want},
+            deadline=DEADLINE,
+            undo=_undo(seen.power.get(node.xname), want),
+        )
+        for n, node in enumerate(seen.nodes, 1)
+    )
+
+
+def _undo(before: str | None, want: str) -> Undo | None:
+    return Undo(SET_POWER, {"power": before}) if before in ("on", "off") and before != want else None

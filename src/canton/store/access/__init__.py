@@ -1,0 +1,1 @@
+"""Queries about who may what: tenants, bindings, approvals, quotas, service accounts."""

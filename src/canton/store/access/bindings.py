@@ -1,0 +1,207 @@
+"""Bindings that Canton keeps: who has which role, where, and until when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, RowMapping
+
+from canton.domain.data import storable
+from canton.domain.errors import Conflict, UnknownBinding
+from canton.domain.tenant import TenantState
+from canton.store import identifiers
+from canton.store.access import tenants
+from canton.store.database import insert_new, now
+from canton.store.listing import Slice, Visible, Window, fetch, visible_to
+from canton.store.schema import binding, tenant
+
+SORTS = {"id": binding.c.id, "subject": binding.c.subject, "created_at": binding.c.created_at}
+_HELD = ("id", "subject", "role", "tenant", "until", "identity", "other_identity")
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    subject: str
+    role: str
+    tenant: str | None
+    until: int | None
+
+
+class Granted(NamedTuple):
+    row: RowMapping
+    created: bool
+    changed: bool
+    """It, or when it ends, is new."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """Which bindings a list is about; None is any."""
+
+    tenant: str | None = None
+    role: str | None = None
+    subject: str | None = None
+    provider: bool = False
+    """Only those at the provider."""
+
+    def conditions(self) -> Iterator[sa.ColumnElement[bool]]:
+        for name in ("tenant", "role", "subject"):
+            value = getattr(self, name)
+            if value is not None:
+                yield binding.c[name] == value
+        if self.provider:
+            yield binding.c.tenant.is_(None)
+
+
+def unknown(binding_id: str) -> UnknownBinding:
+    return UnknownBinding(
+        f"there is no binding {binding_id} that you may see; list those with: canton member list", binding=binding_id
+    )
+
+
+def of_subjects(
+    connection: Connection, subjects: Sequence[str], identity: str | None = None, *, lock: bool = False
+) -> list[RowMapping]:
+    """What is bound to these subjects or pinned to this identity, expired or not; nothing in a deleted tenant.
+
+    With ``lock``, none of it can be taken from them before the transaction ends.
+    """
+    query = (
+        sa.select(*(binding.c[name] for name in _HELD))
+        .outerjoin(tenant, binding.c.tenant == tenant.c.name)
+        .where(
+            # A group's name is the issuer's to choose; one that no database can keep has no binding.
+            sa.or_(
+                binding.c.subject.in_([subject for subject in subjects if storable(subject) == subject]),
+                binding.c.identity == identity if identity is not None else sa.false(),
+            ),
+            sa.or_(binding.c.tenant.is_(None), tenant.c.state != TenantState.DELETED),
+        )
+        .order_by(binding.c.id)
+    )
+    locked = query.with_for_update(read=True, of=binding) if lock else query
+    return list(connection.execute(locked).mappings())
+
+
+def pin(connection: Connection, subject: str, identity: str) -> list[RowMapping]:
+    """Pin what is bound to the name and nobody's yet to this identity; of two at the same moment one is first."""
+    unpinned = sa.and_(binding.c.subject == subject, binding.c.identity.is_(None))
+    return _updated(connection, unpinned, identity=identity)
+
+
+def note_other(connection: Connection, subject: str, identity: str) -> list[RowMapping]:
+    """Keep that another identity came with the name; only the first other one is kept."""
+    others = sa.and_(binding.c.subject == subject, binding.c.identity != identity, binding.c.other_identity.is_(None))
+    return _updated(connection, others, other_identity=identity)
+
+
+def _updated(connection: Connection, which: sa.ColumnElement[bool], **values: str) -> list[RowMapping]:
+    query = sa.update(binding).where(which).values(values).returning(*(binding.c[name] for name in _HELD))
+    return list(connection.execute(query).mappings())
+
+
+def page(connection: Connection, visible: Visible, sought: Sought, window: Window) -> Slice:
+    query = sa.select(binding).where(visible_to(visible, binding.c.tenant), *sought.conditions())
+    return fetch(connection, query, window, SORTS, binding.c.id)
+
+
+def members(connection: Connection, of: str, window: Window) -> tuple[Slice, Mapping[str, Sequence[RowMapping]]]:
+    """One page of the subjects bound in a tenant, and the bindings of each."""
+    query = sa.select(binding.c.subject).where(binding.c.tenant == of).distinct()
+    found = fetch(connection, query, window, {"subject": binding.c.subject}, binding.c.subject)
+    held: dict[str, list[RowMapping]] = {row["subject"]: [] for row in found.rows}
+    theirs = sa.select(binding).where(binding.c.tenant == of, binding.c.subject.in_(list(held)))
+    for row in connection.execute(theirs.order_by(binding.c.role)).mappings():
+        held[row["subject"]].append(row)
+    return found, held
+
+
+def place(connection: Connection, binding_id: str) -> str | None:
+    """The tenant of a binding; None when it is at the provider, or not there at all."""
+    return connection.scalar(sa.select(binding.c.tenant).where(binding.c.id == binding_id))
+
+
+def find(connection: Connection, binding_id: str) -> RowMapping:
+    row = connection.execute(sa.select(binding).where(binding.c.id == binding_id)).mappings().one_or_none()
+    if row is None:
+        raise unknown(binding_id)
+    return row
+
+
+def is_shortened_by(connection: Connection, wanted: Grant) -> bool:
+    """The binding is there, and would end sooner than it does."""
+    ends = connection.execute(sa.select(binding.c.until).where(_same(wanted))).one_or_none()
+    return ends is not None and _is_sooner(wanted.until, ends.until)
+
+
+def _is_sooner(until: int | None, than: int | None) -> bool:
+    return until is not None and (than is None or until < than)
+
+
+def grant(connection: Connection, wanted: Grant, by: str, reason: str) -> Granted:
+    """One role is held once at one place; granted again, it ends when the new grant says, but never sooner.
+
+    One that is over is granted to the name anew: who had the name then may not be who has it now.
+    """
+    if wanted.tenant is not None:
+        tenants.lock(connection, wanted.tenant)
+    values = {"id": identifiers.fresh("bd"), "granted_by": by, "reason": reason}
+    values |= {name: getattr(wanted, name) for name in Grant.__slots__}
+    if insert_new(connection, binding, [values], created_at=now()):
+        return Granted(find(connection, values["id"]), created=True, changed=True)
+    held = _held(connection, wanted)
+    if held["other_identity"] is not None:
+        raise _anothers(held)
+    if held["until"] == wanted.until:
+        return Granted(held, created=False, changed=False)
+    if _is_sooner(wanted.until, held["until"]):
+        raise _changed_meanwhile(wanted)
+    renewed = {"until": wanted.until, "granted_by": by, "reason": reason}
+    if held["is_over"]:
+        renewed["identity"] = None
+    connection.execute(sa.update(binding).where(binding.c.id == held["id"]).values(renewed))
+    return Granted(find(connection, held["id"]), created=False, changed=True)
+
+
+def shorten(connection: Connection, wanted: Grant) -> tuple[RowMapping, int | None]:
+    """Let a binding end sooner; the binding as it is now, and when it would have ended."""
+    if wanted.tenant is not None:
+        tenants.lock(connection, wanted.tenant)
+    held = _held(connection, wanted)
+    if not _is_sooner(wanted.until, held["until"]):
+        raise _changed_meanwhile(wanted)
+    connection.execute(sa.update(binding).where(binding.c.id == held["id"]).values(until=wanted.until))
+    return find(connection, held["id"]), held["until"]
+
+
+def _held(connection: Connection, wanted: Grant) -> RowMapping:
+    query = sa.select(binding, (binding.c.until <= now()).label("is_over")).where(_same(wanted)).with_for_update()
+    row = connection.execute(query).mappings().one_or_none()
+    if row is None:
+        raise _changed_meanwhile(wanted)
+    return row
+
+
+def _same(wanted: Grant) -> sa.ColumnElement[bool]:
+    place = binding.c.tenant.is_(None) if wanted.tenant is None else binding.c.tenant == wanted.tenant
+    return sa.and_(binding.c.subject == wanted.subject, binding.c.role == wanted.role, place)
+
+
+def _changed_meanwhile(wanted: Grant) -> Conflict:
+    return Conflict(f"the binding of {wanted.subject} to {wanted.role} was changed at the same moment; try again")
+
+
+def _anothers(held: RowMapping) -> Conflict:
+    return Conflict(
+        f"the role {held['role']} of {held['subject']} is bound to another identity, {held['identity']}, and not to "
+        f"{held['other_identity']}, who has the name now; revoke it first: canton member remove {held['id']}",
+        binding=held["id"],
+    )
+
+
+def revoke(connection: Connection, binding_id: str) -> None:
+    if not connection.execute(sa.delete(binding).where(binding.c.id == binding_id)).rowcount:
+        raise unknown(binding_id)

@@ -1,0 +1,64 @@
+"""Quotas: how much a tenant may have, and how much it has."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, RowMapping
+
+from canton.domain.errors import QuotaExceeded
+from canton.domain.tenant import Quota
+from canton.store import versions
+from canton.store.access import tenants
+from canton.store.database import insert_new
+from canton.store.schema import quota
+
+KINDS = Quota.__slots__
+
+
+def find(connection: Connection, tenant: str) -> tuple[Quota, int]:
+    """The quota and its version; 0 when none was ever set."""
+    row = connection.execute(sa.select(quota).where(quota.c.tenant == tenant)).mappings().one_or_none()
+    return (Quota(), 0) if row is None else (_quota(row), row["version"])
+
+
+def used(connection: Connection, tenant: str) -> dict[str, int]:
+    """What counts against the quota: of the open operations, those that the tenant's own members started."""
+    remains = tenants.remains(connection, tenant)
+    own = tenants.own_open_operations(connection, tenant)
+    return {kind: getattr(remains, kind) for kind in KINDS} | {"open_operations": own}
+
+
+def put(connection: Connection, tenant: str, wanted: Quota, if_version: int | None) -> tuple[int, bool]:
+    """The version now, and whether it is new. What a tenant has beyond its quota stays; it only gets no more."""
+    tenants.lock(connection, tenant)
+    found, version = find(connection, tenant)
+    versions.require(f'the quota of tenant "{tenant}"', version, if_version)
+    if found == wanted and version:
+        return version, False
+    if not insert_new(connection, quota, [{"tenant": tenant, **asdict(wanted)}]):
+        values = asdict(wanted) | {"version": version + 1}
+        connection.execute(sa.update(quota).where(quota.c.tenant == tenant).values(values))
+    return version + 1, True
+
+
+def require_room(connection: Connection, tenant: str, kind: str, more: int = 1) -> None:
+    """The caller has locked the tenant, so that two requests cannot both take the last place."""
+    limit = getattr(find(connection, tenant)[0], kind)
+    if limit is None:
+        return
+    has = used(connection, tenant)[kind]
+    if has + more > limit:
+        raise QuotaExceeded(
+            f'tenant "{tenant}" has {has} of {limit} {kind.replace("_", " ")} and wants {more} more; '
+            "free some, or ask the provider to raise the quota",
+            tenant=tenant,
+            kind=kind,
+            limit=limit,
+            used=has,
+        )
+
+
+def _quota(row: RowMapping) -> Quota:
+    return Quota(**{kind: row[kind] for kind in KINDS})

@@ -1,0 +1,1 @@
+"""Queries about what exists: sites, nodes, what was read from them."""

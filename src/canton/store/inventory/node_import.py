@@ -1,0 +1,171 @@
+"""An import of nodes: what it would change, what stands in its way, and the change itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from canton.domain.lifecycle import NodeState
+from canton.domain.node import Node
+from canton.store.access import quotas, tenants
+from canton.store.database import now
+from canton.store.inventory import nodes
+from canton.store.schema import node, site, tenant
+
+# SQLite, as some distributions build it, takes 32,766 parameters in a statement.
+_CHUNK = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One node as the import has it; ``number`` counts from 1. None leaves what is known as it is."""
+
+    number: int
+    xname: str
+    nid: int | None
+    state: NodeState | None = None
+    tenant: str | None = None
+
+    @property
+    def first_state(self) -> NodeState:
+        """Of a node that is new."""
+        return self.state or (NodeState.DISCOVERED if self.tenant is None else NodeState.ASSIGNED)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    added: list[Line]
+    changed: list[Line]
+    unchanged: list[Line]
+    clashes: list[tuple[int, str]]
+    """The lines that cannot be had, and why."""
+
+
+def lock(connection: Connection, lines: Sequence[Line]) -> None:
+    """One import after the other: two at once could give one number to two nodes, or take a tenant's last place.
+
+    The tenants of known nodes are locked too, all in the order of their names and before any node: a change of a
+    tenant's nodes locks the tenant first, and an import that came to it by its nodes would wait for it crosswise.
+    """
+    connection.execute(sa.select(site.c.name).order_by(site.c.name).with_for_update()).all()
+    names = {line.tenant for line in lines} | {row.tenant for row in _known(connection, lines).values()}
+    named = sa.select(tenant.c.name).where(tenant.c.name.in_(names - {None})).order_by(tenant.c.name)
+    connection.execute(named.with_for_update()).all()
+
+
+def compare(connection: Connection, where: str, lines: Sequence[Line], *, renumber: bool) -> Comparison:
+    known = _known(connection, lines)
+    clashes = [
+        *_clashes(known, where, lines),
+        *_contradictions(known, lines, renumber=renumber),
+        *_misplaced(connection, lines),
+    ]
+    found = Comparison([], [], [], clashes)
+    for line in lines:
+        row = known.get(line.xname)
+        if row is None:
+            found.added.append(line)
+        elif _moves(row, where, line):
+            found.changed.append(line)
+        else:
+            found.unchanged.append(line)
+    return found
+
+
+def carry_out(connection: Connection, where: str, found: Comparison) -> None:
+    """What ``compare`` found, in the transaction that it found it in."""
+    known = _known(connection, found.changed)
+    # First let go of every number that changes hands: two nodes may swap theirs.
+    for chunk in _chunks([line.xname for line in found.changed if line.nid is not None]):
+        connection.execute(sa.update(node).where(node.c.xname.in_(chunk)).values(nid=None))
+    if found.added:
+        new = [Node(line.xname, line.nid, line.first_state, line.tenant, 1) for line in found.added]
+        nodes.add(connection, new, where)
+    _move(connection, where, found.changed, {line.xname: known[line.xname].nid for line in found.changed})
+
+
+def _move(connection: Connection, where: str, moved: Sequence[Line], before: Mapping[str, int | None]) -> None:
+    if not moved:
+        return
+    update = (
+        sa.update(node)
+        .where(node.c.xname == sa.bindparam("of"))
+        .values(nid=sa.bindparam("number"), site=where, version=node.c.version + 1, changed_at=now())
+    )
+    numbers = ({"of": line.xname, "number": before[line.xname] if line.nid is None else line.nid} for line in moved)
+    connection.execute(update, list(numbers))
+
+
+def _known(connection: Connection, lines: Sequence[Line]) -> dict[str, Row[Any]]:
+    """Every node that has a name or a number of the import's."""
+    query = sa.select(node.c.xname, node.c.nid, node.c.site, node.c.state, node.c.tenant)
+    found: dict[str, Row[Any]] = {}
+    for column, values in (
+        (node.c.xname, [line.xname for line in lines]),
+        (node.c.nid, [line.nid for line in lines if line.nid is not None]),
+    ):
+        for chunk in _chunks(values):
+            found |= {row.xname: row for row in connection.execute(query.where(column.in_(chunk)))}
+    return found
+
+
+def _clashes(known: Mapping[str, Row[Any]], where: str, lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
+    given = {line.xname: line.nid for line in lines}
+    holders = {row.nid: row.xname for row in known.values() if given.get(row.xname) in (None, row.nid)}
+    for line in lines:
+        row = known.get(line.xname)
+        if row is not None and row.site not in (None, where):
+            yield line.number, f"{line.xname} is at site {row.site}; a node is imported at its own site"
+        holder = holders.get(line.nid) if line.nid is not None else None
+        if holder not in (None, line.xname):
+            yield line.number, f"nid {line.nid} is {holder}'s; give {line.xname} another"
+
+
+def _contradictions(
+    known: Mapping[str, Row[Any]], lines: Sequence[Line], *, renumber: bool
+) -> Iterator[tuple[int, str]]:
+    """What a row says of a node that is known must be so: an import decides nothing about it."""
+    for line in lines:
+        row = known.get(line.xname)
+        if row is None:
+            continue
+        if line.nid is not None and row.nid not in (None, line.nid) and not renumber:
+            yield line.number, f"{line.xname} has nid {row.nid}, not {line.nid}; correct it, or import with --renumber"
+        if line.tenant not in (None, row.tenant):
+            owner = f"{row.tenant}'s" if row.tenant else "no tenant's"
+            yield line.number, f"{line.xname} is {owner}, not {line.tenant}'s; see: canton node assign, node release"
+        elif line.state not in (None, row.state):
+            yield (
+                line.number,
+                f"{line.xname} is {row.state}, not {line.state}; an import does not change it; see: canton node --help",
+            )
+
+
+def _misplaced(connection: Connection, lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
+    named = {line.tenant for line in lines if line.tenant is not None}
+    there = {name for name in named if tenants.state(connection, name) is not None}
+    for line in lines:
+        if line.tenant is not None and line.tenant not in there:
+            yield line.number, f'there is no tenant "{line.tenant}"; create it first'
+
+
+def require_room(connection: Connection, added: Sequence[Line]) -> None:
+    """The quotas of the tenants have room for the nodes that the import adds to them."""
+    for name, count in sorted(Counter(line.tenant for line in added if line.tenant is not None).items()):
+        quotas.require_room(connection, name, "nodes", count)
+
+
+def _moves(row: Row[Any], where: str, line: Line) -> bool:
+    return row.site != where or line.nid not in (None, row.nid)
+
+
+def _chunks(values: Sequence[Any]) -> Iterator[list[Any]]:
+    rest = iter(values)
+    while chunk := list(islice(rest, _CHUNK)):
+        yield chunk

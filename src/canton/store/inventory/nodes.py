@@ -1,0 +1,237 @@
+"""Nodes: what they are meant to be, and beside it what was last seen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, RowMapping
+
+from canton.domain.errors import NodesClaimed, UnknownNodes, WrongState
+from canton.domain.lifecycle import NodeState
+from canton.domain.node import Node
+from canton.domain.nodeset.nodeset import fold
+from canton.store.database import now
+from canton.store.listing import Slice, Visible, Window, fetch, visible_to
+from canton.store.prepared import Prepared
+from canton.store.schema import claim, node, node_observation
+
+SORTS = {"xname": node.c.place, "changed_at": node.c.changed_at}
+# Ten digits hold every number that the column does.
+_NID = re.compile("nid([0-9]{1,10})", re.ASCII)
+_NUMBER = re.compile("[0-9]+", re.ASCII)
+# In characters: a short request can name 10,000 nodes that do not fold, of 253 characters each.
+LONGEST_NAMED = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which nodes a list is about; what is None does not matter."""
+
+    site: str | None = None
+    tenant: str | None = None
+    without_tenant: bool = False
+    state: str | None = None
+    power: str | None = None
+    names: Collection[str] | None = None
+
+
+_NODE = sa.select(node.c.xname, node.c.nid, node.c.state, node.c.tenant, node.c.version).order_by(node.c.xname)
+_OF = sa.bindparam("of", type_=sa.String)
+_POWER = sa.bindparam("seen", type_=sa.String)
+_SEE_AGAIN = Prepared(
+    sa.update(node_observation).where(node_observation.c.xname == _OF).values(power=_POWER, seen_at=now())
+)
+_SEE_FIRST = Prepared(
+    sa.insert(node_observation).from_select(
+        ["xname", "power", "seen_at"],
+        sa.select(node.c.xname, sa.cast(_POWER, sa.String), now()).where(
+            node.c.xname == _OF,
+            ~sa.exists().where(node_observation.c.xname == _OF),
+        ),
+    )
+)
+_SEEN = (
+    sa.select(
+        node.c.xname,
+        node.c.nid,
+        node.c.site,
+        node.c.state,
+        node.c.tenant,
+        node_observation.c.power,
+        node_observation.c.seen_at,
+        node.c.version,
+        node.c.changed_at,
+        claim.c.operation.label("claimed_by"),
+    )
+    .outerjoin(node_observation, node_observation.c.xname == node.c.xname)
+    .outerjoin(claim, claim.c.node == node.c.xname)
+)
+
+
+def place_of(xname: str) -> str:
+    """Sorts as a text where the xname sorts by its numbers."""
+    return _NUMBER.sub(lambda number: number[0].zfill(6), xname)
+
+
+def unknown(names: Collection[str]) -> UnknownNodes:
+    """The same error for absent nodes and for those that the caller may not see. Long lists are cut."""
+    folded = fold(names)
+    if len(folded) > LONGEST_NAMED:
+        folded = f"{folded[:LONGEST_NAMED]}…"
+    return UnknownNodes(
+        f"there is no node {folded} that you may see; list those with: canton node list"
+        if len(names) == 1
+        else f"there are no nodes {folded} that you may see; list those with: canton node list",
+        nodes=folded,
+    )
+
+
+def add(connection: Connection, nodes: Sequence[Node], site: str | None = None) -> None:
+    values = [
+        {
+            "xname": n.xname,
+            "nid": n.nid,
+            "site": site,
+            "place": place_of(n.xname),
+            "state": n.state,
+            "tenant": n.tenant,
+            "version": n.version,
+        }
+        for n in nodes
+    ]
+    connection.execute(sa.insert(node).values(changed_at=now()), values)
+
+
+def page(connection: Connection, visible: Visible, wanted: Wanted, window: Window) -> Slice:
+    query = _SEEN.where(visible_to(visible, node.c.tenant), *_conditions(wanted))
+    return fetch(connection, query, window, SORTS, node.c.xname)
+
+
+def show(connection: Connection, xname: str, visible: Visible) -> RowMapping:
+    query = _SEEN.where(node.c.xname == xname, visible_to(visible, node.c.tenant))
+    row = connection.execute(query).mappings().one_or_none()
+    if row is None:
+        raise unknown([xname])
+    return row
+
+
+def named(connection: Connection, visible: Visible, names: Collection[str]) -> dict[str, RowMapping]:
+    """The nodes of these names, xnames or numbers such as ``nid001234``, by the name that each was given."""
+    query = _SEEN.where(visible_to(visible, node.c.tenant), _has_name(names)).order_by(node.c.place)
+    rows = list(connection.execute(query).mappings())
+    by_xname = {row["xname"]: row for row in rows}
+    # A node without a number must not answer to every name that is none.
+    by_nid = {row["nid"]: row for row in rows if row["nid"] is not None}
+    found = {name: by_xname.get(name) or by_nid.get(_nid(name)) for name in names}
+    return {name: row for name, row in found.items() if row is not None}
+
+
+def find(connection: Connection, xnames: Sequence[str], *, lock: bool = False) -> list[Node]:
+    """The nodes of these names that exist; with ``lock`` nobody else decides about them before this transaction ends.
+
+    Whoever decides from what a node is must lock it: a doubt raised in between would be overwritten.
+    """
+    query = _NODE.where(node.c.xname.in_(xnames))
+    rows = connection.execute(query.with_for_update(key_share=True) if lock else query)
+    return [_node(*row) for row in rows]
+
+
+def hold(connection: Connection, xnames: Sequence[str]) -> list[Node]:
+    """The same, and none of them can be deleted before this transaction ends; others may decide about them."""
+    query = _NODE.where(node.c.xname.in_(xnames)).with_for_update(read=True, key_share=True)
+    return [_node(*row) for row in connection.execute(query)]
+
+
+def every(connection: Connection) -> list[Node]:
+    return [_node(*row) for row in connection.execute(_NODE)]
+
+
+def put(connection: Connection, xname: str, state: NodeState, tenant: str | None) -> None:
+    """Record a decision about a node; its version moves, and with it every plan made from it."""
+    connection.execute(
+        sa.update(node)
+        .where(node.c.xname == xname)
+        .values(state=state, tenant=tenant, version=node.c.version + 1, changed_at=now())
+    )
+
+
+def lock_for_deletion(connection: Connection, xnames: Sequence[str]) -> None:
+    """Nobody claims one of these nodes before this transaction ends: a claim holds the node that it names."""
+    connection.execute(_NODE.where(node.c.xname.in_(xnames)).with_for_update())
+
+
+def require_deletable(connection: Connection, xnames: Sequence[str]) -> None:
+    """Only a retired node that no operation holds can be deleted."""
+    others = {node.xname: node.state for node in find(connection, xnames) if node.state is not NodeState.RETIRED}
+    if others:
+        raise WrongState(
+            f"{fold(others)} cannot be deleted: {', '.join(sorted(set(others.values())))}; only a node that is "
+            "retired can. Take it into maintenance, then retire it",
+            nodes=fold(others),
+            states=sorted(set(others.values())),
+        )
+    held = connection.scalars(sa.select(claim.c.node).where(claim.c.node.in_(xnames)))
+    if claimed := sorted(held):
+        raise NodesClaimed(f"{fold(claimed)} held by an open operation; wait for it to end", nodes=fold(claimed))
+
+
+def delete(connection: Connection, xnames: Sequence[str]) -> None:
+    """With what was observed of them."""
+    connection.execute(sa.delete(node).where(node.c.xname.in_(xnames)))
+
+
+def observe(connection: Connection, power: Mapping[str, str | None]) -> None:
+    """Record what was seen of these nodes; intent and its version stay as they are. Others than nodes are left out."""
+    rows = [{"of": xname, "seen": state} for xname, state in sorted(power.items())]
+    _SEE_AGAIN.execute_each(connection, rows)
+    _SEE_FIRST.execute_each(connection, rows)
+
+
+def at_site(connection: Connection, site: str) -> list[str]:
+    """The nodes that stand at a site, without the retired ones."""
+    query = sa.select(node.c.xname).where(node.c.site == site, node.c.state != NodeState.RETIRED)
+    return list(connection.scalars(query.order_by(node.c.place)))
+
+
+def observe_at(connection: Connection, power: Mapping[str, str], at: int) -> None:
+    """Record a reading of many nodes that was begun at ``at``; what was seen later than that stays."""
+    for state in sorted(set(power.values())):
+        names = [xname for xname, seen in power.items() if seen == state]
+        older = (node_observation.c.xname.in_(names), node_observation.c.seen_at < at)
+        connection.execute(sa.update(node_observation).where(*older).values(power=state, seen_at=at))
+        unseen = (node.c.xname.in_(names), ~sa.exists().where(node_observation.c.xname == node.c.xname))
+        first = sa.select(node.c.xname, sa.literal(state), sa.literal(at, sa.BigInteger)).where(*unseen)
+        connection.execute(sa.insert(node_observation).from_select(["xname", "power", "seen_at"], first))
+
+
+def _conditions(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
+    exact = {
+        node.c.site: wanted.site,
+        node.c.tenant: wanted.tenant,
+        node.c.state: wanted.state,
+        node_observation.c.power: wanted.power,
+    }
+    conditions = [column == value for column, value in exact.items() if value is not None]
+    if wanted.without_tenant:
+        conditions.append(node.c.tenant.is_(None))
+    if wanted.names is not None:
+        conditions.append(_has_name(wanted.names))
+    return conditions
+
+
+def _has_name(names: Collection[str]) -> sa.ColumnElement[bool]:
+    nids = {nid for nid in map(_nid, names) if nid is not None}
+    by_xname = node.c.xname.in_(sorted(names))
+    return sa.or_(by_xname, node.c.nid.in_(sorted(nids))) if nids else by_xname
+
+
+def _nid(name: str) -> int | None:
+    found = _NID.fullmatch(name)
+    return int(found[1]) if found and int(found[1]) < 2**31 else None
+
+
+def _node(xname: str, nid: int | None, state: str, tenant: str | None, version: int) -> Node:
+    return Node(xname=xname, nid=nid, state=NodeState(state), tenant=tenant, version=version)

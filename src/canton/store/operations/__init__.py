@@ -1,0 +1,1 @@
+"""Queries of the engine: operations and steps, leases, claims, plans, workers."""

@@ -1,5 +1,0 @@
-"""The machines of the emulator's own tests."""
-
-from emulator.conftest import open_machine
-
-__all__ = ["open_machine"]
