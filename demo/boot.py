@@ -37,19 +37,19 @@ class Boot:
         template = {"enable_cfs": True, "cfs": {"configuration": "beam"}, "boot_sets": {"gh200": boots}}
         self._csm("PUT", "/apis/bos/v2/sessiontemplates/beam", template)
         self._csm("POST", "/apis/bos/v2/sessions", {"name": "beam", "operation": "boot", "template_name": "beam"})
-        story.play(f"canton emulate clock speed {FAST}")
+        story.play(f"csm-emulator clock speed {FAST}")
         wait(self._booted, "a boot through BOS", BOOTED_WITHIN)
-        story.play(f"canton emulate clock speed {USUAL}")
+        story.play(f"csm-emulator clock speed {USUAL}")
         self._look()
 
     def _look(self) -> None:
         story = self._story
         story.say("What its console wrote, from the firmware to the login prompt.")
-        story.play(f"canton emulate console {NODES[0]}", expect="Linux version.*login:")
+        story.play(f"csm-emulator console {NODES[0]}", expect="Linux version.*login:")
         story.say("What Ansible did on it, from the playbook that is in the site's git.")
         found = story.stage.run(f"./csm GET '/apis/cfs/v3/components/{NODES[0]}?state_details=true'").stdout
         session = json.loads(found)["state"][0]["session_name"]
-        story.play(f"canton emulate pod-log cfsession={session} ansible", expect=f"PLAY RECAP.*{NODES[0]} .*failed=0")
+        story.play(f"csm-emulator pod-log cfsession={session} ansible", expect=f"PLAY RECAP.*{NODES[0]} .*failed=0")
         story.play("./csm GET /apis/bos/v2/sessions/beam/status", expect='"percent_successful": ?100')
 
     def _csm(self, method: str, path: str, body: Any) -> None:

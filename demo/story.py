@@ -51,7 +51,7 @@ class Story:
 
     def set_up(self) -> None:
         self.say("Beside the server runs a pretend HPE Cray EX, with the services of CSM on their real paths.")
-        self.play("canton emulate status", expect="psi")
+        self.play("csm-emulator status", expect="psi")
         self.say("Rosa runs the centre. She adds two tenants and imports nodes, as HSM knows them.")
         self.play("canton site create alps --context rosa")
         self.play("canton tenant create psi --description 'Paul Scherrer Institute' --context rosa")
@@ -97,12 +97,12 @@ class Story:
 
     def lose_an_answer(self) -> None:
         self.say("Somebody breaks the wire: PCS will carry out the next order, and its answer will be lost.")
-        self.play("canton emulate fault set lost-response pcs method=POST path=/transitions --next 1", expect="1 more")
+        self.play("csm-emulator fault set lost-response pcs method=POST path=/transitions --next 1", expect="1 more")
         self.say("Ann switches one node off. Canton does not know what became of the order, looks, and does not guess.")
         self.play(f"canton node power off {BUSY} --reason 'beam time over' --yes --wait --context ann", expect="done")
-        self.play("canton emulate fault list", expect="nothing is broken")
+        self.play("csm-emulator fault list", expect="nothing is broken")
         self.say("What really happened, from the machine itself: one order, one node.")
-        log = self.play(f"canton emulate log | grep {BUSY}", expect="GracefulShutdown|ForceOff|Off")
+        log = self.play(f"csm-emulator log | grep {BUSY}", expect="GracefulShutdown|ForceOff|Off")
         self.expect(len(re.findall("power-off ", log)) == 1, "the node was switched off once")
 
     def look_back(self) -> None:
@@ -155,8 +155,8 @@ def invite(folder: Path, url: str) -> None:
     canton can-i tenant delete --tenant psi --context ann
     canton node power off '{PSI}' --reason 'good night' --context ann
     canton event follow --context rosa           # in a third shell
-    canton emulate status                        # also: fault kinds, log, clock speed 100
-    canton emulate console {BUSY} -f    # also: pods, pod-log, probe
+    csm-emulator status                        # also: fault kinds, log, clock speed 100
+    csm-emulator console {BUSY} -f    # also: pods, pod-log, probe
     canton --help
 
 Ctrl-C ends it.""")

@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
+import importlib
+import os
+import pkgutil
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
+import csm_emulator
 from csm_emulator.site import Site
 from csm_emulator.state.file import StateFile
 from service_client import open_site
 
+# On a shared machine the first example may take a second, which says nothing of the code; budgets have `make bench`.
+settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Whether a change may land must not be luck: the same code is tried with the same examples everywhere.
+settings.register_profile("same", settings.get_profile("shared"), derandomize=True)
+settings.load_profile("shared" if os.environ.get("CANTON_TEST_EXPLORE") else "same")
+
 Open = Callable[[str], Site]
+
+
+def pytest_configure() -> None:
+    """A shell starts background jobs with Ctrl-C ignored, and processes of tests would inherit that."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Hypothesis draws from the constants of loaded modules, so all are loaded, whichever tests run."""
+    for module in pkgutil.walk_packages(csm_emulator.__path__, "csm_emulator."):
+        if not module.name.endswith(("__main__", "pytest_plugin")):
+            importlib.import_module(module.name)
 
 
 @pytest.fixture(autouse=True)

@@ -23,8 +23,6 @@ HEAVY = (
 )
 
 
-# Not the command line's own.
-ELSEWHERE = (("emulate", "fault", "set"),)
 PAGES = {page.path: page for page in every()}
 
 

@@ -27,8 +27,6 @@ ZONE = "'2027-01-31' has no time of day; write 2027-01-31T18:00Z, in UTC"
         ("quota show", "which tenant? Give --tenant, set CANTON_TENANT, or: canton context set NAME --tenant TENANT"),
         ("node list --limit abc", "Invalid value for '--limit': 'abc' is not a whole number."),
         ("node list --limit 0", "Invalid value for '--limit': 0 is less than 1."),
-        ("emulate tiny --port 99999", "Invalid value for '--port': 99999 is not between 0 and 65532."),
-        ("emulate tiny --speed fast", "Invalid value for '--speed': 'fast' is not a number."),
         ("version --server alps", '"alps" is not the address of a server; write https://canton.example.org'),
         ("nodeset expand @", "use letters, digits and -_.: in names, and @tenant or @tenant/site for the nodes of a"),
     ],

@@ -19,7 +19,7 @@ import pytest
 from demo.stage import wait
 from docs.examples import DOCS, ROOT, examples, play
 
-PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md")), *sorted((ROOT / "emulator").glob("docs/**/*.md"))]
 STAGE = "<!-- on the stage of the demo -->"
 DEMO_PAGES = [page for page in PAGES if STAGE in page.read_text()]
 # As the Makefile has it.

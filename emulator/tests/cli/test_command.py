@@ -17,12 +17,17 @@ import pytest
 
 from csm_emulator.process import Emulator, emulate
 
-CANTON = Path(sys.executable).with_name("canton")
+COMMAND = Path(sys.executable).with_name("csm-emulator")
 
 
-def canton(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [CANTON, *arguments], env={**os.environ, **environment}, capture_output=True, text=True, timeout=60, check=False
+        [COMMAND, *arguments],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
 
@@ -33,11 +38,11 @@ def machine() -> Iterator[Emulator]:
 
 
 def emulated(machine: Emulator, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return canton("emulate", *arguments, CANTON_EMULATOR=machine.truth)
+    return command(*arguments, CSM_EMULATOR=machine.truth)
 
 
 def test_people_are_told_where_it_is_and_what_to_try(tmp_path: Path) -> None:
-    command = [str(CANTON), "emulate", "tiny", "--port", "0"]
+    command = [str(COMMAND), "tiny", "--port", "0"]
     environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
         try:
@@ -53,12 +58,12 @@ def test_people_are_told_where_it_is_and_what_to_try(tmp_path: Path) -> None:
                     ["/bin/sh", "-c", f"{token}\n{line}"], capture_output=True, text=True, check=True
                 )
                 assert "x1000c0" in shown.stdout
-            found = canton("emulate", "status", XDG_RUNTIME_DIR=str(tmp_path))
+            found = command("status", XDG_RUNTIME_DIR=str(tmp_path))
             assert "tiny" in found.stdout
         finally:
             run.send_signal(signal.SIGINT)
             assert run.wait(15) == 0
-    assert canton("emulate", "status", XDG_RUNTIME_DIR=str(tmp_path)).returncode == 3
+    assert command("status", XDG_RUNTIME_DIR=str(tmp_path)).returncode == 3
 
 
 def _until(stream: IO[str] | None, last: str) -> Iterator[str]:
@@ -70,7 +75,7 @@ def _until(stream: IO[str] | None, last: str) -> Iterator[str]:
 
 
 def test_programs_get_one_line(tmp_path: Path) -> None:
-    command = [str(CANTON), "emulate", "tiny", "--port", "0", "--json", "--plain"]
+    command = [str(COMMAND), "tiny", "--port", "0", "--json", "--plain"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
         assert run.stdout
         told = json.loads(run.stdout.readline())
@@ -127,7 +132,7 @@ def test_a_state_is_saved_and_loaded(machine: Emulator, tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_are_explained(arguments: list[str], said: str, tmp_path: Path) -> None:
-    ran = canton("emulate", *arguments, XDG_RUNTIME_DIR=str(tmp_path))
+    ran = command(*arguments, XDG_RUNTIME_DIR=str(tmp_path))
     assert ran.returncode != 0
     assert said in ran.stderr
     assert "Traceback" not in ran.stderr
@@ -138,7 +143,7 @@ def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        ran = canton("emulate", "tiny", "--port", port, XDG_RUNTIME_DIR=str(tmp_path))
+        ran = command("tiny", "--port", port, XDG_RUNTIME_DIR=str(tmp_path))
     assert ran.returncode == 8
     assert f"port {port}" in ran.stderr
 
@@ -147,11 +152,11 @@ def test_a_state_of_another_machine_is_refused(tmp_path: Path) -> None:
     state = str(tmp_path / "s")
     with emulate("tiny", "--state", state):
         pass
-    ran = canton("emulate", "psi", "--state", state, XDG_RUNTIME_DIR=str(tmp_path))
+    ran = command("psi", "--state", state, XDG_RUNTIME_DIR=str(tmp_path))
     assert "holds the machine tiny" in ran.stderr
     text = tmp_path / "text"
     text.write_text("not a state of anything, and long enough to be looked at" * 20)
-    assert "is not a state of the emulator" in canton("emulate", "tiny", "--state", str(text)).stderr
+    assert "is not a state of the emulator" in command("tiny", "--state", str(text)).stderr
 
 
 def test_an_sls_dump_is_a_machine(tmp_path: Path) -> None:
@@ -161,4 +166,4 @@ def test_an_sls_dump_is_a_machine(tmp_path: Path) -> None:
         assert machine.machine
         assert machine.tell("GET", "/status")["nodes"] == 0
     dump.write_text("{")
-    assert "is not an SLS dump" in canton("emulate", str(dump)).stderr
+    assert "is not an SLS dump" in command(str(dump)).stderr

@@ -13,13 +13,13 @@ import pytest
 
 from csm_emulator.process import Emulator, emulate
 
-CANTON = Path(sys.executable).with_name("canton")
+COMMAND = Path(sys.executable).with_name("csm-emulator")
 NODE, OTHER = "x1000c0s0b0n0", "x1000c0s1b0n0"
 
 
-def canton(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [CANTON, "emulate", *arguments],
+        [COMMAND, *arguments],
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
@@ -41,13 +41,13 @@ def machine(running: Emulator) -> Iterator[Emulator]:
 
 
 def said(machine: Emulator, *arguments: str) -> str:
-    ran = canton(*arguments, CANTON_EMULATOR=machine.truth)
+    ran = command(*arguments, CSM_EMULATOR=machine.truth)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
 
 
 def refused(machine: Emulator, *arguments: str) -> str:
-    ran = canton(*arguments, CANTON_EMULATOR=machine.truth)
+    ran = command(*arguments, CSM_EMULATOR=machine.truth)
     assert ran.returncode != 0
     assert ran.stdout == ""
     return ran.stderr

@@ -16,7 +16,7 @@ from csm_emulator.site import Site, Start
 from csm_emulator.state.file import StateFile
 from csm_emulator.transport.routes import Face, Router, reason_unsupported
 
-PAGE = ROOT / "docs/reference/emulator-operations.md"
+PAGE = ROOT / "docs/reference/operations.md"
 IMPLEMENTED, UNSUPPORTED, ABSENT_THERE_TOO, MISSING = "implemented", "501", "not at HPE's", "MISSING"
 KINDS = (IMPLEMENTED, UNSUPPORTED, ABSENT_THERE_TOO, MISSING)
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "howto" / "emulator.md"
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "run.md"
 
 
 def test_the_page_s_own_test_passes_and_can_fail(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from csm_emulator.errors import InvalidInput, NotFound
 
-ENVIRONMENT = "CANTON_EMULATOR"
+ENVIRONMENT = "CSM_EMULATOR"
 
 
 @contextmanager

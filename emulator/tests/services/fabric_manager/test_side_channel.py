@@ -35,7 +35,7 @@ def manage(machine: Emulator, method: str, path: str, body: Any = None) -> Any:
 
 
 def command(machine: Emulator, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "CANTON_EMULATOR": machine.truth}
+    environment = {**os.environ, "CSM_EMULATOR": machine.truth}
     return subprocess.run(
         [CANTON, "emulate", "probe", *arguments],
         env=environment,
