@@ -81,7 +81,7 @@ users = "{self.folder / "users.toml"}"
 """
         )
         self._write_csm(machine, secret)
-        self.environment["CSM_EMULATOR"] = machine.truth
+        self.environment["CSM_EMULATOR"] = machine.control
         names = ("CSM_EMULATOR", "PATH", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "CANTON_CONFIG")
         lines = [f"export {name}={shlex.quote(self.environment[name])}" for name in names]
         (self.folder / "env").write_text("\n".join([*lines, ""]))

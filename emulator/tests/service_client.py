@@ -13,7 +13,7 @@ from csm_emulator.machine.topology import catalog as topologies
 from csm_emulator.site import Site, Start
 from csm_emulator.state.file import StateFile
 from csm_emulator.transport.call import Call, Reply
-from csm_emulator.transport.external_servers import Nobody, Question
+from csm_emulator.transport.external_servers import NoExternalServers, Question
 
 MOMENT = 1_800_000_000.0
 BMC, BMC_TOO, SERVER = "x1000c0s0b0", "x1000c0s0b1", "x3000c0s1b0"
@@ -107,7 +107,7 @@ def open_site(path: Path, name: str = "tiny", sent: list[tuple[str, Any]] | None
     return Site(start, StateFile(path), lambda url, body: posted.append((url, body)), outside=_Agreeing(posted))
 
 
-class _Agreeing(Nobody):
+class _Agreeing(NoExternalServers):
     def __init__(self, sent: list[tuple[str, Any]]) -> None:
         self._sent = sent
 

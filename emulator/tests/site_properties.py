@@ -22,25 +22,25 @@ class Picture:
 
     def __init__(self, site: Site) -> None:
         self.site = site
-        self.machine, self.clock, self.agenda = site.machine, site.clock, site.agenda
+        self.machine, self.clock, self.scheduler = site.machine, site.clock, site.scheduler
         self.power, self.boot = site.machine.power, site.machine.boot
 
     def lines(self) -> list[dict[str, Any]]:
         return self.site.log.after(0, 1_000_000)
 
-    def shelf(self, name: str) -> dict[str, Any]:
-        return dict(self.site.shelves._shelves[name])
+    def table(self, name: str) -> dict[str, Any]:
+        return dict(self.site.tables._tables[name])
 
     def contents(self) -> dict[str, list[tuple[str, Any]]]:
-        """All that is on the shelves, in order."""
-        told = {name: list(shelf.items()) for name, shelf in self.site.shelves._shelves.items() if name != "clock"}
+        """All that is on the tables, in order."""
+        told = {name: list(table.items()) for name, table in self.site.tables._tables.items() if name != "clock"}
         return told | {"agenda": [(key, due) for key, due in told["agenda"] if due[1].startswith(_OF_THE_MACHINE)]}
 
     def to_come(self) -> list[list[Any]]:
-        return [due for due in self.shelf("agenda").values() if due[1].startswith(_OF_THE_MACHINE)]
+        return [due for due in self.table("agenda").values() if due[1].startswith(_OF_THE_MACHINE)]
 
     def due(self, kind: str) -> list[list[Any]]:
-        return [args for _, found, args in self.shelf("agenda").values() if found == kind]
+        return [args for _, found, args in self.table("agenda").values() if found == kind]
 
 
 def check_machine(picture: Picture) -> None:
@@ -49,10 +49,10 @@ def check_machine(picture: Picture) -> None:
 
 def check_agenda(picture: Picture) -> None:
     """Nothing is overdue, nobody waits for what is not there, and no transition is forgotten."""
-    now, transitions = picture.clock.now(), picture.shelf("pcs.transitions")
-    for moment, kind, _ in picture.shelf("agenda").values():
+    now, transitions = picture.clock.now(), picture.table("pcs.transitions")
+    for moment, kind, _ in picture.table("agenda").values():
         assert moment >= now, f"{kind} is overdue"
-        assert kind in picture.agenda._actions
+        assert kind in picture.scheduler._actions
     going = picture.due("pcs.goes-on")
     assert {args[0] for args in going} <= set(transitions)
     if picture.site.faults.present("service-restart", "pcs"):
@@ -63,7 +63,7 @@ def check_agenda(picture: Picture) -> None:
 
 
 def running(picture: Picture) -> list[str]:
-    return [key for key, found in picture.shelf("pcs.transitions").items() if found["status"] not in ENDED]
+    return [key for key, found in picture.table("pcs.transitions").items() if found["status"] not in ENDED]
 
 
 def check_reservations(picture: Picture, others: set[str]) -> None:
@@ -71,15 +71,15 @@ def check_reservations(picture: Picture, others: set[str]) -> None:
     if running(picture):
         return
     now = picture.clock.now()
-    for xname, found in picture.shelf("smd.reservations").items():
+    for xname, found in picture.table("smd.reservations").items():
         live = found["expires"] is None or found["expires"] > now
         assert not live or found["key"] in others, f"{xname} stays reserved: {found}"
 
 
 def check_successes(picture: Picture, seen: set[str]) -> None:
     """Of transitions that ended since: whoever succeeded was in the state that was asked for, as a poll could see."""
-    outcomes = picture.shelf("pcs.outcomes")
-    for identity, transition in picture.shelf("pcs.transitions").items():
+    outcomes = picture.table("pcs.outcomes")
+    for identity, transition in picture.table("pcs.transitions").items():
         if identity in seen or transition["status"] not in ENDED:
             continue
         seen.add(identity)
@@ -116,7 +116,7 @@ def check_locked(picture: Picture, locked: dict[str, int]) -> None:
 
 def check_ready(picture: Picture, excused: set[str], quiet_until: float) -> None:
     """HSM calls a node Ready that beats, or did so a short while ago."""
-    components = picture.site.shelves._shelves["smd.components"]
+    components = picture.site.tables._tables["smd.components"]
     stopped = {line["target"]: moment(line) for line in picture.lines() if line["what"] == "boot-stage"}
     for part in picture.machine.parts("Node"):
         node = part.xname

@@ -80,10 +80,10 @@ class Services(RuleBasedStateMachine):
     def make_a_group(self, label: str, ids: list[str], exclusive: bool) -> None:
         """All of it or nothing."""
         body = {"label": label, "members": {"ids": ids}} | ({"exclusiveGroup": "x"} if exclusive else {})
-        before = self.picture.shelf("smd.groups")
+        before = self.picture.table("smd.groups")
         doubled = self.smd_is_doubled()
         reply = self.ask("smd", "POST", "/hsm/v2/groups", body)
-        after = self.picture.shelf("smd.groups")
+        after = self.picture.table("smd.groups")
         if reply.status == 201:
             assert set(after[label]["members"]["ids"]) == set(ids)
         else:

@@ -12,13 +12,13 @@ from csm_emulator.nodes.consoles import Consoles
 from csm_emulator.nodes.terminals import Terminals
 from csm_emulator.state.blobs import Blobs
 from csm_emulator.state.clock import Clock
-from csm_emulator.state.event_log import TruthLog
-from csm_emulator.state.random import Dice
-from csm_emulator.state.scheduler import Agenda
-from csm_emulator.state.tables import Shelves
+from csm_emulator.state.event_log import EventLog
+from csm_emulator.state.random import SeededRandom
+from csm_emulator.state.scheduler import Scheduler
+from csm_emulator.state.tables import RecordTables
 from csm_emulator.transport.call import Json
-from csm_emulator.transport.change_signal import Pulse
-from csm_emulator.transport.external_servers import Outside
+from csm_emulator.transport.change_signal import ChangeSignal
+from csm_emulator.transport.external_servers import ExternalServers
 from csm_emulator.transport.mesh import Mesh
 
 Post = Callable[[str, Json], None]
@@ -26,7 +26,7 @@ Post = Callable[[str, Json], None]
 
 
 @dataclass(slots=True)
-class Doors:
+class PublicAddresses:
     """Where the machine is reached from outside, and with what; nothing of it is known without a network."""
 
     addresses: dict[str, str] = field(default_factory=dict)
@@ -38,23 +38,23 @@ class Doors:
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class Context:
     machine: Machine
     clock: Clock
-    agenda: Agenda
-    shelves: Shelves
-    dice: Dice
+    scheduler: Scheduler
+    tables: RecordTables
+    random: SeededRandom
     faults: Faults
-    log: TruthLog
+    log: EventLog
     mesh: Mesh
     post: Post
-    outside: Outside
+    outside: ExternalServers
     cluster: Cluster
     consoles: Consoles
     terminals: Terminals
     blobs: Blobs
-    pulse: Pulse
-    doors: Doors
+    change_signal: ChangeSignal
+    public_addresses: PublicAddresses
     before_keep: list[Callable[[], None]] = field(default_factory=list)
     """Called before the state is written: for what is worked on elsewhere and kept there."""
     at_end: list[Callable[[], None]] = field(default_factory=list)

@@ -31,7 +31,7 @@ class Answered:
     """In real seconds."""
 
 
-class Trouble:
+class FaultInjection:
     def __init__(self, faults: Faults, services: Collection[str]) -> None:
         self._faults = faults
         self._services = services

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.machine.boot import UP
 from csm_emulator.machine.context import Event
 from csm_emulator.transport.call import Json
@@ -24,15 +24,15 @@ _TOKEN = re.compile(r"(?:^| )bss_referral_token=(\S+)")
 class NodeAgents:
     """bos-reporter and cfs-state-reporter. A node without a token in its kernel's parameters has neither."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
-        world.agenda.answer(_TO_BOS, self._report)
-        world.agenda.answer(_TO_CFS, self._report_bare)
-        world.machine.watch(self._saw)
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        context.scheduler.answer(_TO_BOS, self._report)
+        context.scheduler.answer(_TO_CFS, self._report_bare)
+        context.machine.watch(self._saw)
 
     def _saw(self, event: Event) -> None:
         if event.kind == "stage" and event.value == UP:
-            record = self._world.machine.boot.record(event.xname)
+            record = self._context.machine.boot.record(event.xname)
             if _TOKEN.search(record["parameters"]):
                 self._report(event.xname, record["boots"], False, 0)
                 self._report_bare(event.xname, record["boots"], 0)
@@ -45,25 +45,25 @@ class NodeAgents:
             return
         body = {"id": node, "actual_state": {"bss_token": token[1]}}
         if not self._heard("bos", f"/v2/components/{quote(node)}", body):
-            self._world.agenda.after(_pause(attempt), _TO_BOS, node, boots, again, attempt + 1)
+            self._context.scheduler.after(_pause(attempt), _TO_BOS, node, boots, again, attempt + 1)
             return
         # So that a machine that was booted at once does not report at once for ever.
-        part = 1.0 if again else self._world.dice.roll("bos-reporter", node, boots)
+        part = 1.0 if again else self._context.random.roll("bos-reporter", node, boots)
         interval = PART_OF_TTL * _ttl(record["parameters"]) * part
-        self._world.agenda.after(interval, _TO_BOS, node, boots, True, 0)
+        self._context.scheduler.after(interval, _TO_BOS, node, boots, True, 0)
 
     def _report_bare(self, node: str, boots: int, attempt: int) -> None:
         if self._still_up(node, boots) is None:
             return
         if not self._heard("cfs", f"/v3/components/{quote(node)}", {"state": [], "enabled": True}):
-            self._world.agenda.after(_pause(attempt), _TO_CFS, node, boots, attempt + 1)
+            self._context.scheduler.after(_pause(attempt), _TO_CFS, node, boots, attempt + 1)
 
     def _still_up(self, node: str, boots: int) -> Json:
-        record = self._world.machine.boot.record(node)
+        record = self._context.machine.boot.record(node)
         return record if record["stage"] == UP and record["boots"] == boots else None
 
     def _heard(self, service: str, path: str, body: Json) -> bool:
-        return self._world.mesh.ask(service, "PATCH", path, body).ok
+        return self._context.mesh.ask(service, "PATCH", path, body).ok
 
 
 def _pause(attempt: int) -> float:

@@ -39,7 +39,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Emulator:
-    """A running one: where it is, who may log in, and the switches of its side channel."""
+    """A running one: where it is, who may log in, and the switches of its control API."""
 
     pid: int
     machine: str
@@ -49,7 +49,7 @@ class Emulator:
     clients: dict[str, str]
     """Secrets by client."""
     services: dict[str, str]
-    truth: str
+    control: str
     addresses: dict[str, str]
     """Of services outside of the gateway."""
     kubeconfig: str
@@ -95,8 +95,8 @@ class Emulator:
         return http.client.HTTPSConnection(host, port, timeout=TIMEOUT, context=trust)
 
     def tell(self, method: str, path: str, body: object = None) -> Any:
-        """The side channel; raises ``RuntimeError`` with what it says."""
-        answer = self.send(method, self.truth + path, None if body is None else json.dumps(body))
+        """The control API; raises ``RuntimeError`` with what it says."""
+        answer = self.send(method, self.control + path, None if body is None else json.dumps(body))
         if answer.status >= 400:
             raise RuntimeError(answer.json()["detail"])
         return answer.json() if answer.body else None

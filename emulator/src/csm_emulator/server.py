@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from csm_emulator.context import Doors
-from csm_emulator.control_api.api import Truth
+from csm_emulator.context import PublicAddresses
+from csm_emulator.control_api.api import ControlApi
 from csm_emulator.machine_choice import Wanted
 from csm_emulator.seed_data.secrets import VCS_USER, node_password, vcs_password
 from csm_emulator.services.keycloak.realm.users import Client, User, clients, users
@@ -27,7 +27,7 @@ from csm_emulator.transport.admission import up_to
 from csm_emulator.transport.asgi import App
 from csm_emulator.transport.certificates import Issued, issue, issue_client
 from csm_emulator.transport.listeners import Certificate, Listener, Servers, bind
-from csm_emulator.transport.webhooks import Outbox
+from csm_emulator.transport.webhooks import Webhooks
 
 TRUTH_BODY = 1 << 20
 LOOPBACK = "127.0.0.1"
@@ -61,7 +61,7 @@ class Ready:
     clients: list[Client]
     """With a secret: services of the site that log in as themselves."""
     services: dict[str, str]
-    truth: str
+    control: str
     addresses: dict[str, str]
     """Of services outside of the gateway: ``s3``, ``kubernetes``, ``vault``."""
     kubeconfig: Path
@@ -78,23 +78,23 @@ async def serve(asked: Serve, announce: Callable[[Ready], None]) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, over.set)
     kept = StateFile(asked.state)
-    outbox = Outbox()
-    doors = Doors()
-    running = Running(kept, asked.wanted, outbox.post, doors)
+    outbox = Webhooks()
+    public_addresses = PublicAddresses()
+    running = Running(kept, asked.wanted, outbox.post, public_addresses)
     running.site.keep()
     # Before anything is made for an address that cannot be had.
     bound = bind(asked.host, asked.port)
     tls = asked.state.with_name(f"{asked.state.name}.tls")
     issued = issue(tls, extra_names=(asked.host,))
     listeners = _listeners(asked, running, issued, bound)
-    _open_doors(doors, issued, {name: listener.url for name, listener in listeners.items()}, running.site)
+    _open_doors(public_addresses, issued, {name: listener.url for name, listener in listeners.items()}, running.site)
     servers = Servers(list(listeners.values()))
     # What is built by now stays: looking through all of it again and again costs more than the work.
     gc.collect()
     gc.freeze()
     await servers.start()
     loops = [asyncio.create_task(loop()) for loop in (running.tick_forever, running.keep_forever, outbox.send_forever)]
-    announce(_ready(running.site, None if asked.plain else issued.ca, doors, listeners, tls))
+    announce(_ready(running.site, None if asked.plain else issued.ca, public_addresses, listeners, tls))
     ended = asyncio.create_task(over.wait())
     await asyncio.wait([ended, *loops], return_when=asyncio.FIRST_COMPLETED)
     running.close()
@@ -109,15 +109,15 @@ async def serve(asked: Serve, announce: Callable[[Ready], None]) -> None:
 
 
 def _listeners(asked: Serve, running: Running, issued: Issued, bound: socket.socket) -> dict[str, Listener]:
-    """The gateway as ``url``, the side channel as ``truth``, and services by their names."""
+    """The gateway as ``url``, the control API as ``truth``, and services by their names."""
     shown = None if asked.plain else Certificate(issued.certificate, issued.key)
     key = secrets.token_urlsafe(KEY_BYTES)
     listeners = {
         "url": Listener(bound, App(running.admit_at_gateway), shown),
-        "truth": Listener(bind(LOOPBACK, 0), App(up_to(TRUTH_BODY, Truth(running, key).answer)), path=f"/{key}"),
+        "control": Listener(bind(LOOPBACK, 0), App(up_to(TRUTH_BODY, ControlApi(running, key).answer)), path=f"/{key}"),
     }
-    outside = [name for name, face in sorted(running.site.faces.items()) if face.outside]
-    for name, face in running.site.faces.items():
+    outside = [name for name, face in sorted(running.site.services.items()) if face.outside]
+    for name, face in running.site.services.items():
         app = App(up_to(face.body_limit, partial(running.answer_at, name), face.too_large))
         if face.outside:
             # Beside the gateway, so that they are found again after a restart.
@@ -133,25 +133,28 @@ def _shown_outside(name: str, shown: Certificate | None, issued: Issued) -> Cert
     return Certificate(issued.certificate, issued.key, issued.ca) if name == KUBERNETES else shown
 
 
-def _open_doors(doors: Doors, issued: Issued, urls: dict[str, str], site: Site) -> None:
-    outside = {name: urls[name] for name, face in site.faces.items() if face.outside}
-    doors.addresses.update({"gateway": urls["url"], **outside})
+def _open_doors(public_addresses: PublicAddresses, issued: Issued, urls: dict[str, str], site: Site) -> None:
+    outside = {name: urls[name] for name, face in site.services.items() if face.outside}
+    public_addresses.addresses.update({"gateway": urls["url"], **outside})
     administrator = issue_client(issued.ca.parent, "kubernetes-admin", "system:masters")
-    doors.kubernetes_ca = issued.ca.read_text()
-    doors.kubernetes_certificate, doors.kubernetes_key = administrator.certificate, administrator.key
+    public_addresses.kubernetes_ca = issued.ca.read_text()
+    public_addresses.kubernetes_certificate, public_addresses.kubernetes_key = (
+        administrator.certificate,
+        administrator.key,
+    )
 
 
-def _write_kubeconfig(doors: Doors, path: Path) -> Path:
+def _write_kubeconfig(public_addresses: PublicAddresses, path: Path) -> Path:
     def data(pem: str) -> str:
         return base64.b64encode(pem.encode()).decode()
 
     user = {
-        "client-certificate-data": data(doors.kubernetes_certificate),
-        "client-key-data": data(doors.kubernetes_key),
+        "client-certificate-data": data(public_addresses.kubernetes_certificate),
+        "client-key-data": data(public_addresses.kubernetes_key),
     }
     server = {
-        "server": doors.addresses.get(KUBERNETES, ""),
-        "certificate-authority-data": data(doors.kubernetes_ca),
+        "server": public_addresses.addresses.get(KUBERNETES, ""),
+        "certificate-authority-data": data(public_addresses.kubernetes_ca),
     }
     config = {
         "apiVersion": "v1",
@@ -167,21 +170,23 @@ def _write_kubeconfig(doors: Doors, path: Path) -> Path:
     return path
 
 
-def _ready(site: Site, ca: Path | None, doors: Doors, listeners: dict[str, Listener], tls: Path) -> Ready:
+def _ready(
+    site: Site, ca: Path | None, public_addresses: PublicAddresses, listeners: dict[str, Listener], tls: Path
+) -> Ready:
     topology = site.machine.topology
-    inside = {name: listener.url for name, listener in listeners.items() if name in site.faces}
+    inside = {name: listener.url for name, listener in listeners.items() if name in site.services}
     return Ready(
         topology.name,
         topology.about,
         sum(1 for _ in site.machine.parts("Node")),
         listeners["url"].url,
         ca,
-        users(site.world),
-        [client for client in clients(site.world).values() if client.secret],
-        {name: url for name, url in inside.items() if not site.faces[name].outside},
-        listeners["truth"].url,
-        {name: url for name, url in inside.items() if site.faces[name].outside},
-        _write_kubeconfig(doors, tls / "kubeconfig"),
-        (VCS_USER, vcs_password(site.dice)),
-        node_password(site.dice),
+        users(site.context),
+        [client for client in clients(site.context).values() if client.secret],
+        {name: url for name, url in inside.items() if not site.services[name].outside},
+        listeners["control"].url,
+        {name: url for name, url in inside.items() if site.services[name].outside},
+        _write_kubeconfig(public_addresses, tls / "kubeconfig"),
+        (VCS_USER, vcs_password(site.random)),
+        node_password(site.random),
     )

@@ -13,10 +13,10 @@ from csm_emulator import services as faces
 from csm_emulator.cluster.cluster import APP, Cluster
 from csm_emulator.cluster.pods import PodEvent
 from csm_emulator.cluster.service_workloads import TFTP, WORKLOADS
-from csm_emulator.context import Doors, World
+from csm_emulator.context import Context, PublicAddresses
 from csm_emulator.errors import Unavailable
-from csm_emulator.fault_injection import AWAY, Answered, Trouble
-from csm_emulator.machine.context import Means
+from csm_emulator.fault_injection import AWAY, Answered, FaultInjection
+from csm_emulator.machine.context import MachineContext
 from csm_emulator.machine.faults.faults import EVERYTHING, Fault, Faults, names_in
 from csm_emulator.machine.machine import Machine
 from csm_emulator.machine.parts import Topology
@@ -26,16 +26,16 @@ from csm_emulator.nodes.terminals import Terminals
 from csm_emulator.seed_data.secrets import node_password
 from csm_emulator.state.blobs import Blobs
 from csm_emulator.state.clock import Clock
-from csm_emulator.state.event_log import TruthLog
+from csm_emulator.state.event_log import EventLog
 from csm_emulator.state.file import StateFile
-from csm_emulator.state.random import Dice
-from csm_emulator.state.scheduler import Agenda
-from csm_emulator.state.tables import Shelves
+from csm_emulator.state.random import SeededRandom
+from csm_emulator.state.scheduler import Scheduler
+from csm_emulator.state.tables import RecordTables
 from csm_emulator.transport.call import Call, Json, Reply
-from csm_emulator.transport.change_signal import Pulse
-from csm_emulator.transport.external_servers import Nobody, Outside
+from csm_emulator.transport.change_signal import ChangeSignal
+from csm_emulator.transport.external_servers import ExternalServers, NoExternalServers
 from csm_emulator.transport.mesh import Mesh
-from csm_emulator.transport.routes import Face, Router
+from csm_emulator.transport.routes import EmulatedService, Router
 
 AT_ONCE = 500
 """So many things that are due are done before requests get a turn."""
@@ -65,49 +65,49 @@ class Site:
         start: Start,
         kept: StateFile,
         post: Callable[[str, Json], None] | None = None,
-        doors: Doors | None = None,
-        outside: Outside | None = None,
+        public_addresses: PublicAddresses | None = None,
+        outside: ExternalServers | None = None,
     ) -> None:
         self.kept = kept
-        self.shelves = Shelves(kept.rows())
-        self._clock_shelf = self.shelves.open("clock")
+        self.tables = RecordTables(kept.rows())
+        self._clock_shelf = self.tables.open("clock")
         self.clock = self._open_clock(start)
-        self.dice = Dice(start.seed)
-        self.log = TruthLog(self.clock, kept)
-        self.agenda = Agenda(self.shelves, self.clock)
-        self.faults = Faults(self.shelves, self.dice, self.log)
-        means = Means(self.clock, self.agenda, self.shelves, self.dice, self.faults, self.log)
+        self.random = SeededRandom(start.seed)
+        self.log = EventLog(self.clock, kept)
+        self.scheduler = Scheduler(self.tables, self.clock)
+        self.faults = Faults(self.tables, self.random, self.log)
+        means = MachineContext(self.clock, self.scheduler, self.tables, self.random, self.faults, self.log)
         self.machine = Machine(start.topology, means)
         self.mesh = Mesh(self.ask)
-        consoles = Consoles(self.machine, self.clock, self.shelves)
-        self.world = World(
+        consoles = Consoles(self.machine, self.clock, self.tables)
+        self.context = Context(
             self.machine,
             self.clock,
-            self.agenda,
-            self.shelves,
-            self.dice,
+            self.scheduler,
+            self.tables,
+            self.random,
             self.faults,
             self.log,
             self.mesh,
             post or _drop,
-            outside or Nobody(),
-            Cluster(self.shelves, self.clock, self.dice),
+            outside or NoExternalServers(),
+            Cluster(self.tables, self.clock, self.random),
             consoles,
-            Terminals(self.machine, means, consoles, node_password(self.dice)),
+            Terminals(self.machine, means, consoles, node_password(self.random)),
             Blobs(kept),
-            Pulse(),
-            doors or Doors(),
+            ChangeSignal(),
+            public_addresses or PublicAddresses(),
         )
-        self.faces: dict[str, Face] = {face.name: face for face in open_faces(self.world)}
-        self._routers = {name: Router(face.routes) for name, face in self.faces.items()}
-        self._trouble = Trouble(self.faults, self.faces)
+        self.services: dict[str, EmulatedService] = {face.name: face for face in create_services(self.context)}
+        self._routers = {name: Router(face.routes) for name, face in self.services.items()}
+        self._trouble = FaultInjection(self.faults, self.services)
         self.machine.boot.boot_script = self._boot_script
-        self.machine.boot.tftp_answers = lambda: self.world.cluster.runs(TFTP)
-        self._agents = NodeAgents(self.world)
-        self.agenda.answer("service.back", self._service_back)
+        self.machine.boot.tftp_answers = lambda: self.context.cluster.runs(TFTP)
+        self._agents = NodeAgents(self.context)
+        self.scheduler.answer("service.back", self._service_back)
         self.faults.absent = self._absent
-        self._without_pods = set(filter(self._absent, self.faces))
-        self.world.cluster.watch(self._hear_of_pod)
+        self._without_pods = set(filter(self._absent, self.services))
+        self.context.cluster.watch(self._hear_of_pod)
 
     def _open_clock(self, start: Start) -> Clock:
         known = self._clock_shelf.get("now", {"moment": start.moment, "speed": REAL_TIME})
@@ -116,7 +116,7 @@ class Site:
 
     def answer(self, service: str, call: Call) -> Answered:
         """One request to one service, with the faults of the wire."""
-        face = self.faces.get(service)
+        face = self.services.get(service)
         if face is None:
             return Answered(AWAY)
         return self._trouble.lay_over(service, call, lambda asked: self._routers[service].answer(asked, face))
@@ -147,8 +147,8 @@ class Site:
             pass
 
     def _run_until(self, moment: float) -> bool:
-        self.agenda.run(moment, AT_ONCE)
-        undone = self.agenda.next_moment()
+        self.scheduler.run(moment, AT_ONCE)
+        undone = self.scheduler.next_moment()
         if undone is None or undone > moment:
             return True
         self.clock.leap(undone)
@@ -156,24 +156,24 @@ class Site:
 
     def keep(self) -> None:
         """Write down what changed since the last time; raises ``Unavailable``, and tries again the next time."""
-        troubles = [trouble for prepare in self.world.before_keep if (trouble := _tried(prepare))]
+        troubles = [trouble for prepare in self.context.before_keep if (trouble := _tried(prepare))]
         self._clock_shelf["now"] = {"moment": self.clock.reach(), "speed": self.clock.speed}
-        rows, entries = self.shelves.take_changes(), self.log.take_unwritten()
-        blobs = self.world.blobs.take_changes()
+        rows, entries = self.tables.take_changes(), self.log.take_unwritten()
+        blobs = self.context.blobs.take_changes()
         try:
             self.kept.write(rows, entries, blobs)
         except Unavailable:
-            self.shelves.put_back(rows)
+            self.tables.put_back(rows)
             self.log.put_back(entries)
-            self.world.blobs.put_back(blobs)
+            self.context.blobs.put_back(blobs)
             raise
         if troubles:
             raise troubles[0]
 
     def close(self) -> None:
         """Everything that follows this machine ends."""
-        self.world.pulse.end()
-        for tidy in self.world.at_end:
+        self.context.change_signal.end()
+        for tidy in self.context.at_end:
             tidy()
 
     def set_fault(self, fault: Fault) -> Fault:
@@ -183,7 +183,7 @@ class Site:
             fault = replace(fault, facts={"before": time.time(), **fault.facts})
         fault = self.faults.set(fault)
         if fault.kind == "service-restart":
-            self.agenda.after(float(fault.facts.get("seconds", RESTART)), "service.back", fault.id)
+            self.scheduler.after(float(fault.facts.get("seconds", RESTART)), "service.back", fault.id)
         return fault
 
     def clear_fault(self, fault_id: str) -> Fault:
@@ -192,7 +192,7 @@ class Site:
         if fault.kind != "service-restart":
             return fault
         targets = names_in(fault)
-        for name, face in self.faces.items():
+        for name, face in self.services.items():
             if face.restarted and (EVERYTHING in targets or name in targets):
                 face.restarted()
         return fault
@@ -203,13 +203,13 @@ class Site:
 
     def _absent(self, service: str) -> bool:
         workload = WORKLOADS.get(service)
-        return workload is not None and not self.world.cluster.runs(workload)
+        return workload is not None and not self.context.cluster.runs(workload)
 
     def _hear_of_pod(self, event: PodEvent) -> None:
         """A service ends with its last pod; when one runs again, it knows nothing of what that one had in mind."""
         workload = (event.pod.namespace, event.pod.labels.get(APP, ""))
         for service in _SERVICES.get(workload, ()):
-            absent, face = self._absent(service), self.faces[service]
+            absent, face = self._absent(service), self.services[service]
             if absent == (service in self._without_pods):
                 continue
             if absent:
@@ -241,9 +241,9 @@ def _drop(url: str, body: Json) -> None:
     """Without a network nobody hears of it."""
 
 
-def open_faces(world: World) -> Iterable[Face]:
+def create_services(context: Context) -> Iterable[EmulatedService]:
     """Every folder of ``services`` that has a ``routes.py``, in the order of their names."""
     for found in pkgutil.iter_modules(faces.__path__, f"{faces.__name__}."):
         name = f"{found.name}.routes"
         if importlib.util.find_spec(name) is not None:
-            yield importlib.import_module(name).open_face(world)
+            yield importlib.import_module(name).create_service(context)

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from csm_emulator.context import Doors, Post
+from csm_emulator.context import Post, PublicAddresses
 from csm_emulator.errors import InvalidMachine, NotFound, Unavailable
 from csm_emulator.fault_injection import AWAY, Answered
 from csm_emulator.gateway.gateway import Gateway
@@ -23,7 +23,7 @@ from csm_emulator.site import Site
 from csm_emulator.state.file import StateFile
 from csm_emulator.transport.admission import Admitted
 from csm_emulator.transport.call import Call, Cut, Reply
-from csm_emulator.transport.external_answers import Answers, Consulting
+from csm_emulator.transport.external_answers import Answers, ExternalAnswers
 from csm_emulator.transport.external_servers import Unheard
 
 log = logging.getLogger("csm_emulator")
@@ -37,17 +37,19 @@ MOST_CONSULTED = 100
 class Running:
     """Everything here happens on one event loop, one thing at a time: nothing else touches the machine."""
 
-    def __init__(self, kept: StateFile, wanted: Wanted, post: Post, doors: Doors | None = None) -> None:
+    def __init__(
+        self, kept: StateFile, wanted: Wanted, post: Post, public_addresses: PublicAddresses | None = None
+    ) -> None:
         self._post = post
-        self._outside = Consulting()
+        self._outside = ExternalAnswers()
         self._wake = asyncio.Event()
         self._stepping = asyncio.Lock()
-        self._enter(Site(begin(kept, wanted), kept, post, doors, self._outside))
+        self._enter(Site(begin(kept, wanted), kept, post, public_addresses, self._outside))
 
     def _enter(self, site: Site) -> None:
-        site.agenda.excuse = _excuse
+        site.scheduler.excuse = _excuse
         self.site = site
-        self.gateway = Gateway(site.world, site.faces.values())
+        self.gateway = Gateway(site.context, site.services.values())
 
     def close(self) -> None:
         """Whoever follows something hears that it is over."""
@@ -65,14 +67,14 @@ class Running:
                 reason = error.message.replace(str(copy), "it") if isinstance(error, InvalidMachine) else repr(error)
                 raise InvalidMachine(f"{path} cannot be read as a state: {reason}") from error
         before = self.site
-        self._enter(Site(begin(kept, Wanted()), kept, self._post, before.world.doors, self._outside))
+        self._enter(Site(begin(kept, Wanted()), kept, self._post, before.context.public_addresses, self._outside))
         before.close()
         self.stir()
 
     def stir(self) -> None:
         """Something may have changed, or be due earlier than it was."""
         self._wake.set()
-        self.site.world.pulse.beat()
+        self.site.context.change_signal.beat()
 
     def admit_at_gateway(self, call: Call) -> Admitted | Reply:
         """With token and policy, as from outside: like Envoy's, they are asked about the head."""
@@ -81,7 +83,7 @@ class Running:
         if isinstance(found, Reply):
             return found
         name, inner = found
-        face = self.site.faces[name]
+        face = self.site.services[name]
         too_large = self.gateway.decorate(face.too_large)
         return Admitted(partial(self._answer_behind_gateway, name, inner), face.body_limit, too_large)
 
@@ -118,12 +120,12 @@ class Running:
 
     async def _awaited(self, reply: Reply) -> Reply:
         """A service that answers late holds up nobody but its client."""
-        pulse = self.site.world.pulse
+        change_signal = self.site.context.change_signal
         while reply.later is not None:
             ready = reply.later()
             if ready is not None:
                 return ready
-            if not await pulse.wait(LONGEST_SLEEP):
+            if not await change_signal.wait(LONGEST_SLEEP):
                 raise Cut
         return reply
 
@@ -135,19 +137,19 @@ class Running:
             there = False
             while self.site is site and not there:
                 there = site.go_towards(goal)
-                site.world.pulse.beat()
+                site.context.change_signal.beat()
                 await self._outside.turn()
         self.stir()
 
     async def tick_forever(self) -> None:
         while True:
             there = self.site.catch_up()
-            self.site.world.pulse.beat()
+            self.site.context.change_signal.beat()
             if not there:
                 await self._outside.turn()
                 continue
             self._wake.clear()
-            moment = self.site.agenda.next_moment()
+            moment = self.site.scheduler.next_moment()
             wait = LONGEST_SLEEP if moment is None else self.site.clock.wall_seconds_until(moment)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), min(max(wait, SHORTEST_SLEEP), LONGEST_SLEEP))

@@ -79,7 +79,7 @@ class XnameType(StrEnum):
 
 _T = XnameType
 
-# A type, its spelling (letter and range of ordinals, level by level; no range: 0 and up), and the type that contains it.
+# A type, its spelling (per level a letter and a range of ordinals; no range: 0 and up), and the type that contains it.
 _TABLE: tuple[tuple[XnameType, str, XnameType | None], ...] = (
     (_T.SYSTEM, "s0-0", None),
     (_T.SMS_BOX, "sms", None),

@@ -38,13 +38,13 @@ def machine() -> Iterator[Emulator]:
 
 
 def emulated(machine: Emulator, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return command(*arguments, CSM_EMULATOR=machine.truth)
+    return command(*arguments, CSM_EMULATOR=machine.control)
 
 
 def test_people_are_told_where_it_is_and_what_to_try(tmp_path: Path) -> None:
-    command = [str(COMMAND), "tiny", "--port", "0"]
+    arguments = [str(COMMAND), "tiny", "--port", "0"]
     environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+    with subprocess.Popen(arguments, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
         try:
             told = "".join(_until(run.stdout, "Ctrl-C ends it."))
             assert re.search(r"gateway +https://127\.0\.0\.1:\d+\n", told)
@@ -86,7 +86,7 @@ def test_programs_get_one_line(tmp_path: Path) -> None:
     assert told["ca"] is None
     assert told["services"] == {}
     assert {"username", "password", "roles"} <= set(told["users"][0])
-    assert told["truth"].startswith("http://127.0.0.1:")
+    assert told["control"].startswith("http://127.0.0.1:")
 
 
 def test_with_services_each_has_a_listener_of_its_own(machine: Emulator) -> None:
@@ -127,7 +127,7 @@ def test_a_state_is_saved_and_loaded(machine: Emulator, tmp_path: Path) -> None:
         (["nowhere"], "nowhere is neither a topology"),
         (["tiny", "--begin", "yesterday"], "--begin takes a time"),
         (["tiny", "--speed", "2000"], "--speed"),
-        (["status", "--truth", "http://127.0.0.1:1"], "does not answer"),
+        (["status", "--control", "http://127.0.0.1:1"], "does not answer"),
         (["fault", "set", "latency", "smd", "seconds"], "not NAME=VALUE"),
     ],
 )

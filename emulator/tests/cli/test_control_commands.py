@@ -41,13 +41,13 @@ def machine(running: Emulator) -> Iterator[Emulator]:
 
 
 def said(machine: Emulator, *arguments: str) -> str:
-    ran = command(*arguments, CSM_EMULATOR=machine.truth)
+    ran = command(*arguments, CSM_EMULATOR=machine.control)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
 
 
 def refused(machine: Emulator, *arguments: str) -> str:
-    ran = command(*arguments, CSM_EMULATOR=machine.truth)
+    ran = command(*arguments, CSM_EMULATOR=machine.control)
     assert ran.returncode != 0
     assert ran.stdout == ""
     return ran.stderr
@@ -80,7 +80,7 @@ def test_a_fault_that_could_never_strike_is_refused(machine: Emulator, asked: li
     assert why in told
     assert told.count("\n") == 1
     body = {"kind": asked[0], "targets": asked[1], "facts": dict(fact.split("=") for fact in asked[2:])}
-    answer = machine.send("POST", f"{machine.truth}/faults", json.dumps(body))
+    answer = machine.send("POST", f"{machine.control}/faults", json.dumps(body))
     assert (answer.status, f"canton: {answer.json()['detail']}\n") == (400, told)
 
 
@@ -105,8 +105,8 @@ def test_the_log_names_the_fault(machine: Emulator) -> None:
     name = said(machine, "fault", "set", "boot-hangs", NODE, "stage=pxe").split()[0]
     said(machine, "fault", "clear", name)
     lines = said(machine, "log").splitlines()
-    assert any(line.endswith(f"  fault-set  {NODE} boot-hangs {name} stage=pxe  (side channel)") for line in lines)
-    assert any(line.endswith(f"  fault-cleared  {NODE} boot-hangs {name} stage=pxe  (side channel)") for line in lines)
+    assert any(line.endswith(f"  fault-set  {NODE} boot-hangs {name} stage=pxe  (control API)") for line in lines)
+    assert any(line.endswith(f"  fault-cleared  {NODE} boot-hangs {name} stage=pxe  (control API)") for line in lines)
 
 
 def test_pods_are_shown_in_columns_with_their_containers(machine: Emulator) -> None:
@@ -140,8 +140,8 @@ def test_the_examples_of_the_help_name_pods_that_there_are(machine: Emulator) ->
         ),
         (["clock", "speed", "-.5"], "time only goes forward"),
         (["clock", "step", "1e9"], "seconds must be from 0 to 31622400"),
-        (["status", "--truth", "foo"], "'foo' of --truth is no address; a side channel's is as http://127.0.0.1:"),
-        (["status", "--truth", "http://127.0.0.1:port/key"], "of --truth is no address"),
+        (["status", "--control", "foo"], "'foo' of --control is no address; a control API's is as http://127.0.0.1:"),
+        (["status", "--control", "http://127.0.0.1:port/key"], "of --control is no address"),
         (["statsu"], "psi, tiny) nor a file with an SLS dump; did you mean `csm-emulator status`?"),
     ],
 )
@@ -161,7 +161,7 @@ def test_a_bad_state_is_named_as_the_user_named_it(machine: Emulator, tmp_path: 
 def test_what_is_no_dump_of_sls_is_no_machine(tmp_path: Path, text: str) -> None:
     dump = tmp_path / "hw.json"
     dump.write_text(text)
-    told = canton(str(dump), "--port", "0", XDG_RUNTIME_DIR=str(tmp_path))
+    told = command(str(dump), "--port", "0", XDG_RUNTIME_DIR=str(tmp_path))
     assert told.returncode != 0
     assert f"{dump} is not an SLS dump: " in told.stderr
     assert "GET /v1/dumpstate" in told.stderr

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from csm_emulator.cli import running_instances as whereabouts
+from csm_emulator.cli import running_instances
 from csm_emulator.errors import InvalidInput, NotFound
 
 
@@ -15,17 +15,17 @@ from csm_emulator.errors import InvalidInput, NotFound
 def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """As /tmp is, when there is no folder of one's own."""
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
-    monkeypatch.delenv(whereabouts.ENVIRONMENT, raising=False)
+    monkeypatch.delenv(running_instances.ENVIRONMENT, raising=False)
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
     return tmp_path / f"csm-emulators-{os.getuid()}"
 
 
 def test_who_runs_is_found_until_it_ends(shared: Path) -> None:
-    with whereabouts.registered() as note:
+    with running_instances.registered() as note:
         with pytest.raises(NotFound):
-            whereabouts.find(None)
+            running_instances.find(None)
         note("tiny", "http://127.0.0.1:5")
-        assert whereabouts.find(None) == "http://127.0.0.1:5"
+        assert running_instances.find(None) == "http://127.0.0.1:5"
         assert shared.stat().st_mode & 0o777 == 0o700
     assert list(shared.iterdir()) == []
 
@@ -37,8 +37,8 @@ def test_a_planted_link_is_not_followed(shared: Path, tmp_path: Path) -> None:
     (mine / "letters.json").write_text("{}")
     shared.symlink_to(mine)
     with pytest.raises(NotFound):
-        whereabouts.find(None)
-    with pytest.raises(InvalidInput, match="somebody else"), whereabouts.registered():
+        running_instances.find(None)
+    with pytest.raises(InvalidInput, match="somebody else"), running_instances.registered():
         pass
     assert [file.name for file in mine.iterdir()] == ["letters.json"]
 
@@ -47,7 +47,7 @@ def test_a_planted_link_is_not_followed(shared: Path, tmp_path: Path) -> None:
 def test_a_folder_that_others_may_write_to_is_not_used(shared: Path, mode: int) -> None:
     shared.mkdir()
     shared.chmod(mode)
-    with pytest.raises(InvalidInput, match="somebody else"), whereabouts.registered():
+    with pytest.raises(InvalidInput, match="somebody else"), running_instances.registered():
         pass
 
 
@@ -56,4 +56,4 @@ def test_notes_that_are_none_are_passed_over(shared: Path, text: str) -> None:
     shared.mkdir(mode=0o700)
     (shared / f"{os.getpid()}.json").write_text(text)
     with pytest.raises(NotFound):
-        whereabouts.find(None)
+        running_instances.find(None)

@@ -11,7 +11,7 @@ from hvac.exceptions import Forbidden, InvalidPath, InvalidRequest
 
 from csm_emulator.process import Emulator, emulate
 from csm_emulator.seed_data.secrets import vault_root
-from csm_emulator.state.random import Dice
+from csm_emulator.state.random import SeededRandom
 
 SITE = "tiny"
 
@@ -53,7 +53,7 @@ def test_the_cluster_s_certificate_is_there(vault: hvac.Client) -> None:
 
 
 def test_secrets_have_versions(machine: Emulator) -> None:
-    client = hvac.Client(url=machine.addresses["vault"], verify=machine.ca, token=vault_root(Dice(1)))
+    client = hvac.Client(url=machine.addresses["vault"], verify=machine.ca, token=vault_root(SeededRandom(1)))
     kv = client.secrets.kv.v2
     kv.create_or_update_secret("beam", {"password": "one"}, mount_point="secret")
     kv.create_or_update_secret("beam", {"password": "two"}, cas=1, mount_point="secret")

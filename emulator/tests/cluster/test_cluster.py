@@ -21,12 +21,14 @@ def site(tmp_path: Path) -> Site:
 
 
 def _start(site: Site, *containers: Container) -> None:
-    site.world.cluster.start_pod(*NAMES, containers or (Container("git", init=True), Container("main")), {"app": "cfs"})
+    site.context.cluster.start_pod(
+        *NAMES, containers or (Container("git", init=True), Container("main")), {"app": "cfs"}
+    )
 
 
 def test_a_line_is_there_when_its_moment_has_come(site: Site) -> None:
     _start(site)
-    cluster = site.world.cluster
+    cluster = site.context.cluster
     cluster.say(*NAMES, "main", [(MOMENT + 10, "later"), (MOMENT + 5, "not before the one above")])
     assert cluster.log(*NAMES, "main") == []
     site.step(10)
@@ -36,7 +38,7 @@ def test_a_line_is_there_when_its_moment_has_come(site: Site) -> None:
 
 def test_a_follower_goes_on_from_where_it_was(site: Site) -> None:
     _start(site)
-    cluster = site.world.cluster
+    cluster = site.context.cluster
     seen, position = [], 0
     for turn in range(5):
         cluster.say(*NAMES, "main", [f"{turn}.{number}" for number in range(3)])
@@ -52,7 +54,7 @@ def test_a_follower_goes_on_from_where_it_was(site: Site) -> None:
 
 def test_what_an_ended_container_was_going_to_say_is_not_said(site: Site) -> None:
     _start(site)
-    cluster = site.world.cluster
+    cluster = site.context.cluster
     cluster.begin(*NAMES, "main")
     cluster.say(*NAMES, "main", [(MOMENT + second, f"{second}") for second in range(0, 100, 10)])
     site.step(25)
@@ -64,7 +66,7 @@ def test_what_an_ended_container_was_going_to_say_is_not_said(site: Site) -> Non
 def test_of_a_long_log_the_beginning_is_gone_and_positions_stay(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logs, "MOST_BYTES", 100)
     _start(site)
-    cluster = site.world.cluster
+    cluster = site.context.cluster
     for number in range(50):
         cluster.say(*NAMES, "main", [f"line {number:03}"])
     lines, position = cluster.follow(*NAMES, "main", 0)
@@ -81,23 +83,23 @@ def test_of_a_long_log_the_beginning_is_gone_and_positions_stay(site: Site, monk
 def test_phases_are_put_together_from_the_containers(site: Site, ended: dict[str, int], phase: str) -> None:
     _start(site)
     for name, code in ended.items():
-        site.world.cluster.end(*NAMES, name, code)
-    pod = site.world.cluster.pod(*NAMES)
+        site.context.cluster.end(*NAMES, name, code)
+    pod = site.context.cluster.pod(*NAMES)
     assert pod is not None
     assert pod.phase == phase
 
 
 def test_a_pod_with_a_running_container_runs(site: Site) -> None:
     _start(site)
-    site.world.cluster.begin(*NAMES, "main")
-    pod = site.world.cluster.pod(*NAMES)
+    site.context.cluster.begin(*NAMES, "main")
+    pod = site.context.cluster.pod(*NAMES)
     assert pod is not None
     assert pod.phase == "Running"
 
 
 def test_watchers_hear_of_everything_with_rising_versions(site: Site) -> None:
     heard: list[PodEvent] = []
-    cluster = site.world.cluster
+    cluster = site.context.cluster
     cluster.watch(heard.append)
     _start(site)
     cluster.begin(*NAMES, "main")
@@ -115,7 +117,7 @@ def test_watchers_hear_of_everything_with_rising_versions(site: Site) -> None:
 
 def test_what_is_gone_is_gone_with_its_logs_and_files(site: Site) -> None:
     _start(site)
-    cluster = site.world.cluster
+    cluster = site.context.cluster
     cluster.say(*NAMES, "main", ["hello"])
     cluster.touch(*NAMES, "main", "/tmp/file", "x")  # noqa: S108 (a path in a container)
     cluster.delete_pod(*NAMES)
@@ -128,13 +130,13 @@ def test_what_is_gone_is_gone_with_its_logs_and_files(site: Site) -> None:
 
 def test_pods_logs_and_files_survive(site: Site) -> None:
     _start(site)
-    cluster = site.world.cluster
+    cluster = site.context.cluster
     cluster.begin(*NAMES, "git")
     cluster.say(*NAMES, "main", ["now", (MOMENT + 60, "in a minute")])
     cluster.touch(*NAMES, "main", "/a", "b")
     before = cluster.pod(*NAMES)
     again = reopen(site)
-    cluster = again.world.cluster
+    cluster = again.context.cluster
     assert cluster.pod(*NAMES) == before
     assert cluster.read(*NAMES, "main", "/a") == "b"
     assert [text for _, text in cluster.log(*NAMES, "main")] == ["now"]

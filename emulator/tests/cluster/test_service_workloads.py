@@ -41,9 +41,9 @@ def test_without_a_pod_the_gateway_has_no_upstream(tiny: Site, service: str) -> 
 
 
 def test_every_service_of_the_cluster_has_its_workload(tiny: Site) -> None:
-    assert set(tiny.faces) - set(WORKLOADS) == {"kubernetes", "s3"}
+    assert set(tiny.services) - set(WORKLOADS) == {"kubernetes", "s3"}
     for workload in WORKLOADS.values():
-        assert tiny.world.cluster.runs(workload), workload
+        assert tiny.context.cluster.runs(workload), workload
 
 
 def test_cfs_sessions_wait_for_their_operator(tiny: Site) -> None:
@@ -77,7 +77,7 @@ def test_a_job_of_ims_without_a_session_waits_for_the_operator_of_cfs(tiny: Site
     lab.start("s", "c", target={"definition": "image", "groups": groups})
     lab.until_layer("s")
     job = lab.status("s")["ims_job"]
-    tiny.world.cluster.delete_pod("services", lab.pods("s")[0].name)
+    tiny.context.cluster.delete_pod("services", lab.pods("s")[0].name)
     scale(tiny, ("services", "cray-cfs-operator"), 0)
     assert lab.ims.ask("GET", f"/jobs/{job}").status == 200
     scale(tiny, ("services", "cray-cfs-operator"), 1)
@@ -176,7 +176,7 @@ def test_capmc_releases_its_reservations_when_it_ends(tiny: Site) -> None:
     assert capmc.ask("POST", "/xname_reinit", {"xnames": [NODE]}).ok
     scale_soon(tiny, ("services", "cray-capmc"), 0)
     gone = 0
-    while tiny.world.cluster.runs(("services", "cray-capmc")):
+    while tiny.context.cluster.runs(("services", "cray-capmc")):
         assert is_reserved()
         tiny.step(1)
         gone += 1
@@ -210,7 +210,7 @@ def test_a_node_stays_in_pxe_until_tftp_is_back(tiny: Site) -> None:
     tiny.machine.power.reset(OFF, "On", "test")
     tiny.step(3600)
     assert tiny.machine.boot.stage(OFF) == "pxe"
-    text = "".join(tiny.world.consoles.read(OFF, START)[0])
+    text = "".join(tiny.context.consoles.read(OFF, START)[0])
     assert text.count("PXE-E18: Server response timeout.") in (46, 47, 48), "once a minute, and old lines go"
     assert "iPXE 1.21" not in text
     told = [entry for entry in tiny.log.after(0, 10_000) if entry["what"] == "boot-stage" and entry["stage"] == "pxe"]
@@ -220,7 +220,7 @@ def test_a_node_stays_in_pxe_until_tftp_is_back(tiny: Site) -> None:
     tiny.step(600)
     assert tiny.machine.boot.beating(OFF)
     assert tiny.machine.boot.beating(OTHER)
-    assert "iPXE 1.21" in "".join(tiny.world.consoles.read(OFF, START)[0])
+    assert "iPXE 1.21" in "".join(tiny.context.consoles.read(OFF, START)[0])
 
 
 def test_nodes_boot_with_the_ipxe_that_was_built_last(tiny: Site) -> None:

@@ -14,7 +14,7 @@ from conformance.spec_bugs import KNOWN, NOT_SERVED, SERVER_ERRORS
 from csm_emulator.machine.topology import catalog as topologies
 from csm_emulator.site import Site, Start
 from csm_emulator.state.file import StateFile
-from csm_emulator.transport.routes import Face, Router, reason_unsupported
+from csm_emulator.transport.routes import EmulatedService, Router, reason_unsupported
 
 PAGE = ROOT / "docs/reference/operations.md"
 IMPLEMENTED, UNSUPPORTED, ABSENT_THERE_TOO, MISSING = "implemented", "501", "not at HPE's", "MISSING"
@@ -28,17 +28,17 @@ class Row:
     reason: str = ""
 
 
-def faces() -> dict[str, Face]:
+def services() -> dict[str, EmulatedService]:
     with tempfile.TemporaryDirectory() as folder:
         kept = StateFile(Path(folder) / "state")
         try:
-            return Site(Start(topologies.empty(), speed=0.0), kept).faces
+            return Site(Start(topologies.empty(), speed=0.0), kept).services
         finally:
             kept.close()
 
 
 def rows() -> Iterator[Row]:
-    served = faces()
+    served = services()
     routers = {name: Router(face.routes) for name, face in served.items()}
     for contract in CONTRACTS:
         for operation in operations(contract):

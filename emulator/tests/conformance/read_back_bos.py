@@ -12,9 +12,9 @@ from conformance.legal_values import NEW_NODES, NODES, TEXT
 from conformance.read_back import Row, Shown, get
 from csm_emulator.machine.topology import catalog as topologies
 from csm_emulator.seed_data.images import images
-from csm_emulator.state.random import Dice
+from csm_emulator.state.random import SeededRandom
 
-_IMAGE = images(topologies.load("tiny"), Dice(1))[0].link
+_IMAGE = images(topologies.load("tiny"), SeededRandom(1))[0].link
 _NAME = st.from_regex(r"[a-zA-Z0-9]([-._a-zA-Z0-9]{0,40}[a-zA-Z0-9])?", fullmatch=True)
 _CFS = st.fixed_dictionaries({"configuration": TEXT.filter(bool)})
 _BOOT_SET = st.fixed_dictionaries(

@@ -11,10 +11,10 @@ from conformance.legal_values import LABELS, NEW_NODES, TEXT
 from conformance.read_back import Row, Shown, Thing, get
 from csm_emulator.machine.topology import catalog as topologies
 from csm_emulator.seed_data.images import images, recipes
-from csm_emulator.state.random import Dice
+from csm_emulator.state.random import SeededRandom
 
 _TINY = topologies.load("tiny")
-_IMAGE, _RECIPE = images(_TINY, Dice(1))[0], recipes(_TINY, Dice(1))[0]
+_IMAGE, _RECIPE = images(_TINY, SeededRandom(1))[0], recipes(_TINY, SeededRandom(1))[0]
 _NAME = TEXT.filter(str.strip)
 _ARCH = st.sampled_from(["x86_64", "aarch64"])
 _NEW = ("id", "created")

@@ -115,9 +115,9 @@ class _Examination:
         )
         @given(case=cases, seed=st.integers(0, 2**32 - 1))
         def one(case: Any, seed: int) -> None:
-            dice = Random(seed)
-            make_familiar(case, self._names, self._samples, dice)
-            self._put(case, dice.choice(["127.0.0.1", *self._names["peer"]]))
+            random = Random(seed)
+            make_familiar(case, self._names, self._samples, random)
+            self._put(case, random.choice(["127.0.0.1", *self._names["peer"]]))
 
         one()
 

@@ -1,4 +1,4 @@
-"""What the side channel shows of pods."""
+"""What the control API shows of pods."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMESPACE = "services"
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
     site = open_site(tmp_path / "state")
-    cluster = site.world.cluster
+    cluster = site.context.cluster
     cluster.start_pod(NAMESPACE, "several", (Container("git"), Container("ansible")), {})
     cluster.start_pod(NAMESPACE, "single", (Container("main"),), {"app": "alone"})
     cluster.say(NAMESPACE, "several", "ansible", ["PLAY [all]"])
@@ -28,7 +28,7 @@ def site(tmp_path: Path) -> Site:
 
 
 def ask(site: Site, **query: str) -> list[str]:
-    lines: list[str] = pod_log(site.world, Call("GET", "/pods/log", tuple(query.items())))["lines"]
+    lines: list[str] = pod_log(site.context, Call("GET", "/pods/log", tuple(query.items())))["lines"]
     return lines
 
 

@@ -20,8 +20,8 @@ HERE = "https://localhost:8443"
 class Door:
     def __init__(self, site: Site) -> None:
         self.site = site
-        self.gateway = Gateway(site.world, site.faces.values())
-        self.passwords = {user.username: user.password for user in users(site.world)}
+        self.gateway = Gateway(site.context, site.services.values())
+        self.passwords = {user.username: user.password for user in users(site.context)}
 
     def find(self, method: str, target: str, headers: Mapping[str, str] | None = None, base: str = HERE) -> Any:
         """(face, call), or the gateway's own reply."""

@@ -10,22 +10,22 @@ from hypothesis import strategies as st
 
 from csm_emulator.gateway.gateway import Gateway, normalize
 from csm_emulator.transport.call import Call, Reply
-from csm_emulator.transport.routes import Face
+from csm_emulator.transport.routes import EmulatedService
 from gateway.conftest import HERE, Door
 from services.keycloak.administrator import administrator
 
 FACES = [
-    Face("smd", (("/apis/smd", ""),), ()),
-    Face("sls", (("/apis/sls", ""),), ()),
-    Face("other", (("/apis/smd/hsm/v3", "/inner"),), ()),
-    Face("bss", (("/apis/bss", ""), ("/meta-data", "/meta-data")), ()),
+    EmulatedService("smd", (("/apis/smd", ""),), ()),
+    EmulatedService("sls", (("/apis/sls", ""),), ()),
+    EmulatedService("other", (("/apis/smd/hsm/v3", "/inner"),), ()),
+    EmulatedService("bss", (("/apis/bss", ""), ("/meta-data", "/meta-data")), ()),
 ]
 
 
 @pytest.fixture
 def gate(door: Door) -> Gateway:
     """With faces of its own, and the realm of the door."""
-    return Gateway(door.site.world, FACES)
+    return Gateway(door.site.context, FACES)
 
 
 @pytest.fixture

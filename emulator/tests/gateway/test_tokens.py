@@ -203,8 +203,8 @@ def test_garbage_behind_a_genuine_kid(door: Door) -> None:
 
 def test_the_key_for_encryption_signs_nothing(door: Door) -> None:
     door.log_in("admin")
-    shelf = door.site.shelves._shelves["keycloak.keys"]
-    kid, row = next((kid, row) for kid, row in shelf.items() if row.get("use") == "enc")
+    table = door.site.tables._tables["keycloak.keys"]
+    kid, row = next((kid, row) for kid, row in table.items() if row.get("use") == "enc")
     forged = jwt.encode({"alg": "RS256", "kid": kid}, ADMIN, RSAKey.import_key(row["pem"]))
     assert door.status("GET", GROUPS, bearer(forged)) == 403
 

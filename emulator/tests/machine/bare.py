@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from csm_emulator.machine.context import Event, Means
+from csm_emulator.machine.context import Event, MachineContext
 from csm_emulator.machine.faults.faults import Fault, Faults
 from csm_emulator.machine.machine import Machine
 from csm_emulator.machine.parts import Topology
 from csm_emulator.state.clock import Clock
-from csm_emulator.state.event_log import TruthLog
+from csm_emulator.state.event_log import EventLog
 from csm_emulator.state.file import StateFile
-from csm_emulator.state.random import Dice
-from csm_emulator.state.scheduler import Agenda
-from csm_emulator.state.tables import Shelves
+from csm_emulator.state.random import SeededRandom
+from csm_emulator.state.scheduler import Scheduler
+from csm_emulator.state.tables import RecordTables
 
 MOMENT = 1_800_000_000.0
 SCRIPT = "#!ipxe\nkernel --name kernel http://rgw/kernel root=live console=ttyS0\ninitrd http://rgw/initrd\nboot\n"
@@ -25,14 +25,16 @@ class Bare:
     def __init__(self, path: Path, topology: Topology, seed: int = 1) -> None:
         self.path = path
         self.kept = StateFile(path)
-        self.shelves = Shelves(self.kept.rows())
-        self._now = self.shelves.open("clock")
+        self.tables = RecordTables(self.kept.rows())
+        self._now = self.tables.open("clock")
         self.clock = Clock(self._now.get("now", MOMENT), 0.0, lambda: 0.0)
-        self.log = TruthLog(self.clock, self.kept)
-        self.agenda = Agenda(self.shelves, self.clock)
-        dice = Dice(seed)
-        self.faults = Faults(self.shelves, dice, self.log)
-        self.machine = Machine(topology, Means(self.clock, self.agenda, self.shelves, dice, self.faults, self.log))
+        self.log = EventLog(self.clock, self.kept)
+        self.scheduler = Scheduler(self.tables, self.clock)
+        random = SeededRandom(seed)
+        self.faults = Faults(self.tables, random, self.log)
+        self.machine = Machine(
+            topology, MachineContext(self.clock, self.scheduler, self.tables, random, self.faults, self.log)
+        )
         self.power, self.boot = self.machine.power, self.machine.boot
         self.boot.boot_script = lambda _: SCRIPT
         self.events: list[Event] = []
@@ -43,7 +45,7 @@ class Bare:
 
     def step(self, seconds: float) -> None:
         goal = self.clock.reach() + seconds
-        while self.agenda.run(goal, 100) == 100:
+        while self.scheduler.run(goal, 100) == 100:
             pass
         self.clock.leap(goal)
 
@@ -57,19 +59,19 @@ class Bare:
         return self.log.after(0, EVERYTHING)
 
     def contents(self) -> dict[str, list[tuple[str, Any]]]:
-        """All that is on the shelves, in order."""
-        return {name: list(shelf.items()) for name, shelf in self.shelves._shelves.items() if name != "clock"}
+        """All that is on the tables, in order."""
+        return {name: list(table.items()) for name, table in self.tables._tables.items() if name != "clock"}
 
-    def shelf(self, name: str) -> dict[str, Any]:
-        return dict(self.shelves._shelves[name])
+    def table(self, name: str) -> dict[str, Any]:
+        return dict(self.tables._tables[name])
 
     def to_come(self) -> list[list[Any]]:
         """Moment, kind and arguments of all that is on the agenda."""
-        return list(self.shelf("agenda").values())
+        return list(self.table("agenda").values())
 
     def keep(self) -> None:
         self._now["now"] = self.clock.reach()
-        self.kept.write(self.shelves.take_changes(), self.log.take_unwritten())
+        self.kept.write(self.tables.take_changes(), self.log.take_unwritten())
 
     def close(self) -> None:
         self.kept.close()

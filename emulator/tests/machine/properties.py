@@ -39,10 +39,10 @@ def check_nodes(bare: Bare) -> None:
 def check_agenda(bare: Bare) -> None:
     """What is to come concerns known parts, and nothing that is on its way is forgotten."""
     live: dict[str, int] = {}
-    orders = bare.shelf("machine.power.orders")
+    orders = bare.table("machine.power.orders")
     for moment, kind, args in bare.to_come():
         assert moment >= bare.clock.now()
-        assert kind in bare.agenda._actions
+        assert kind in bare.scheduler._actions
         assert bare.machine.part(args[0]) is not None
         if kind == "boot.goes-on":
             record = bare.boot.record(args[0])

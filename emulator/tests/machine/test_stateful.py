@@ -33,7 +33,7 @@ FAULTS: list[tuple[str, str, dict[str, str]]] = [
 ]
 
 
-class Truth(RuleBasedStateMachine):
+class ControlApi(RuleBasedStateMachine):
     bare: Bare
 
     @initialize(seed=st.integers(0, 3))
@@ -117,5 +117,5 @@ class Truth(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
 
-TestTruth = Truth.TestCase
+TestTruth = ControlApi.TestCase
 TestTruth.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)

@@ -14,17 +14,17 @@ class Seat:
 
     def __init__(self, site: Site, node: str) -> None:
         self.site, self.node = site, node
-        self._position = site.world.consoles.end(node)
-        site.world.terminals.join(node)
+        self._position = site.context.consoles.end(node)
+        site.context.terminals.join(node)
 
     def leave(self) -> None:
-        self.site.world.terminals.leave(self.node)
+        self.site.context.terminals.leave(self.node)
 
     def type(self, text: str, seconds: float = 0.0) -> str:
         """What appears then, in lines."""
-        self.site.world.terminals.type(self.node, text)
+        self.site.context.terminals.type(self.node, text)
         self.site.step(seconds)
-        texts, self._position = self.site.world.consoles.read(self.node, self._position)
+        texts, self._position = self.site.context.consoles.read(self.node, self._position)
         return "".join(texts).replace("\r\n", "\n")
 
     def run(self, line: str, seconds: float = 0.0) -> str:
@@ -34,7 +34,7 @@ class Seat:
 
     def log_in(self) -> Seat:
         self.type("root\r")
-        assert self.type(f"{node_password(self.site.dice)}\r").endswith("# ")
+        assert self.type(f"{node_password(self.site.random)}\r").endswith("# ")
         return self
 
 

@@ -15,7 +15,7 @@ from service_client import reopen
 
 
 def _all(site: Site, node: str) -> str:
-    return "".join(site.world.consoles.read(node, START)[0]).replace("\r\n", "\n")
+    return "".join(site.context.consoles.read(node, START)[0]).replace("\r\n", "\n")
 
 
 def test_a_boot_is_written_as_it_goes_on(psi: Site) -> None:
@@ -26,7 +26,7 @@ def test_a_boot_is_written_as_it_goes_on(psi: Site) -> None:
     position = START
     for _ in range(90):
         psi.step(10)
-        texts, position = psi.world.consoles.read(GPU, position)
+        texts, position = psi.context.consoles.read(GPU, position)
         seen += "".join(texts)
         stages.append(psi.machine.boot.stage(GPU))
         if stages[-1] == "kernel" and "Switching root" not in seen:
@@ -74,8 +74,8 @@ def test_only_root_with_the_right_password_gets_in(psi: Site) -> None:
     shown = seat.type("root\rwrong\r")
     assert "Login incorrect" in shown
     assert "wrong" not in shown, "a password is not shown"
-    assert "Login incorrect" in seat.type(f"bea\r{node_password(psi.dice)}\r")
-    assert seat.type(f"root\r{node_password(psi.dice)}\r").endswith(":~ # ")
+    assert "Login incorrect" in seat.type(f"bea\r{node_password(psi.random)}\r")
+    assert seat.type(f"root\r{node_password(psi.random)}\r").endswith(":~ # ")
     assert seat.type("exit\r").endswith("login: ")
 
 
@@ -156,7 +156,7 @@ def test_a_console_is_bounded(psi: Site) -> None:
     seat = Seat(psi, OTHER).log_in()
     for _ in range(400):
         seat.run("ip addr")
-    assert len(psi.shelves._shelves["nodes.consoles"]) <= MOST_PIECES
+    assert len(psi.tables._tables["nodes.consoles"]) <= MOST_PIECES
     assert len(_all(psi, OTHER)) < 400_000
 
 
@@ -170,7 +170,7 @@ def test_no_typing_makes_a_console_grow(psi: Site, typed: str) -> None:
         for key in typed[:2000]:
             seat.type(key, seconds=0.001)
         seat.type(f"{typed}\x03")
-    kept = psi.shelves._shelves["nodes.consoles"]
+    kept = psi.tables._tables["nodes.consoles"]
     assert sum(len(json.dumps(piece)) for piece in kept.values()) < 400_000
     assert all(len(json.dumps(piece)) < 12_000 for piece in kept.values()), "a key does not write all of it again"
     assert "\x1b" not in _all(psi, OTHER)
@@ -179,7 +179,7 @@ def test_no_typing_makes_a_console_grow(psi: Site, typed: str) -> None:
 
 def test_tail_gives_the_last_lines(psi: Site) -> None:
     boot(psi, GPU)
-    text, position = psi.world.consoles.tail(GPU, 2)
+    text, position = psi.context.consoles.tail(GPU, 2)
     assert text.endswith("nid005008 login: ")
     assert text.count("\n") == 1
-    assert psi.world.consoles.read(GPU, position)[0] == []
+    assert psi.context.consoles.read(GPU, position)[0] == []

@@ -50,7 +50,7 @@ def test_ping_knows_names_and_says_what_it_does_not(psi: Site) -> None:
 def test_a_ping_without_end_stays_small_and_counts_all(psi: Site) -> None:
     seat = Seat(psi, OTHER).log_in()
     seat.type("ping -i 0.2 10.253.0.10\r", seconds=400.1)
-    state = psi.shelves._shelves["nodes.terminals"][OTHER]
+    state = psi.tables._tables["nodes.terminals"][OTHER]
     assert len(json.dumps(state)) < 500
     told = seat.type("\x03")
     assert "2001 packets transmitted, 2001 received, 0% packet loss" in told
@@ -96,7 +96,7 @@ def test_a_long_line_of_pings_is_done_to_its_end(psi: Site) -> None:
     seat = Seat(psi, OTHER).log_in()
     seat.type("ping -qc1 ::1;" * 280 + "hostname\r", seconds=1)
     assert seat.run("echo $?") == "0"
-    assert "\nnid001000\n" in psi.world.consoles.tail(OTHER, 5)[0].replace("\r\n", "\n")
+    assert "\nnid001000\n" in psi.context.consoles.tail(OTHER, 5)[0].replace("\r\n", "\n")
 
 
 def test_after_ctrl_c_the_line_goes_on(psi: Site) -> None:
@@ -166,13 +166,13 @@ def test_a_ping_that_everybody_left_comes_to_an_end(psi: Site) -> None:
     assert "packets transmitted" in ended
     assert ended.endswith("# ")
     seat.type(f"ping {address(psi, OTHER)}\r", seconds=UNWATCHED + 2)
-    assert f"{UNWATCHED} packets transmitted" in psi.world.consoles.tail(OTHER, 4)[0], "nor does one begin anew"
+    assert f"{UNWATCHED} packets transmitted" in psi.context.consoles.tail(OTHER, 4)[0], "nor does one begin anew"
 
 
 def test_after_a_restart_nobody_is_at_a_console(psi: Site) -> None:
     Seat(psi, OTHER).log_in().type(f"ping {address(psi, OTHER)}; hostname\r", seconds=UNWATCHED + 50)
     again = reopen(psi)
     again.step(2)
-    assert "packets transmitted" in again.world.consoles.tail(OTHER, 5)[0]
-    assert "nid001000\r\n" in again.world.consoles.tail(OTHER, 2)[0], "what follows is not forgotten"
+    assert "packets transmitted" in again.context.consoles.tail(OTHER, 5)[0]
+    assert "nid001000\r\n" in again.context.consoles.tail(OTHER, 2)[0], "what follows is not forgotten"
     again.kept.close()

@@ -31,7 +31,7 @@ ROOTS = {
     "fas": "/v1/actions",
     "keycloak": "/keycloak/realms/shasta/protocol/openid-connect/token",
 }
-SERVICES = (*ROOTS, "truth", "url")
+SERVICES = (*ROOTS, "control", "url")
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def unharmed(machine: Emulator) -> Iterator[None]:
 
 
 def address(machine: Emulator, service: str) -> str:
-    return {"truth": machine.truth, "url": machine.url}.get(service) or machine.services[service]
+    return {"control": machine.control, "url": machine.url}.get(service) or machine.services[service]
 
 
 def dial(machine: Emulator, service: str) -> socket.socket:
@@ -113,7 +113,7 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("name", MALFORMED)
-@pytest.mark.parametrize("service", ["smd", "url", "truth"])
+@pytest.mark.parametrize("service", ["smd", "url", "control"])
 def test_what_is_no_http_is_refused(machine: Emulator, service: str, name: str) -> None:
     answer = say(machine, service, MALFORMED[name])
     assert answer == b"" or answer.startswith(b"HTTP/1.1 400 ")
@@ -230,7 +230,7 @@ def test_no_body_makes_a_service_stumble(machine: Emulator, name: str) -> None:
     form = request("POST", ROOTS["keycloak"], BODIES[name], "application/x-www-form-urlencoded")
     check(say(machine, "url", form))
     for path in ("/faults", "/clock/step", "/save", "/load", "/keycloak/settings"):
-        check(say(machine, "truth", request("POST", path, BODIES[name])))
+        check(say(machine, "control", request("POST", path, BODIES[name])))
 
 
 words = st.sampled_from(
@@ -297,9 +297,9 @@ def test_noise_is_answered_or_hung_up_on(machine: Emulator, data: bytes) -> None
 
 def test_a_step_beyond_all_numbers_is_refused(machine: Emulator, tmp_path: Path) -> None:
     for seconds in ("1" + "0" * 400, "1e400", "-0.1", "NaN", "true", "null"):
-        answer = machine.send("POST", machine.truth + "/clock/step", f'{{"seconds":{seconds}}}')
+        answer = machine.send("POST", machine.control + "/clock/step", f'{{"seconds":{seconds}}}')
         assert answer.status == 400
         assert answer.json()["detail"].startswith("seconds must be")
     for path in ("/", ".", "..", "a" * 5000, str(tmp_path), "\ud800", "/dev/null", "/dev/zero"):
         for switch in ("/save", "/load"):
-            assert machine.send("POST", machine.truth + switch, json.dumps({"path": path})).status in (400, 404)
+            assert machine.send("POST", machine.control + switch, json.dumps({"path": path})).status in (400, 404)

@@ -1,4 +1,4 @@
-"""The side channel: truth, switches, and who may pull them."""
+"""The control API: truth, switches, and who may pull them."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_mistakes_are_explained(machine: Emulator, path: str, body: object, said
 
 
 def test_the_address_has_a_key_that_others_do_not_know(machine: Emulator) -> None:
-    place = urlsplit(machine.truth)
+    place = urlsplit(machine.control)
     for path in ("/status", "/", "", "/x/status", f"/{'a' * len(place.path[1:])}/status", "/%ff/status"):
         answer = machine.send("GET", f"http://{place.netloc}{path}")
         assert answer.status == 404
@@ -133,6 +133,6 @@ def test_the_address_has_a_key_that_others_do_not_know(machine: Emulator) -> Non
 
 
 def test_no_web_page_may_pull_the_switches(machine: Emulator) -> None:
-    assert machine.send("GET", machine.truth + "/status", headers={"Origin": "https://evil.example"}).status == 403
-    assert machine.send("GET", machine.truth + "/status", headers={"Host": "rebound.example"}).status == 403
-    assert machine.send("GET", machine.truth + "/status").status == 200
+    assert machine.send("GET", machine.control + "/status", headers={"Origin": "https://evil.example"}).status == 403
+    assert machine.send("GET", machine.control + "/status", headers={"Host": "rebound.example"}).status == 403
+    assert machine.send("GET", machine.control + "/status").status == 200

@@ -48,11 +48,11 @@ def test_a_mistake_in_what_is_due_is_told_and_time_goes_on(tmp_path: Path, caplo
     async def scenario(running: Running) -> None:
         site = running.site
         done: list[float] = []
-        site.agenda.answer("test.breaks", _break)
-        site.agenda.answer("test.works", lambda: done.append(site.clock.now()))
+        site.scheduler.answer("test.breaks", _break)
+        site.scheduler.answer("test.works", lambda: done.append(site.clock.now()))
         begin = site.clock.now()
-        site.agenda.after(10, "test.breaks")
-        site.agenda.after(20, "test.works")
+        site.scheduler.after(10, "test.breaks")
+        site.scheduler.after(20, "test.works")
         async with ticking(running) as loops:
             await running.step(30)
             assert (await running.answer_at("smd", READY)).status == 200
@@ -73,14 +73,14 @@ def test_a_full_disk_is_told_and_written_later(
 
     async def scenario(running: Running) -> None:
         connection = running.site.kept._connection
-        running.site.shelves.open("test")["key"] = "x" * 10_000_000
+        running.site.tables.open("test")["key"] = "x" * 10_000_000
         connection.execute("PRAGMA max_page_count = 100")
         async with ticking(running) as loops:
             await asyncio.sleep(0.2)
             assert not any(task.done() for task in loops)
             connection.execute("PRAGMA max_page_count = 1000000")
             await asyncio.sleep(0.2)
-        assert any(shelf == "test" for shelf, _, _ in running.site.kept.rows())
+        assert any(table == "test" for table, _, _ in running.site.kept.rows())
 
     with opened(tmp_path / "state") as running, caplog.at_level(logging.ERROR):
         asyncio.run(scenario(running))
@@ -91,9 +91,9 @@ def test_steps_at_once_add_up(tmp_path: Path) -> None:
     async def scenario(running: Running) -> None:
         begin = running.site.clock.now()
         # Work on the way, so that they meet.
-        running.site.agenda.answer("test.nothing", lambda: None)
+        running.site.scheduler.answer("test.nothing", lambda: None)
         for number in range(3000):
-            running.site.agenda.after(number / 10, "test.nothing")
+            running.site.scheduler.after(number / 10, "test.nothing")
         await asyncio.gather(running.step(100), running.step(50), running.step(7))
         assert running.site.clock.now() == begin + 157
 
@@ -106,9 +106,9 @@ def test_a_load_ends_a_step_that_is_under_way(tmp_path: Path) -> None:
         begin = running.site.clock.now()
         running.site.keep()
         running.site.kept.copy_to(tmp_path / "saved")
-        running.site.agenda.answer("test.nothing", lambda: None)
+        running.site.scheduler.answer("test.nothing", lambda: None)
         for number in range(3000):
-            running.site.agenda.after(number / 10, "test.nothing")
+            running.site.scheduler.after(number / 10, "test.nothing")
         step = asyncio.create_task(running.step(10_000_000))
         await asyncio.sleep(0)
         running.load(tmp_path / "saved")
@@ -171,7 +171,7 @@ def test_what_nobody_answers_any_more_does_not_stop_the_clock(tmp_path: Path, ca
     kept.close()
     with opened(tmp_path / "state") as running:
         asyncio.run(running.step(10))
-        assert all(value[1] != "of.yore" for value in running.site.shelves._shelves["agenda"].values())
+        assert all(value[1] != "of.yore" for value in running.site.tables._tables["agenda"].values())
     assert "of.yore" in caplog.text
 
 

@@ -1,4 +1,4 @@
-"""Bytes beside the shelves."""
+"""Bytes beside the tables."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from service_client import open_site, reopen
 
 def test_they_are_read_back_before_and_after_a_restart(tmp_path: Path) -> None:
     site = open_site(tmp_path / "state")
-    site.world.blobs.put("a", b"\0\xff")
-    site.world.blobs.put("b", b"two")
-    site.world.blobs.delete("b")
-    assert (site.world.blobs.get("a"), site.world.blobs.get("b")) == (b"\0\xff", None)
+    site.context.blobs.put("a", b"\0\xff")
+    site.context.blobs.put("b", b"two")
+    site.context.blobs.delete("b")
+    assert (site.context.blobs.get("a"), site.context.blobs.get("b")) == (b"\0\xff", None)
     site = reopen(site)
-    assert (site.world.blobs.get("a"), site.world.blobs.get("b")) == (b"\0\xff", None)
-    site.world.blobs.delete("a")
+    assert (site.context.blobs.get("a"), site.context.blobs.get("b")) == (b"\0\xff", None)
+    site.context.blobs.delete("a")
     site = reopen(site)
-    assert site.world.blobs.get("a") is None
+    assert site.context.blobs.get("a") is None
     site.kept.close()
 
 
 def test_a_part_of_one_is_the_same_before_and_after_it_is_written(tmp_path: Path) -> None:
     site = open_site(tmp_path / "state")
-    site.world.blobs.put("a", b"0123456789")
+    site.context.blobs.put("a", b"0123456789")
     for _ in range(2):
-        parts = [site.world.blobs.part("a", *span) for span in ((0, 10), (3, 5), (8, 99), (50, 60), (5, 3))]
+        parts = [site.context.blobs.part("a", *span) for span in ((0, 10), (3, 5), (8, 99), (50, 60), (5, 3))]
         assert parts == [b"0123456789", b"34", b"89", b"", b""]
-        assert site.world.blobs.part("b", 0, 1) is None
+        assert site.context.blobs.part("b", 0, 1) is None
         site.keep()
-    site.world.blobs.delete("a")
-    assert site.world.blobs.part("a", 0, 1) is None
+    site.context.blobs.delete("a")
+    assert site.context.blobs.part("a", 0, 1) is None
     site.kept.close()
 
 
@@ -60,7 +60,7 @@ def test_many_bytes_do_not_wait_in_memory(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_what_could_not_be_written_is_written_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site = open_site(tmp_path / "state")
-    site.world.blobs.put("a", b"first")
+    site.context.blobs.put("a", b"first")
 
     def full(*_: object) -> None:
         raise Unavailable("the disk is full")
@@ -70,7 +70,7 @@ def test_what_could_not_be_written_is_written_later(tmp_path: Path, monkeypatch:
         with pytest.raises(Unavailable):
             site.keep()
     site = reopen(site)
-    assert site.world.blobs.get("a") == b"first"
+    assert site.context.blobs.get("a") == b"first"
     site.kept.close()
 
 
@@ -95,10 +95,10 @@ def test_a_full_disk_fills_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_saved_state_holds_them(tmp_path: Path) -> None:
     site = open_site(tmp_path / "state")
-    site.world.blobs.put("a", b"first")
+    site.context.blobs.put("a", b"first")
     site.keep()
     site.kept.copy_to(tmp_path / "copy")
-    site.world.blobs.put("a", b"second")
+    site.context.blobs.put("a", b"second")
     site.keep()
     site.kept.become(tmp_path / "copy")
     assert Blobs(site.kept).get("a") == b"first"

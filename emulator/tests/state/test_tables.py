@@ -1,4 +1,4 @@
-"""A shelf is a mapping that survives, in the same order; only what differs from the seed is written down."""
+"""A table is a mapping that survives, in the same order; only what differs from the seed is written down."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from csm_emulator.state.file import StateFile
-from csm_emulator.state.tables import Shelf, Shelves
+from csm_emulator.state.tables import RecordTable, RecordTables
 
 SEED = {"a": 1, "b": {"x": [1, 2]}, "c": None}
 KEYS = st.sampled_from(["a", "b", "c", "d", "e", "f", "ü\x00", ""])
@@ -29,46 +29,46 @@ class ShelfLikeADict(RuleBasedStateMachine):
 
     def open(self) -> None:
         self.file = StateFile(Path(self.folder.name) / "state")
-        self.shelves = Shelves(self.file.rows())
-        self.shelf: Shelf = self.shelves.open("shelf", SEED)
+        self.tables = RecordTables(self.file.rows())
+        self.table: RecordTable = self.tables.open("shelf", SEED)
 
     @rule(key=KEYS, value=VALUES)
     def put(self, key: str, value: Any) -> None:
-        self.shelf[key] = self.model[key] = value
+        self.table[key] = self.model[key] = value
 
     @rule(key=KEYS)
     def take(self, key: str) -> None:
-        assert self.shelf.pop(key, "nothing") == self.model.pop(key, "nothing")
+        assert self.table.pop(key, "nothing") == self.model.pop(key, "nothing")
 
     @rule()
     def clear(self) -> None:
-        self.shelf.clear()
+        self.table.clear()
         self.model.clear()
 
     @rule()
     def keep(self) -> None:
-        self.file.write(self.shelves.take_changes(), [])
+        self.file.write(self.tables.take_changes(), [])
 
     @rule()
     def a_write_that_failed(self) -> None:
-        self.shelves.put_back(self.shelves.take_changes())
+        self.tables.put_back(self.tables.take_changes())
 
     @rule()
     def keep_and_open_again(self) -> None:
-        before = list(self.shelf.items())
+        before = list(self.table.items())
         self.keep()
         self.file.close()
         self.open()
-        assert sorted(self.shelf.items(), key=str) == sorted(before, key=str)
+        assert sorted(self.table.items(), key=str) == sorted(before, key=str)
 
     @invariant()
     def they_are_equal(self) -> None:
         # What the seed has keeps the seed's place, the rest comes in the order in which it was put.
         own = [key for key in self.model if key not in SEED]
-        assert list(self.shelf) == [key for key in SEED if key in self.model] + own
-        assert dict(self.shelf) == self.model
-        assert len(self.shelf) == len(self.model)
-        assert all((key in self.shelf) == (key in self.model) for key in "abcdefg")
+        assert list(self.table) == [key for key in SEED if key in self.model] + own
+        assert dict(self.table) == self.model
+        assert len(self.table) == len(self.model)
+        assert all((key in self.table) == (key in self.model) for key in "abcdefg")
 
     def teardown(self) -> None:
         self.file.close()
@@ -80,60 +80,60 @@ TestShelfLikeADict.settings = settings(max_examples=60, stateful_step_count=30, 
 
 
 def test_a_key_that_went_and_came_again_is_last_also_after_a_restart() -> None:
-    shelf = Shelf("s", {}, {})
+    table = RecordTable("s", {}, {})
     kept: dict[str, str] = {}
 
     def keep() -> None:
-        rows = shelf.take_changes()
+        rows = table.take_changes()
         for _, key, value in rows:
             kept.pop(key, None) if value is None else kept.update({key: value})
 
-    shelf["one"], shelf["two"] = 1, 2
+    table["one"], table["two"] = 1, 2
     keep()
-    del shelf["one"]
-    shelf["one"] = 3
+    del table["one"]
+    table["one"] = 3
     keep()
-    assert list(shelf) == list(kept) == ["two", "one"]
+    assert list(table) == list(kept) == ["two", "one"]
 
 
 def test_and_also_when_the_write_failed_at_first() -> None:
-    shelves = Shelves([("s", "one", "1"), ("s", "two", "2")])
-    shelf = shelves.open("s")
-    del shelf["one"]
-    shelf["one"] = 3
-    shelves.put_back(shelves.take_changes())
-    assert shelves.take_changes() == [("s", "one", None), ("s", "one", "3")]
+    tables = RecordTables([("s", "one", "1"), ("s", "two", "2")])
+    table = tables.open("s")
+    del table["one"]
+    table["one"] = 3
+    tables.put_back(tables.take_changes())
+    assert tables.take_changes() == [("s", "one", None), ("s", "one", "3")]
 
 
 def test_only_differences_are_written() -> None:
-    shelves = Shelves()
-    shelf = shelves.open("s", SEED)
-    assert shelves.take_changes() == []
-    shelf["a"] = 5
-    del shelf["b"]
-    assert shelves.take_changes() == [("s", "a", "5"), ("s", "b", "")]
-    assert shelves.take_changes() == []
+    tables = RecordTables()
+    table = tables.open("s", SEED)
+    assert tables.take_changes() == []
+    table["a"] = 5
+    del table["b"]
+    assert tables.take_changes() == [("s", "a", "5"), ("s", "b", "")]
+    assert tables.take_changes() == []
 
 
 def test_a_shelf_has_one_owner() -> None:
-    shelves = Shelves()
-    shelves.open("s")
+    tables = RecordTables()
+    tables.open("s")
     with pytest.raises(ValueError, match="owner"):
-        shelves.open("s")
+        tables.open("s")
 
 
 def test_what_went_from_a_seed_that_is_another_now_is_not_there() -> None:
-    shelf = Shelves([("s", "old", ""), ("s", "own", "1")]).open("s", {"new": 2})
-    assert list(shelf) == ["new", "own"]
-    assert len(shelf) == 2
+    table = RecordTables([("s", "old", ""), ("s", "own", "1")]).open("s", {"new": 2})
+    assert list(table) == ["new", "own"]
+    assert len(table) == 2
     with pytest.raises(KeyError):
-        del shelf["old"]
+        del table["old"]
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.dictionaries(st.text(max_size=4), VALUES, max_size=5))
 def test_any_json_comes_back(values: dict[str, Any]) -> None:
-    shelves = Shelves()
-    shelves.open("s").update(values)
-    rows = shelves.take_changes()
-    assert dict(Shelves(rows).open("s")) == values == json.loads(json.dumps(values))
+    tables = RecordTables()
+    tables.open("s").update(values)
+    rows = tables.take_changes()
+    assert dict(RecordTables(rows).open("s")) == values == json.loads(json.dumps(values))

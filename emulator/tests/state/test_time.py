@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from csm_emulator.state.clock import Clock, rfc3339
-from csm_emulator.state.scheduler import Agenda
-from csm_emulator.state.tables import Shelves
+from csm_emulator.state.scheduler import Scheduler
+from csm_emulator.state.tables import RecordTables
 
 START = 1000.0
 
@@ -21,79 +21,79 @@ class Wall:
         return self.seconds
 
 
-def make(shelves: Shelves | None = None, speed: float = 0.0) -> tuple[Agenda, Clock, list[Any]]:
+def make(tables: RecordTables | None = None, speed: float = 0.0) -> tuple[Scheduler, Clock, list[Any]]:
     clock = Clock(START, speed, Wall())
-    agenda = Agenda(shelves or Shelves(), clock)
+    scheduler = Scheduler(tables or RecordTables(), clock)
     done: list[Any] = []
-    agenda.answer("note", lambda *args: done.append((clock.now(), *args)))
-    return agenda, clock, done
+    scheduler.answer("note", lambda *args: done.append((clock.now(), *args)))
+    return scheduler, clock, done
 
 
 def test_what_is_due_is_done_in_order_at_its_moment() -> None:
-    agenda, clock, done = make()
-    agenda.after(20, "note", "second")
-    agenda.after(10, "note", "first")
-    agenda.after(20, "note", "third")
-    agenda.at(START - 5, "note", "late")
-    assert agenda.run(START + 20, 100) == 4
+    scheduler, clock, done = make()
+    scheduler.after(20, "note", "second")
+    scheduler.after(10, "note", "first")
+    scheduler.after(20, "note", "third")
+    scheduler.at(START - 5, "note", "late")
+    assert scheduler.run(START + 20, 100) == 4
     assert done == [(995.0, "late"), (1010.0, "first"), (1020.0, "second"), (1020.0, "third")]
     assert clock.now() == START
 
 
 def test_what_is_put_on_while_something_is_done_counts_from_there() -> None:
-    agenda, clock, done = make()
+    scheduler, clock, done = make()
 
     def again() -> None:
-        agenda.after(10, "note", clock.now())
+        scheduler.after(10, "note", clock.now())
 
-    agenda.answer("again", again)
-    agenda.after(5, "again")
-    agenda.run(START + 100, 100)
+    scheduler.answer("again", again)
+    scheduler.after(5, "again")
+    scheduler.run(START + 100, 100)
     assert done == [(1015.0, 1005.0)]
 
 
 def test_at_most_so_many_at_once() -> None:
-    agenda, _, done = make()
+    scheduler, _, done = make()
     for number in range(5):
-        agenda.after(number, "note", number)
-    assert agenda.run(START + 10, 3) == 3
-    assert agenda.run(START + 10, 3) == 2
+        scheduler.after(number, "note", number)
+    assert scheduler.run(START + 10, 3) == 3
+    assert scheduler.run(START + 10, 3) == 2
     assert [args for _, args in done] == [0, 1, 2, 3, 4]
 
 
 def test_it_survives() -> None:
-    shelves = Shelves()
-    agenda, _, _ = make(shelves)
-    agenda.after(20, "note", {"a": [1]})
-    agenda.after(10, "note", "x")
-    again, _, done = make(Shelves(shelves.take_changes()))
+    tables = RecordTables()
+    scheduler, _, _ = make(tables)
+    scheduler.after(20, "note", {"a": [1]})
+    scheduler.after(10, "note", "x")
+    again, _, done = make(RecordTables(tables.take_changes()))
     assert again.next_moment() == 1010.0
     again.run(START + 20, 10)
     assert done == [(1010.0, "x"), (1020.0, {"a": [1]})]
 
 
 def test_an_action_that_fails_is_not_done_again_and_time_goes_on() -> None:
-    agenda, clock, done = make()
+    scheduler, clock, done = make()
 
     def fail() -> None:
         raise RuntimeError("broken")
 
-    agenda.answer("fail", fail)
-    agenda.after(1, "fail")
-    agenda.after(2, "note", "after")
+    scheduler.answer("fail", fail)
+    scheduler.after(1, "fail")
+    scheduler.after(2, "note", "after")
     with pytest.raises(RuntimeError):
-        agenda.run(START + 10, 10)
+        scheduler.run(START + 10, 10)
     assert clock.now() == START
-    agenda.run(START + 10, 10)
+    scheduler.run(START + 10, 10)
     assert done == [(1002.0, "after")]
 
 
 def test_every_kind_has_one_answer() -> None:
-    agenda, _, _ = make()
+    scheduler, _, _ = make()
     with pytest.raises(ValueError, match="already"):
-        agenda.answer("note", print)
+        scheduler.answer("note", print)
     with pytest.raises(ValueError, match="nobody"):
-        agenda.after(1, "unheard-of")
+        scheduler.after(1, "unheard-of")
 
 
 def test_the_clock_goes_at_its_speed_and_can_change_it() -> None:

@@ -22,9 +22,9 @@ from csm_emulator.state.file import StateFile
 from csm_emulator.transport import webhooks as outbox
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.certificates import issue
-from csm_emulator.transport.external_answers import Consulting
+from csm_emulator.transport.external_answers import ExternalAnswers
 from csm_emulator.transport.external_servers import Question, Unreachable, send
-from csm_emulator.transport.webhooks import Outbox
+from csm_emulator.transport.webhooks import Webhooks
 
 TENANTS = "/apis/tapms.hpe.com/v1alpha3/namespaces/tenants/tenants"
 Decide = Callable[[dict[str, Any]], int]
@@ -267,7 +267,7 @@ def test_notices_to_a_silent_server_keep_nobody_from_ending(monkeypatch: pytest.
         return 200
 
     async def scenario(hook: Hook) -> None:
-        box = Outbox()
+        box = Webhooks()
         sending = asyncio.create_task(box.send_forever())
         box.post(hook.url, {})
         assert await asyncio.to_thread(asked.wait, 30)
@@ -367,7 +367,7 @@ def test_what_is_no_url_reaches_nobody(url: str) -> None:
 
 def test_notices_go_out_in_order_and_a_lost_one_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
     async def scenario(hook: Hook) -> None:
-        box = Outbox()
+        box = Webhooks()
         sending = asyncio.create_task(box.send_forever())
         box.post("http://192.0.2.1/", {})
         box.post("http://[", {})
@@ -395,7 +395,7 @@ def test_the_end_does_not_wait_for_a_silent_server() -> None:
         return 200
 
     async def scenario(hook: Hook) -> None:
-        Consulting().find_out(question(hook.url))
+        ExternalAnswers().find_out(question(hook.url))
         await asyncio.sleep(0.1)
 
     with hooking(wait) as hook:

@@ -15,7 +15,7 @@ from websockets.exceptions import ConnectionClosedOK, InvalidStatus
 from csm_emulator.transport.admission import up_to
 from csm_emulator.transport.asgi import App
 from csm_emulator.transport.call import Call, Cut, Reply
-from csm_emulator.transport.change_signal import Pulse
+from csm_emulator.transport.change_signal import ChangeSignal
 from csm_emulator.transport.listeners import Listener, Servers, bind
 from csm_emulator.transport.tunnel import Tunnel
 from csm_emulator.transport.websocket import WebSocket, accept
@@ -351,10 +351,10 @@ def test_nobody_is_somebody_else_by_a_header() -> None:
 
 def test_listeners_stop_while_somebody_follows() -> None:
     """With a follower on the line the servers end as soon as the pulse does."""
-    pulse = Pulse()
+    change_signal = ChangeSignal()
 
     async def follow() -> AsyncGenerator[bytes, None]:
-        while await pulse.wait():
+        while await change_signal.wait():
             yield b"."
 
     async def story() -> None:
@@ -363,9 +363,9 @@ def test_listeners_stop_while_somebody_follows() -> None:
         await servers.start()
         reader, writer = await _ask(listener.bound.getsockname()[1], "GET / HTTP/1.1\r\nhost: here\r\n\r\n")
         await reader.readuntil(b"\r\n\r\n")
-        pulse.beat()
+        change_signal.beat()
         await reader.readuntil(b".")
-        pulse.end()
+        change_signal.end()
         async with asyncio.timeout(2.0):
             await servers.stop()
         writer.close()
@@ -416,19 +416,19 @@ def _always(reply: Reply) -> Answer:
 
 def test_a_pulse_bundles_beats_and_ends() -> None:
     async def story() -> None:
-        pulse = Pulse()
-        pulse.beat()
-        waiting = [asyncio.create_task(pulse.wait()) for _ in range(3)]
+        change_signal = ChangeSignal()
+        change_signal.beat()
+        waiting = [asyncio.create_task(change_signal.wait()) for _ in range(3)]
         await asyncio.sleep(0)
         for _ in range(1000):
-            pulse.beat()
+            change_signal.beat()
         assert await asyncio.gather(*waiting) == [True, True, True]
-        assert await pulse.wait(0.01) is True
-        last = asyncio.create_task(pulse.wait())
+        assert await change_signal.wait(0.01) is True
+        last = asyncio.create_task(change_signal.wait())
         await asyncio.sleep(0)
-        pulse.end()
+        change_signal.end()
         assert await last is False
-        assert await pulse.wait(5) is False
+        assert await change_signal.wait(5) is False
 
     run(story())
 

@@ -22,13 +22,13 @@ follow_option = click.option("--follow", "-f", is_flag=True, help="Go on showing
 @click.option("--lines", type=click.IntRange(0), default=40, show_default=True, help="How many of the last lines.")
 @follow_option
 @truth_option
-def console(node: str, lines: int, follow: bool, truth: str | None) -> None:
+def console(node: str, lines: int, follow: bool, control: str | None) -> None:
     """Show what NODE wrote to its console."""
-    told = ask(truth, "GET", f"/console?{urlencode({'xname': node, 'lines': lines})}")
+    told = ask(control, "GET", f"/console?{urlencode({'xname': node, 'lines': lines})}")
     click.echo(_plain(told["text"]), nl=not follow)
     while follow:
         time.sleep(LOOK_EVERY)
-        told = ask(truth, "GET", f"/console?{urlencode({'xname': node, 'after': told['position']})}")
+        told = ask(control, "GET", f"/console?{urlencode({'xname': node, 'after': told['position']})}")
         click.echo(_plain(told["text"]), nl=False)
 
 
@@ -40,9 +40,9 @@ def _plain(text: str) -> str:
 @click.option("--namespace", default="", help="Only those of this namespace.")
 @truth_option
 @json_option
-def pods(namespace: str, truth: str | None, as_json: bool) -> None:
+def pods(namespace: str, control: str | None, as_json: bool) -> None:
     """List the pods of the management cluster: namespace, name, phase and containers."""
-    found = ask(truth, "GET", f"/pods?{urlencode({'namespace': namespace})}")["pods"]
+    found = ask(control, "GET", f"/pods?{urlencode({'namespace': namespace})}")["pods"]
     rows = [(pod["namespace"], pod["name"], pod["phase"], ", ".join(pod["containers"])) for pod in found]
     show(found, _columns(rows) or ["no pods"], as_json=as_json)
 
@@ -61,7 +61,7 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
 @click.argument("container", required=False)
 @follow_option
 @truth_option
-def pod_log(pod: str, container: str | None, follow: bool, truth: str | None) -> None:
+def pod_log(pod: str, container: str | None, follow: bool, control: str | None) -> None:
     """Show what CONTAINER of POD says; POD is a name, or a label with its value, as cfsession=NAME.
 
     A pod with one container needs no CONTAINER.
@@ -69,7 +69,7 @@ def pod_log(pod: str, container: str | None, follow: bool, truth: str | None) ->
     asked = {"pod": pod, "container": container or ""}
     position = 0
     while True:
-        told = ask(truth, "GET", f"/pods/log?{urlencode({**asked, 'after': position})}")
+        told = ask(control, "GET", f"/pods/log?{urlencode({**asked, 'after': position})}")
         for line in told["lines"]:
             click.echo(line)
         position = told["position"]

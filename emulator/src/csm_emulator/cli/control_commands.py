@@ -1,4 +1,4 @@
-"""The switches of a running emulator, over its side channel."""
+"""The switches of a running emulator, over its control API."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 
 import click
 
-from csm_emulator.cli import running_instances as whereabouts
+from csm_emulator.cli import running_instances
 from csm_emulator.errors import InvalidInput, InvalidMachine, NotFound, Unavailable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -23,7 +23,7 @@ _NEGATIVE = re.compile(r"-\.?[0-9].*")
 
 def truth_option(function: Function) -> Function:
     return click.option(
-        "--truth", metavar="URL", help=f"The side channel of the emulator; also {whereabouts.ENVIRONMENT}."
+        "--control", metavar="URL", help=f"The control API of the emulator; also {running_instances.ENVIRONMENT}."
     )(function)
 
 
@@ -31,9 +31,9 @@ def json_option(function: Function) -> Function:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
 
 
-def ask(truth: str | None, method: str, path: str, body: object = NOT_SENT) -> Any:
-    """One request to the side channel; raises what it says."""
-    place = urlsplit(whereabouts.find(truth))
+def ask(control: str | None, method: str, path: str, body: object = NOT_SENT) -> Any:
+    """One request to the control API; raises what it says."""
+    place = urlsplit(running_instances.find(control))
     connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=NO_LIMIT)
     try:
         connection.request(method, place.path + path, None if body is NOT_SENT else json.dumps(body))
@@ -56,9 +56,9 @@ def show(value: object, lines: list[str], *, as_json: bool) -> None:
 @click.command(epilog="\b\nExample:\n  csm-emulator status")
 @truth_option
 @json_option
-def status(truth: str | None, as_json: bool) -> None:
+def status(control: str | None, as_json: bool) -> None:
     """Show what the machine does now."""
-    told = ask(truth, "GET", "/status")
+    told = ask(control, "GET", "/status")
     stages = ", ".join(f"{count} {stage}" for stage, count in sorted(told["stages"].items()))
     show(
         told,
@@ -91,9 +91,9 @@ def fault() -> None:
 
 @fault.command("kinds", epilog="\b\nExample:\n  csm-emulator fault kinds")
 @truth_option
-def fault_kinds(truth: str | None) -> None:
+def fault_kinds(control: str | None) -> None:
     """What can be broken."""
-    kinds = ask(truth, "GET", "/faults")["kinds"]
+    kinds = ask(control, "GET", "/faults")["kinds"]
     width = max(map(len, kinds))
     click.echo("\n".join(f"{kind:<{width}}  {told}" for kind, told in kinds.items()))
 
@@ -101,9 +101,9 @@ def fault_kinds(truth: str | None) -> None:
 @fault.command("list", epilog="\b\nExample:\n  csm-emulator fault list")
 @truth_option
 @json_option
-def fault_list(truth: str | None, as_json: bool) -> None:
+def fault_list(control: str | None, as_json: bool) -> None:
     """What is broken now."""
-    faults = ask(truth, "GET", "/faults")["faults"]
+    faults = ask(control, "GET", "/faults")["faults"]
     show(faults, [_line(one) for one in faults] or ["nothing is broken"], as_json=as_json)
 
 
@@ -129,7 +129,7 @@ def _written(facts: dict[str, Any]) -> str:
 @click.option("--next", "remaining", type=click.IntRange(1), metavar="N", help="Only the next N times.")
 @truth_option
 def fault_set(
-    kind: str, targets: str, facts: tuple[str, ...], probability: float, remaining: int | None, truth: str | None
+    kind: str, targets: str, facts: tuple[str, ...], probability: float, remaining: int | None, control: str | None
 ) -> None:
     """Break KIND for TARGETS: xnames as a nodeset, or services with commas between; `*` is everything."""
     body = {
@@ -139,7 +139,7 @@ def fault_set(
         "remaining": remaining,
         "facts": dict(map(_fact, facts)),
     }
-    click.echo(_line(ask(truth, "POST", "/faults", body)))
+    click.echo(_line(ask(control, "POST", "/faults", body)))
 
 
 def _fact(text: str) -> tuple[str, str]:
@@ -154,7 +154,7 @@ def _fact(text: str) -> tuple[str, str]:
 @click.argument("ids", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Clear all of them.")
 @truth_option
-def fault_clear(ids: tuple[str, ...], everything: bool, truth: str | None) -> None:
+def fault_clear(ids: tuple[str, ...], everything: bool, control: str | None) -> None:
     """Let the faults IDS strike no more, and show them.
 
     Cables, controllers, disks and services are as before. What a fault did already stays: a session or a job that
@@ -163,10 +163,10 @@ def fault_clear(ids: tuple[str, ...], everything: bool, truth: str | None) -> No
     if everything == bool(ids):
         raise click.UsageError("name the faults to clear, or give --all")
     if everything:
-        cleared = ask(truth, "DELETE", "/faults")["faults"]
+        cleared = ask(control, "DELETE", "/faults")["faults"]
         click.echo("\n".join(map(_line, cleared)) or "nothing was broken")
     for one in ids:
-        click.echo(_line(ask(truth, "DELETE", f"/faults/{quote(one, safe='')}")))
+        click.echo(_line(ask(control, "DELETE", f"/faults/{quote(one, safe='')}")))
 
 
 @click.group(
@@ -179,9 +179,9 @@ def clock() -> None:
 @clock.command("show", epilog="\b\nExample:\n  csm-emulator clock show")
 @truth_option
 @json_option
-def clock_show(truth: str | None, as_json: bool) -> None:
+def clock_show(control: str | None, as_json: bool) -> None:
     """What time it is in the machine."""
-    told = ask(truth, "GET", "/clock")
+    told = ask(control, "GET", "/clock")
     show(told, [_time(told)], as_json=as_json)
 
 
@@ -200,17 +200,17 @@ class Forwards(click.Command):
 )
 @click.argument("speed", type=click.FloatRange(0, 1000))
 @truth_option
-def clock_speed(speed: float, truth: str | None) -> None:
+def clock_speed(speed: float, control: str | None) -> None:
     """Let time run SPEED times as fast as real time; 0 stops it."""
-    click.echo(_time(ask(truth, "PATCH", "/clock", {"speed": speed})))
+    click.echo(_time(ask(control, "PATCH", "/clock", {"speed": speed})))
 
 
 @clock.command("step", cls=Forwards, epilog="\b\nExample:\n  csm-emulator clock step 30")
 @click.argument("seconds", type=click.FloatRange(0))
 @truth_option
-def clock_step(seconds: float, truth: str | None) -> None:
+def clock_step(seconds: float, control: str | None) -> None:
     """Move time on by SECONDS at once; everything on the way happens."""
-    click.echo(_time(ask(truth, "POST", "/clock/step", {"seconds": seconds})))
+    click.echo(_time(ask(control, "POST", "/clock/step", {"seconds": seconds})))
 
 
 @click.command(
@@ -225,13 +225,13 @@ def clock_step(seconds: float, truth: str | None) -> None:
 @click.option("--ip", "over_ip", is_flag=True, help="Ask whether a ping is answered: both nodes must be up.")
 @truth_option
 @json_option
-def probe(over_ip: bool, truth: str | None, as_json: bool, **ends: Any) -> None:
+def probe(over_ip: bool, control: str | None, as_json: bool, **ends: Any) -> None:
     """Show who of FROM reaches whom of TO over the high-speed network: nodes or their NICs, as nodesets."""
     tagged, rdma = ends["vlan"] is not None, ends["vni"] is not None
     if rdma and (over_ip or tagged):
         raise click.UsageError("--vni goes with neither --vlan nor --ip")
     kind = "vni" if rdma else "ip" if over_ip else "ethernet"
-    told = ask(truth, "POST", "/fabric/probe", {**ends, "kind": kind})
+    told = ask(control, "POST", "/fabric/probe", {**ends, "kind": kind})
     counts = told["counts"]
     lines = [_reach(pair) for pair in told["pairs"]]
     show(told, [*lines, f"{counts['reached']} of {counts['pairs']} reached"], as_json=as_json)
@@ -247,9 +247,9 @@ def _reach(pair: dict[str, Any]) -> str:
 @click.option("--limit", type=click.IntRange(1, 10_000), default=1000, help="How many entries.  [default: 1000]")
 @truth_option
 @json_option
-def log(after: int, limit: int, truth: str | None, as_json: bool) -> None:
+def log(after: int, limit: int, control: str | None, as_json: bool) -> None:
     """Show what really happened, in order, and why."""
-    entries = ask(truth, "GET", f"/log?after={after}&limit={limit}")["entries"]
+    entries = ask(control, "GET", f"/log?after={after}&limit={limit}")["entries"]
     show(entries, [_entry(entry) for entry in entries], as_json=as_json)
 
 
@@ -264,15 +264,15 @@ def _entry(entry: dict[str, Any]) -> str:
 @click.command(epilog="\b\nExample:\n  csm-emulator save monday.state")
 @click.argument("path", type=click.Path(dir_okay=False, path_type=Path))
 @truth_option
-def save(path: Path, truth: str | None) -> None:
+def save(path: Path, control: str | None) -> None:
     """Write the whole state to PATH."""
-    click.echo(f"saved as {ask(truth, 'POST', '/save', {'path': str(path.absolute())})['path']}")
+    click.echo(f"saved as {ask(control, 'POST', '/save', {'path': str(path.absolute())})['path']}")
 
 
 @click.command(epilog="\b\nExample:\n  csm-emulator load monday.state")
 @click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @truth_option
-def load(path: Path, truth: str | None) -> None:
+def load(path: Path, control: str | None) -> None:
     """Go on from the state in PATH; what the machine was before is gone."""
-    told = ask(truth, "POST", "/load", {"path": str(path.absolute())})
+    told = ask(control, "POST", "/load", {"path": str(path.absolute())})
     click.echo(f"loaded {path}: {_time(told['clock'])}")

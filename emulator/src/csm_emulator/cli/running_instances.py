@@ -18,16 +18,16 @@ ENVIRONMENT = "CSM_EMULATOR"
 
 @contextmanager
 def registered() -> Iterator[Callable[[str, str], None]]:
-    """To be called with machine and side channel once it is ready; the note is gone with the process."""
+    """To be called with machine and control API once it is ready; the note is gone with the process."""
     folder = _folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not _is_ours(folder):
         raise InvalidInput(f"{folder} belongs to somebody else; name a folder of your own with XDG_RUNTIME_DIR")
     file = folder / f"{os.getpid()}.json"
 
-    def write(machine: str, truth: str) -> None:
+    def write(machine: str, control: str) -> None:
         unfinished = file.with_suffix(".part")
-        unfinished.write_text(json.dumps({"machine": machine, "truth": truth}))
+        unfinished.write_text(json.dumps({"machine": machine, "control": control}))
         unfinished.replace(file)
 
     try:
@@ -46,24 +46,24 @@ def _is_ours(folder: Path) -> bool:
 
 
 def find(given: str | None) -> str:
-    """The side channel of the one that is meant."""
+    """The control API of the one that is meant."""
     named = given or os.environ.get(ENVIRONMENT)
     if named:
         if not _is_address(named):
-            origin = "--truth" if given else ENVIRONMENT
+            origin = "--control" if given else ENVIRONMENT
             raise InvalidInput(
-                f"{named!r} of {origin} is no address; a side channel's is as http://127.0.0.1:40123/KEY,"
+                f"{named!r} of {origin} is no address; a control API's is as http://127.0.0.1:40123/KEY,"
                 " and `csm-emulator` prints it when it starts"
             )
         return named.rstrip("/")
     running = list(_running())
     if not running:
         raise NotFound(
-            "no emulator of yours runs here; start one with `csm-emulator tiny`, or name it with --truth URL"
+            "no emulator of yours runs here; start one with `csm-emulator tiny`, or name it with --control URL"
         )
     if len(running) > 1:
-        listed = ", ".join(f"{machine} at {truth}" for machine, truth in running)
-        raise InvalidInput(f"several emulators run ({listed}); name one with --truth URL or {ENVIRONMENT}")
+        listed = ", ".join(f"{machine} at {control}" for machine, control in running)
+        raise InvalidInput(f"several emulators run ({listed}); name one with --control URL or {ENVIRONMENT}")
     return running[0][1]
 
 
@@ -88,7 +88,7 @@ def _running() -> Iterator[tuple[str, str]]:
         if Path("/proc", file.stem).exists() or not Path("/proc").exists():
             try:
                 told = json.loads(file.read_text())
-                yield told["machine"], told["truth"]
+                yield told["machine"], told["control"]
             except (OSError, ValueError, LookupError, TypeError):
                 continue
         else:

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 import click
 import uvloop
 
-from csm_emulator.cli import running_instances as whereabouts
+from csm_emulator.cli import running_instances
 from csm_emulator.errors import InvalidMachine
 from csm_emulator.machine_choice import DEFAULT, Wanted
 from csm_emulator.server import LOOPBACK, Ready, Serve, serve
@@ -68,12 +68,12 @@ def start(topology: str | None, begin: str | None, state: Path | None, as_json: 
         raise InvalidMachine("--speed takes a number, not nan")
     if topology is None and state is None:
         topology = DEFAULT
-    with _home(state) as kept, whereabouts.registered() as note:
+    with _home(state) as kept, running_instances.registered() as note:
         wanted = Wanted(topology, seed, speed, _moment(begin), _hint(topology))  # type: ignore[arg-type]
         asked = Serve(kept, wanted, **given)  # type: ignore[arg-type]
 
         def announce(ready: Ready) -> None:
-            note(ready.machine, ready.truth)
+            note(ready.machine, ready.control)
             click.echo(as_line(ready) if as_json else as_text(ready))
 
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -119,7 +119,7 @@ def as_line(ready: Ready) -> str:
             "users": [asdict(user) for user in ready.users],
             "clients": {client.id: client.secret for client in ready.clients},
             "services": ready.services,
-            "truth": ready.truth,
+            "control": ready.control,
             "addresses": ready.addresses,
             "kubeconfig": str(ready.kubeconfig),
             "vcs": {"user": ready.vcs[0], "password": ready.vcs[1]},
@@ -141,7 +141,7 @@ def as_text(ready: Ready) -> str:
             f"CA            {ready.ca or 'none: plain HTTP'}",
             *outside,
             f"kubeconfig    {ready.kubeconfig}",
-            f"side channel  {ready.truth}",
+            f"control API  {ready.control}",
             *(["services without gateway:", *services] if services else []),
             "users and their passwords:",
             *users,

@@ -19,8 +19,8 @@ from csm_emulator.cluster.pods import (
 )
 from csm_emulator.errors import NotFound
 from csm_emulator.state.clock import Clock
-from csm_emulator.state.random import Dice
-from csm_emulator.state.tables import Shelves
+from csm_emulator.state.random import SeededRandom
+from csm_emulator.state.tables import RecordTables
 
 Watcher = Callable[[PodEvent], None]
 APP = "app.kubernetes.io/name"
@@ -31,18 +31,18 @@ KILLED = 137
 class Cluster:
     """Whoever has work for a pod starts it, and says what its containers do; Kubernetes shows it."""
 
-    def __init__(self, shelves: Shelves, clock: Clock, dice: Dice) -> None:
+    def __init__(self, tables: RecordTables, clock: Clock, random: SeededRandom) -> None:
         self._clock = clock
-        self._dice = dice
-        self._shelf = shelves.open("cluster.pods")
-        self._files = shelves.open("cluster.files")
-        self._bereft = shelves.open("cluster.bereft-jobs")
-        self._numbers = shelves.open("cluster.numbers")
-        self._pods = {key: from_data(value) for key, value in self._shelf.items()}
+        self._random = random
+        self._table = tables.open("cluster.pods")
+        self._files = tables.open("cluster.files")
+        self._bereft = tables.open("cluster.bereft-jobs")
+        self._numbers = tables.open("cluster.numbers")
+        self._pods = {key: from_data(value) for key, value in self._table.items()}
         self._running: dict[tuple[str, str], set[str]] = {}
         for pod in self._pods.values():
             self._count(pod)
-        self._logs = Logs(shelves, clock)
+        self._logs = Logs(tables, clock)
         self._watchers: list[Watcher] = []
         self.programs: dict[str, Program] = {}
         self.volumes: list[Volume] = []
@@ -88,7 +88,7 @@ class Cluster:
         """Its containers wait until ``begin``. The name must be free. ``made`` is now, unless it was before."""
         if f"{namespace}/{name}" in self._pods:
             raise ValueError(f"pod {namespace}/{name} is there already")
-        uid = self._dice.uuid("pod", namespace, name, self.version)
+        uid = self._random.uuid("pod", namespace, name, self.version)
         pod = Pod(
             namespace,
             name,
@@ -104,7 +104,7 @@ class Cluster:
         return self._put("added", pod)
 
     def job_uid(self, namespace: str, name: str) -> str:
-        return self._dice.uuid("kubernetes.job", namespace, name)
+        return self._random.uuid("kubernetes.job", namespace, name)
 
     def _labels_of_job(self, namespace: str, owner: tuple[str, str] | None) -> dict[str, str]:
         """By which a Job knows its pods, under both of their names."""
@@ -156,7 +156,7 @@ class Cluster:
 
     def _delete(self, pod: Pod, what: str = "") -> None:
         key = f"{pod.namespace}/{pod.name}"
-        del self._pods[key], self._shelf[key]
+        del self._pods[key], self._table[key]
         self._count(pod, gone=True)
         self._files.pop(key, None)
         for container in pod.containers:
@@ -224,7 +224,7 @@ class Cluster:
         pod = replace(pod, version=self._next_version())
         key = f"{pod.namespace}/{pod.name}"
         self._pods[key] = pod
-        self._shelf[key] = as_data(pod)
+        self._table[key] = as_data(pod)
         self._count(pod)
         self._tell(kind, pod)
         return pod

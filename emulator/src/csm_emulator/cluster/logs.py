@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from csm_emulator.state.clock import Clock
-from csm_emulator.state.tables import Shelves
+from csm_emulator.state.tables import RecordTables
 
 Line = tuple[float, str]
 
@@ -18,23 +18,23 @@ MOST_BYTES = 10 << 20
 class Logs:
     """A log is kept in pieces, one for each time that somebody said something."""
 
-    def __init__(self, shelves: Shelves, clock: Clock) -> None:
+    def __init__(self, tables: RecordTables, clock: Clock) -> None:
         self._clock = clock
-        self._shelf = shelves.open("cluster.logs")
+        self._table = tables.open("cluster.logs")
         self._pieces: dict[str, list[int]] = {}
         """Numbers of the pieces by log."""
         self._sizes: dict[str, int] = {}
-        for key in self._shelf:
+        for key in self._table:
             log, _, number = key.rpartition("/")
             self._pieces.setdefault(log, []).append(int(number))
         for log, numbers in self._pieces.items():
             numbers.sort()
-            self._sizes[log] = sum(_size(self._shelf[f"{log}/{number}"]["lines"]) for number in numbers)
+            self._sizes[log] = sum(_size(self._table[f"{log}/{number}"]["lines"]) for number in numbers)
 
     def say(self, log: str, lines: Iterable[str | Line]) -> None:
         """Moments never go back: an earlier one is taken as that of the line before."""
         numbers = self._pieces.setdefault(log, [])
-        last = self._shelf[f"{log}/{numbers[-1]}"] if numbers else None
+        last = self._table[f"{log}/{numbers[-1]}"] if numbers else None
         moment = last["lines"][-1][0] if last else 0.0
         now = self._clock.now()
         piece: list[list[float | str]] = []
@@ -46,7 +46,7 @@ class Logs:
             return
         number = numbers[-1] + 1 if numbers else 0
         before = last["before"] + len(last["lines"]) if last else 0
-        self._shelf[f"{log}/{number}"] = {"before": before, "lines": piece}
+        self._table[f"{log}/{number}"] = {"before": before, "lines": piece}
         numbers.append(number)
         self._sizes[log] = self._sizes.get(log, 0) + _size(piece)
         self._shorten(log)
@@ -54,7 +54,7 @@ class Logs:
     def _shorten(self, log: str) -> None:
         numbers = self._pieces[log]
         while self._sizes[log] > MOST_BYTES and len(numbers) > 1:
-            gone = self._shelf.pop(f"{log}/{numbers.pop(0)}")
+            gone = self._table.pop(f"{log}/{numbers.pop(0)}")
             self._sizes[log] -= _size(gone["lines"])
 
     def lines(self, log: str, after: int = 0, most: int | None = None) -> tuple[list[Line], int]:
@@ -62,7 +62,7 @@ class Logs:
         found: list[Line] = []
         now = self._clock.now()
         for number in self._pieces.get(log, ()):
-            piece = self._shelf[f"{log}/{number}"]
+            piece = self._table[f"{log}/{number}"]
             before, lines = piece["before"], piece["lines"]
             if before + len(lines) <= after:
                 continue
@@ -81,20 +81,20 @@ class Logs:
         numbers = self._pieces.get(log, [])
         while numbers:
             key = f"{log}/{numbers[-1]}"
-            piece = self._shelf[key]
+            piece = self._table[key]
             there = bisect_right(piece["lines"], now, key=_moment)
             if there == len(piece["lines"]):
                 return
             self._sizes[log] -= _size(piece["lines"][there:])
             if there:
-                self._shelf[key] = {**piece, "lines": piece["lines"][:there]}
+                self._table[key] = {**piece, "lines": piece["lines"][:there]}
                 return
-            del self._shelf[key]
+            del self._table[key]
             numbers.pop()
 
     def forget(self, log: str) -> None:
         for number in self._pieces.pop(log, ()):
-            del self._shelf[f"{log}/{number}"]
+            del self._table[f"{log}/{number}"]
         self._sizes.pop(log, None)
 
 

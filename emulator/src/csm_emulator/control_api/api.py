@@ -1,4 +1,4 @@
-"""The side channel: the ground truth and its switches, for tests and for `csm-emulator status|fault|clock|save|load`.
+"""The control API: the ground truth and its switches, for tests and for `csm-emulator status|fault|clock|save|load`.
 
 A listener of its own on loopback, behind a key that is part of its address: other users of the machine do not know it.
 No service answers from it, and nothing of Canton's product may ask it.
@@ -15,7 +15,7 @@ from hmac import compare_digest
 from pathlib import Path
 from typing import Any
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.control_api import console_views as looking
 from csm_emulator.control_api.fabric_probe import describe_ports, probe
 from csm_emulator.errors import EmulatorError, InvalidInput, InvalidMachine, NotFound
@@ -32,7 +32,7 @@ LONGEST_STEP = 366 * 86400
 Handler = Callable[[Call], Awaitable[Reply]]
 
 
-class Truth:
+class ControlApi:
     def __init__(self, running: Running, key: str) -> None:
         self._running = running
         self._key = key
@@ -57,12 +57,10 @@ class Truth:
 
     async def answer(self, call: Call) -> Reply:
         if not _from_here(call):
-            return _problem(InvalidInput("the side channel answers programs of this machine only"), 403)
+            return _problem(InvalidInput("the control API answers programs of this machine only"), 403)
         key, _, path = call.path[1:].partition("/")
         if not compare_digest(key.encode(), self._key.encode()):
-            return _problem(
-                NotFound("nothing is here: the side channel's whole address is what `csm-emulator` printed")
-            )
+            return _problem(NotFound("nothing is here: the control API's whole address is what `csm-emulator` printed"))
         call = replace(call, path=f"/{path}")
         handler = self._routes.get((call.method, call.path))
         if handler is None and call.path.startswith("/faults/") and call.method == "DELETE":
@@ -91,7 +89,7 @@ class Truth:
                 "nodes": len(nodes),
                 "stages": dict(Counter(site.machine.boot.stage(node) for node in nodes)),
                 "faults": [asdict(fault) for fault in site.faults],
-                "services": sorted(site.faces),
+                "services": sorted(site.services),
                 "log": site.log.last,
                 "state": str(site.kept.path),
             }
@@ -112,8 +110,8 @@ class Truth:
             raise NotFound(f"no part {unknown[0]} in this machine")
         return json_reply({"parts": [told[name] for name in names]})
 
-    async def _look(self, view: Callable[[World, Call], Json], call: Call) -> Reply:
-        return json_reply(view(self._running.site.world, call))
+    async def _look(self, view: Callable[[Context, Call], Json], call: Call) -> Reply:
+        return json_reply(view(self._running.site.context, call))
 
     async def _fabric_ports(self, call: Call) -> Reply:
         """``?port=`` some, else all; with ``?differs=true`` those that are not as the documents want them."""

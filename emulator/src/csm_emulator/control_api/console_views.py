@@ -1,11 +1,11 @@
-"""The side channel's view of consoles and of what pods say."""
+"""The control API's view of consoles and of what pods say."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from csm_emulator.cluster.pods import ENDED, Container, Pod
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.errors import InvalidMachine, NotFound
 from csm_emulator.nodes.consoles import Position
 from csm_emulator.transport.call import Call
@@ -14,16 +14,16 @@ LINES = 1000
 LONGEST_NUMBER = 18
 
 
-def console(world: World, call: Call) -> dict[str, Any]:
+def console(context: Context, call: Call) -> dict[str, Any]:
     """``?xname=`` the last lines of a console, ``&after=`` what has come since a position."""
     node = call.first("xname")
-    part = world.machine.part(node)
+    part = context.machine.part(node)
     if part is None or part.type != "Node":
         raise NotFound(f"no node {node} in this machine")
     if call.has("after"):
-        texts, position = world.consoles.read(node, _position(call.first("after")))
+        texts, position = context.consoles.read(node, _position(call.first("after")))
         return {"text": "".join(texts), "position": _written(position)}
-    text, position = world.consoles.tail(node, _number(call, "lines", LINES))
+    text, position = context.consoles.tail(node, _number(call, "lines", LINES))
     return {"text": text, "position": _written(position)}
 
 
@@ -49,9 +49,9 @@ def _number(call: Call, name: str, default: int) -> int:
     return int(text)
 
 
-def pods(world: World, call: Call) -> dict[str, Any]:
+def pods(context: Context, call: Call) -> dict[str, Any]:
     """Which pods there are: all, or those of ``?namespace=``."""
-    return {"pods": [_told(pod) for pod in world.cluster.pods(call.first("namespace") or None)]}
+    return {"pods": [_told(pod) for pod in context.cluster.pods(call.first("namespace") or None)]}
 
 
 def _told(pod: Pod) -> dict[str, Any]:
@@ -64,11 +64,11 @@ def _told(pod: Pod) -> dict[str, Any]:
     }
 
 
-def pod_log(world: World, call: Call) -> dict[str, Any]:
+def pod_log(context: Context, call: Call) -> dict[str, Any]:
     """``?pod=`` a name, or a label and its value with ``=`` between; ``&container=``, ``&after=`` so many lines."""
-    pod = _find(world, call.first("pod"))
+    pod = _find(context, call.first("pod"))
     container = _container(pod, call.first("container"))
-    lines, position = world.cluster.follow(pod.namespace, pod.name, container.name, _number(call, "after", 0))
+    lines, position = context.cluster.follow(pod.namespace, pod.name, container.name, _number(call, "after", 0))
     return {
         "pod": pod.name,
         "lines": [text for _, text in lines],
@@ -88,9 +88,9 @@ def _container(pod: Pod, name: str) -> Container:
     return found
 
 
-def _find(world: World, wanted: str) -> Pod:
+def _find(context: Context, wanted: str) -> Pod:
     label, equals, value = wanted.partition("=")
-    for pod in world.cluster.pods():
+    for pod in context.cluster.pods():
         if pod.labels.get(label) == value if equals else pod.name == wanted:
             return pod
     raise NotFound(f"no pod {wanted}; `csm-emulator pods` shows them")

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.gateway.policy import Deny, decide
 from csm_emulator.gateway.tokens import Ambiguous, Tokens, bearer
 from csm_emulator.transport.call import Call, Reply
-from csm_emulator.transport.routes import Face
+from csm_emulator.transport.routes import EmulatedService
 
 SERVER = ("server", "istio-envoy")
 SERVICE_TIME = "x-envoy-upstream-service-time"
@@ -30,9 +30,9 @@ _UNRESERVED = re.compile(r"%(2[dDeE]|3[0-9]|[46][1-9a-fA-F]|[57][0-9aA]|5[fF]|7[
 class Gateway:
     """``answer`` says to which face a request goes, or answers it; ``decorate`` is for what the face replies."""
 
-    def __init__(self, world: World, faces: Iterable[Face]) -> None:
-        self.tokens = Tokens(world.mesh, world.faults)
-        mounts = [(outer, inner, face) for face in faces for outer, inner in face.mounts]
+    def __init__(self, context: Context, services: Iterable[EmulatedService]) -> None:
+        self.tokens = Tokens(context.mesh, context.faults)
+        mounts = [(outer, inner, face) for face in services for outer, inner in face.mounts]
         self._mounts = sorted(mounts, key=lambda mount: len(mount[0]), reverse=True)
 
     def answer(self, call: Call) -> tuple[str, Call] | Reply:
@@ -57,14 +57,14 @@ class Gateway:
             headers={**call.headers, FORWARDED: _forwarded(call)},
         )
 
-    def _find(self, path: str) -> tuple[str, str, Face] | None:
+    def _find(self, path: str) -> tuple[str, str, EmulatedService] | None:
         for outer, inner, face in self._mounts:
             # The routes of services end in "/": /apis/smd alone is nobody's.
             if path.startswith(outer) and (path[len(outer) : len(outer) + 1] == "/" or (path == outer and inner)):
                 return outer, inner, face
         return None
 
-    def _refuse(self, call: Call, target: str, face: Face) -> Reply | None:
+    def _refuse(self, call: Call, target: str, face: EmulatedService) -> Reply | None:
         if target.startswith(tuple(face.open_paths)):
             return None
         # Envoy takes away from callers what it says itself.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from csm_emulator.machine import timings
-from csm_emulator.machine.context import Means
+from csm_emulator.machine.context import MachineContext
 
 if TYPE_CHECKING:
     from csm_emulator.machine.machine import Machine
@@ -35,7 +35,7 @@ BootScript = Callable[[str], str | None]
 class Boot:
     """A node's stage, how often it booted, and with what."""
 
-    def __init__(self, machine: Machine, means: Means) -> None:
+    def __init__(self, machine: Machine, means: MachineContext) -> None:
         self._means = means
         self._machine = machine
         self.boot_script: BootScript = lambda _: None
@@ -44,20 +44,20 @@ class Boot:
         up = {"stage": UP, "boots": 1, "kernel": "", "parameters": ""}
         down = {"stage": OFF, "boots": 0, "kernel": "", "parameters": ""}
         running = machine.topology.running
-        self._shelf = means.shelves.open(
+        self._table = means.tables.open(
             "machine.boot", {part.xname: up if part.xname in running else down for part in machine.parts("Node")}
         )
-        means.agenda.answer("boot.goes-on", self._goes_on)
+        means.scheduler.answer("boot.goes-on", self._goes_on)
 
     def record(self, node: str) -> dict[str, Any]:
-        return dict(self._shelf[node])
+        return dict(self._table[node])
 
     def stage(self, node: str) -> str:
-        return str(self._shelf[node]["stage"])
+        return str(self._table[node]["stage"])
 
     def beating(self, node: str) -> bool:
         """Whether the node sends heartbeats."""
-        return node in self._shelf and self.stage(node) == UP
+        return node in self._table and self.stage(node) == UP
 
     def begin_shutdown(self, node: str) -> bool:
         """Whether there is a system that hears the order; it stops its heartbeat."""
@@ -67,7 +67,7 @@ class Boot:
         return True
 
     def power_changed(self, xname: str, state: str) -> None:
-        if xname not in self._shelf:
+        if xname not in self._table:
             return
         if state == "on":
             self.begin(xname, "power")
@@ -76,12 +76,12 @@ class Boot:
 
     def begin(self, node: str, cause: str) -> None:
         """From the start, whatever the node was doing."""
-        self._shelf[node] = {**self._shelf[node], "boots": self._shelf[node]["boots"] + 1}
+        self._table[node] = {**self._table[node], "boots": self._table[node]["boots"] + 1}
         self._enter(node, POST, cause)
 
     def _enter(self, node: str, stage: str, cause: str) -> None:
-        before = self._shelf[node]
-        self._shelf[node] = {**before, "stage": stage}
+        before = self._table[node]
+        self._table[node] = {**before, "stage": stage}
         self._means.log.add("boot-stage", node, cause, stage=stage)
         self._means.tell("stage", node, stage)
         if UP in (stage, before["stage"]):
@@ -93,14 +93,14 @@ class Boot:
         if stage == PXE and not self.tftp_answers():
             self._wait(node, PXE, timings.TFTP_AGAIN, has_ipxe=False)
         else:
-            self._wait(node, stage, self._means.chance(_SPANS[stage], stage, node, self._shelf[node]["boots"]))
+            self._wait(node, stage, self._means.chance(_SPANS[stage], stage, node, self._table[node]["boots"]))
 
     def _wait(self, node: str, stage: str, seconds: float, *, has_ipxe: bool = True) -> None:
-        self._means.agenda.after(seconds, "boot.goes-on", node, stage, self._shelf[node]["boots"], has_ipxe)
+        self._means.scheduler.after(seconds, "boot.goes-on", node, stage, self._table[node]["boots"], has_ipxe)
 
     def _goes_on(self, node: str, stage: str, boots: int, has_ipxe: bool = True) -> None:
         """A stage is over, unless the node was switched off, or began anew, on the way."""
-        record = self._shelf[node]
+        record = self._table[node]
         if record["stage"] != stage or record["boots"] != boots:
             return
         faults = self._means.faults
@@ -120,5 +120,5 @@ class Boot:
         if found is None:
             return False
         parameters = _OR_ELSE.split(found[2], 1)[0].rstrip(" ")
-        self._shelf[node] = {**self._shelf[node], "kernel": found[1], "parameters": parameters}
+        self._table[node] = {**self._table[node], "kernel": found[1], "parameters": parameters}
         return True

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from csm_emulator.machine.faults.faults import Faults
 from csm_emulator.state.clock import Clock
-from csm_emulator.state.event_log import TruthLog
-from csm_emulator.state.random import Dice
-from csm_emulator.state.scheduler import Agenda
-from csm_emulator.state.tables import Shelves
+from csm_emulator.state.event_log import EventLog
+from csm_emulator.state.random import SeededRandom
+from csm_emulator.state.scheduler import Scheduler
+from csm_emulator.state.tables import RecordTables
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +30,13 @@ Watcher = Callable[[Event], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class MachineContext:
     clock: Clock
-    agenda: Agenda
-    shelves: Shelves
-    dice: Dice
+    scheduler: Scheduler
+    tables: RecordTables
+    random: SeededRandom
     faults: Faults
-    log: TruthLog
+    log: EventLog
     watchers: list[Watcher] = field(default_factory=list)
 
     def tell(self, kind: str, xname: str, value: str) -> None:
@@ -45,4 +45,4 @@ class Means:
             watcher(event)
 
     def chance(self, span: tuple[float, float], *about: object) -> float:
-        return self.dice.between(*span, *about)
+        return self.random.between(*span, *about)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from csm_emulator.machine import timings
-from csm_emulator.machine.context import Means
+from csm_emulator.machine.context import MachineContext
 
 if TYPE_CHECKING:
     from csm_emulator.machine.machine import Machine
@@ -14,12 +14,12 @@ CONTROLLERS = frozenset({"NodeBMC", "ChassisBMC", "RouterBMC", "CabinetPDUContro
 
 
 class Controllers:
-    def __init__(self, machine: Machine, means: Means) -> None:
+    def __init__(self, machine: Machine, means: MachineContext) -> None:
         self._machine = machine
         self._means = means
-        self._away = means.shelves.open("machine.controllers.away")
+        self._away = means.tables.open("machine.controllers.away")
         """When the controller is to be back."""
-        means.agenda.answer("controller.back", self._back)
+        means.scheduler.answer("controller.back", self._back)
 
     def reachable(self, controller: str) -> bool:
         """Whether it answers, as far as lasting things go."""
@@ -54,7 +54,7 @@ class Controllers:
         now = self._means.clock.now()
         back = now + self._means.chance(span, controller, now)
         self._away[controller] = back
-        self._means.agenda.at(back, "controller.back", controller, back)
+        self._means.scheduler.at(back, "controller.back", controller, back)
 
     def _back(self, controller: str, moment: float) -> None:
         """It started, unless it lost power or was restarted again on the way."""

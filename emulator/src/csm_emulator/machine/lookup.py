@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from csm_emulator.state.tables import Shelf
+from csm_emulator.state.tables import RecordTable
 
 
 class Lookup:
-    """Which records of a shelf may have a value.
+    """Which records of a table may have a value.
 
     Those of the seed, which never changes, are read once; those that were put since are always among the candidates.
     """
 
-    def __init__(self, shelf: Shelf, pairs: Callable[[], Iterable[tuple[str, str]]]) -> None:
+    def __init__(self, table: RecordTable, pairs: Callable[[], Iterable[tuple[str, str]]]) -> None:
         """``pairs`` gives a value and the key of its record, for every record of the seed."""
-        self._shelf = shelf
+        self._table = table
         self._pairs = pairs
         self._keys: dict[str, list[str]] | None = None
 
@@ -26,5 +26,5 @@ class Lookup:
             for value, key in self._pairs():
                 self._keys.setdefault(value, []).append(key)
         of_seed = [key for value in dict.fromkeys(values) for key in self._keys.get(value, ())]
-        untouched = (key for key in dict.fromkeys(of_seed) if self._shelf.is_of_seed(key) and key in self._shelf)
-        return [*untouched, *self._shelf.touched()]
+        untouched = (key for key in dict.fromkeys(of_seed) if self._table.is_of_seed(key) and key in self._table)
+        return [*untouched, *self._table.touched()]

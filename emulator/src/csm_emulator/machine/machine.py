@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from csm_emulator.machine.boot import Boot
-from csm_emulator.machine.context import Means, Watcher
+from csm_emulator.machine.context import MachineContext, Watcher
 from csm_emulator.machine.disks import Remnants, find_remnants
 from csm_emulator.machine.fabric.cabling import Cabling
 from csm_emulator.machine.fabric.fabric import Fabric
@@ -20,7 +20,7 @@ from csm_emulator.machine.power_caps import Caps
 class Machine:
     """The hardware index. Power and boot are in ``power`` and ``boot``, which this hands on."""
 
-    def __init__(self, topology: Topology, means: Means) -> None:
+    def __init__(self, topology: Topology, means: MachineContext) -> None:
         self.topology = topology
         self.means = means
         self._by_type: dict[str, list[Part]] = {}
@@ -71,7 +71,7 @@ class Machine:
         self.means.watchers.append(watcher)
 
     def describe(self, xname: str) -> dict[str, Any] | None:
-        """All that is true of one part, or of one port of a switch, for the side channel."""
+        """All that is true of one part, or of one port of a switch, for the control API."""
         part = self.part(xname)
         if part is None:
             return self.fabric.describe(xname)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from csm_emulator.machine import timings
-from csm_emulator.machine.context import Means
+from csm_emulator.machine.context import MachineContext
 from csm_emulator.machine.controllers import CONTROLLERS, Controllers
 from csm_emulator.machine.parts import Part
 
@@ -44,11 +44,11 @@ class Power:
     node that shuts down goes on doing so when it is told to switch on, as it is on still.
     """
 
-    def __init__(self, machine: Machine, means: Means) -> None:
+    def __init__(self, machine: Machine, means: MachineContext) -> None:
         self._machine = machine
         self._means = means
-        self._shelf = means.shelves.open("machine.power", _seed(machine))
-        self._orders = means.shelves.open("machine.power.orders")
+        self._table = means.tables.open("machine.power", _seed(machine))
+        self._orders = means.tables.open("machine.power.orders")
         self._feeders: dict[str, tuple[str, ...]] = {}
         for part in machine.parts():
             for fed in part.feeds:
@@ -62,24 +62,24 @@ class Power:
             "ForceRestart": self._restart,
             "PowerCycle": self._cycle,
         }
-        means.agenda.answer("power.becomes", self._becomes)
-        means.agenda.answer("power.restarts", self._restarts)
+        means.scheduler.answer("power.becomes", self._becomes)
+        means.scheduler.answer("power.restarts", self._restarts)
 
     def state(self, xname: str) -> str:
         """``on`` or ``off``; what has no power of its own has that of what feeds it."""
-        found = self._shelf.get(xname)
+        found = self._table.get(xname)
         if found is not None:
             return str(found["is"])
         feeders = self._feeders.get(xname, ())
         return ON if not feeders or any(self.state(feeder) == ON for feeder in feeders) else OFF
 
     def since(self, xname: str) -> float:
-        found = self._shelf.get(xname)
+        found = self._table.get(xname)
         return float(found["since"]) if found else 0.0
 
     def state_at(self, xname: str, moment: float) -> str:
         """As it was at a recent moment: before the last change, what it was before it."""
-        found = self._shelf.get(xname)
+        found = self._table.get(xname)
         return self.state(xname) if found is None or found["since"] <= moment else str(found["was"])
 
     def fed(self, xname: str) -> bool:
@@ -143,7 +143,7 @@ class Power:
 
     def _after(self, span: tuple[float, float], kind: str, xname: str, number: int, *args: object) -> None:
         wait = self._means.chance(span, kind, xname, number, *args)
-        self._means.agenda.after(wait, kind, xname, number, *args)
+        self._means.scheduler.after(wait, kind, xname, number, *args)
 
     def _power_up(self, xname: str, number: int, cause: str) -> None:
         if self._means.faults.strikes("no-power-on", xname):
@@ -168,10 +168,10 @@ class Power:
             self._machine.boot.begin(xname, cause)
 
     def _set(self, xname: str, state: str, cause: str) -> None:
-        before = self._shelf[xname]["is"]
+        before = self._table[xname]["is"]
         if before == state:
             return
-        self._shelf[xname] = {"is": state, "since": self._means.clock.now(), "was": before}
+        self._table[xname] = {"is": state, "since": self._means.clock.now(), "was": before}
         self._means.log.add(f"power-{state}", xname, cause)
         if state == OFF:
             self._starve(xname)
@@ -186,7 +186,7 @@ class Power:
         for fed in self._fed_by(xname):
             if self.fed(fed):
                 continue
-            if fed in self._shelf:
+            if fed in self._table:
                 self._next_order(fed)
                 self._set(fed, OFF, cause)
             else:

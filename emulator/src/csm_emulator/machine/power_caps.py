@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from csm_emulator.machine.context import Means
+from csm_emulator.machine.context import MachineContext
 from csm_emulator.machine.parts import NodeModel, Part
 from csm_emulator.machine.power import Unreachable
 
@@ -32,23 +32,23 @@ class Control:
 class Caps:
     """Both orders raise ``Unreachable`` when the controller does not answer."""
 
-    def __init__(self, machine: Machine, means: Means) -> None:
+    def __init__(self, machine: Machine, means: MachineContext) -> None:
         self._machine = machine
         self._means = means
-        self._shelf = means.shelves.open("machine.caps")
+        self._table = means.tables.open("machine.caps")
 
     def read(self, node: str, control: str = NODE_LIMIT) -> int:
         """Watts; 0 is no cap."""
         self._reach(node)
-        return int(self._shelf.get(node, {}).get(control, 0))
+        return int(self._table.get(node, {}).get(control, 0))
 
     def write(self, node: str, watts: Mapping[str, int], cause: str) -> None:
         """By control."""
         self._reach(node)
-        before = self._shelf.get(node, {})
+        before = self._table.get(node, {})
         changes = {name: value for name, value in watts.items() if before.get(name, 0) != value}
         if changes:
-            self._shelf[node] = {**before, **changes}
+            self._table[node] = {**before, **changes}
         for name, value in changes.items():
             self._means.log.add("power-cap", node, cause, control=name, watts=value)
 

@@ -15,7 +15,7 @@ from csm_emulator.machine.machine import Machine
 from csm_emulator.nodes.boot_output import NO_IPXE, Timed, stage_output
 from csm_emulator.nodes.description import describe
 from csm_emulator.state.clock import Clock
-from csm_emulator.state.tables import Shelves
+from csm_emulator.state.tables import RecordTables
 
 MOST_PIECES = 48
 """Of each console; what is older is gone, as it is from a log that was rotated."""
@@ -35,14 +35,14 @@ came from and its parameters, of ``text`` the texts with the seconds after which
 
 
 class Consoles:
-    def __init__(self, machine: Machine, clock: Clock, shelves: Shelves) -> None:
+    def __init__(self, machine: Machine, clock: Clock, tables: RecordTables) -> None:
         self._machine = machine
         self._clock = clock
-        self._shelf = shelves.open("nodes.consoles")
+        self._table = tables.open("nodes.consoles")
         """A piece has a place of its own: what is old is not written again for each key."""
         self._numbers: dict[str, range] = {}
         """Of the pieces of each node."""
-        for place in self._shelf:
+        for place in self._table:
             node, _, text = place.rpartition("/")
             number, known = int(text), self._numbers.get(node, range(int(text), 0))
             self._numbers[node] = range(min(number, known.start), max(number + 1, known.stop))
@@ -68,20 +68,20 @@ class Consoles:
         numbers = self._numbers.get(node, range(0))
         moment, kind, texts = self._piece(node, numbers[-1]) if numbers else (0.0, "", ())
         if kind == TEXT and sum(len(one) + MOMENT for _, one in texts) + len(text) <= 2 * PIECE:
-            self._shelf[f"{node}/{numbers[-1]}"] = [moment, kind, [*texts, [self._clock.now() - moment, text]]]
+            self._table[f"{node}/{numbers[-1]}"] = [moment, kind, [*texts, [self._clock.now() - moment, text]]]
         else:
             self._add(node, TEXT, [[0.0, text]])
 
     def _add(self, node: str, kind: str, detail: Any) -> None:
         before = self._numbers.get(node, range(0))
         numbers = range(max(before.start, before.stop + 1 - MOST_PIECES), before.stop + 1)
-        self._shelf[f"{node}/{before.stop}"] = [self._clock.now(), kind, detail]
+        self._table[f"{node}/{before.stop}"] = [self._clock.now(), kind, detail]
         self._numbers[node] = numbers
         for gone in range(before.start, numbers.start):
-            del self._shelf[f"{node}/{gone}"]
+            del self._table[f"{node}/{gone}"]
 
     def _piece(self, node: str, number: int) -> Piece:
-        piece: Piece = self._shelf[f"{node}/{number}"]
+        piece: Piece = self._table[f"{node}/{number}"]
         return piece
 
     def end(self, node: str) -> Position:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from csm_emulator.machine.boot import UP
-from csm_emulator.machine.context import Event, Means
+from csm_emulator.machine.context import Event, MachineContext
 from csm_emulator.machine.machine import Machine
 from csm_emulator.nodes.commands import hardware, system
 from csm_emulator.nodes.commands.gpu import nvidia_smi
@@ -80,22 +80,22 @@ COMMANDS: dict[str, Command] = {
 class Terminals:
     """One for each node: whoever is at its console types into the same one, and all see it."""
 
-    def __init__(self, machine: Machine, means: Means, consoles: Consoles, password: str) -> None:
+    def __init__(self, machine: Machine, means: MachineContext, consoles: Consoles, password: str) -> None:
         self._machine = machine
         self._means = means
         self._consoles = consoles
         self._password = password
         self._uptimes = Uptimes(machine, means)
-        self._shelf = means.shelves.open("nodes.terminals")
+        self._table = means.tables.open("nodes.terminals")
         self._seats: Counter[str] = Counter()
         """How many are at each console, and could interrupt what runs there."""
-        means.agenda.answer("terminal.pings", self._next_ping)
+        means.scheduler.answer("terminal.pings", self._next_ping)
         machine.watch(self._saw)
 
     def _saw(self, event: Event) -> None:
         """Whoever was logged in is not any more."""
         if event.kind == "stage":
-            self._shelf.pop(event.xname, None)
+            self._table.pop(event.xname, None)
             if event.value == UP:
                 self._consoles.write(event.xname, self._prompt(event.xname, _FRESH))
 
@@ -111,7 +111,7 @@ class Terminals:
         for keys in _STROKES.findall(text.replace("\r\n", "\r")):
             if self._machine.boot.stage(node) != UP:
                 return
-            self._take(node, self._shelf.get(node, _FRESH), keys)
+            self._take(node, self._table.get(node, _FRESH), keys)
 
     def _take(self, node: str, state: dict[str, Any], key: str) -> None:
         """A key that does something, or several that are only written down."""
@@ -135,14 +135,14 @@ class Terminals:
         room = LONGEST_LINE - len(state["line"])
         taken = "".join(key for key in keys[:room] if key.isprintable())
         if taken:
-            self._shelf[node] = {**state, "line": state["line"] + taken}
+            self._table[node] = {**state, "line": state["line"] + taken}
             if state["mode"] != _PASSWORD:
                 self._echo(node, taken)
 
     def _erase(self, node: str, state: dict[str, Any], count: int) -> None:
         gone = min(count, len(state["line"]))
         if gone:
-            self._shelf[node] = {**state, "line": state["line"][:-gone]}
+            self._table[node] = {**state, "line": state["line"][:-gone]}
             if state["mode"] != _PASSWORD:
                 self._echo(node, "\b \b" * gone)
 
@@ -203,7 +203,7 @@ class Terminals:
             self._log_out(node, state, "")
         elif outcome.ping:
             state = {**state, "mode": _BUSY, "number": state["number"] + 1, "rest": list(line.rest)}
-            self._shelf[node] = {**state, "ping": outcome.ping.as_data()}
+            self._table[node] = {**state, "ping": outcome.ping.as_data()}
             self._next_ping(node, state["number"])
         elif outcome.power:
             self._machine.power.by_itself(node, outcome.power, "console")
@@ -212,7 +212,7 @@ class Terminals:
 
     def _next_ping(self, node: str, number: int) -> None:
         """One echo request, or what the line says behind a ping that is over; the next is due after the interval."""
-        state = self._shelf.get(node)
+        state = self._table.get(node)
         if state is None or state["mode"] != _BUSY or state["number"] != number:
             return
         if state["ping"] is None:
@@ -226,8 +226,8 @@ class Terminals:
         if ping.complete:
             self._end_ping(node, state, ping)
             return
-        self._shelf[node] = {**state, "ping": ping.as_data()}
-        self._means.agenda.after(ping.pause, "terminal.pings", node, number)
+        self._table[node] = {**state, "ping": ping.as_data()}
+        self._means.scheduler.after(ping.pause, "terminal.pings", node, number)
 
     def _send(self, node: str, ping: Ping) -> Ping:
         links = describe(self._machine, node).interfaces
@@ -241,13 +241,13 @@ class Terminals:
         self._echo(node, closing(ping).replace("\n", "\r\n"))
         after = {**state, "ping": None, "code": ping.code}
         if state["rest"]:
-            self._shelf[node] = after
-            self._means.agenda.after(0.0, "terminal.pings", node, state["number"])
+            self._table[node] = after
+            self._means.scheduler.after(0.0, "terminal.pings", node, state["number"])
         else:
             self._show_prompt(node, {**after, "mode": _SHELL})
 
     def _show_prompt(self, node: str, state: dict[str, Any]) -> None:
-        self._shelf[node] = state
+        self._table[node] = state
         self._echo(node, self._prompt(node, state))
 
     def _prompt(self, node: str, state: dict[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from csm_emulator.machine.boot import KERNEL
-from csm_emulator.machine.context import Event, Means
+from csm_emulator.machine.context import Event, MachineContext
 from csm_emulator.machine.machine import Machine
 
 DAY = 86_400.0
@@ -13,20 +13,20 @@ _BEGINNING = "machine"
 
 
 class Uptimes:
-    def __init__(self, machine: Machine, means: Means) -> None:
+    def __init__(self, machine: Machine, means: MachineContext) -> None:
         self._means = means
-        self._shelf = means.shelves.open("nodes.uptimes")
+        self._table = means.tables.open("nodes.uptimes")
         """By node; and when the machine began, which the clock forgets."""
-        if _BEGINNING not in self._shelf:
-            self._shelf[_BEGINNING] = means.clock.now()
+        if _BEGINNING not in self._table:
+            self._table[_BEGINNING] = means.clock.now()
         machine.watch(self._saw)
 
     def _saw(self, event: Event) -> None:
         if event.kind == "stage" and event.value == KERNEL:
-            self._shelf[event.xname] = self._means.clock.now()
+            self._table[event.xname] = self._means.clock.now()
 
     def booted(self, node: str) -> float:
-        known = self._shelf.get(node)
+        known = self._table.get(node)
         if known is None:
-            return float(self._shelf[_BEGINNING]) - self._means.chance(EARLIER, "uptime", node)
+            return float(self._table[_BEGINNING]) - self._means.chance(EARLIER, "uptime", node)
         return float(known)

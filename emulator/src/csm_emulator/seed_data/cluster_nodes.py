@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from csm_emulator.machine.parts import NodePlace, Topology
-from csm_emulator.state.random import Dice
+from csm_emulator.state.random import SeededRandom
 
 _OUTSIDE = "Storage"
 
@@ -28,6 +28,6 @@ def workers(topology: Topology) -> list[str]:
     return own or [name_of(place) for place in listed]
 
 
-def one_of(nodes: Sequence[str], dice: Dice, *about: object) -> str:
+def one_of(nodes: Sequence[str], random: SeededRandom, *about: object) -> str:
     """Always the same for the same pod; empty when there are no nodes."""
-    return nodes[int(dice.roll("node of pod", *about) * len(nodes))] if nodes else ""
+    return nodes[int(random.roll("node of pod", *about) * len(nodes))] if nodes else ""

@@ -15,7 +15,7 @@ from csm_emulator.machine.parts import Topology
 from csm_emulator.seed_data import image_files
 from csm_emulator.seed_data.buckets import BOOT_IMAGES, etag, s3_link
 from csm_emulator.seed_data.recipe import Recipe
-from csm_emulator.state.random import Dice
+from csm_emulator.state.random import SeededRandom
 
 KIND = "application/vnd.cray.image."
 ROOTFS, KERNEL, INITRD, PARAMETERS = (
@@ -109,32 +109,32 @@ class Image:
         return s3_link(BOOT_IMAGES, self.manifest_key, etag(self.manifest))
 
 
-def image_id(dice: Dice, role: str, arch: str) -> str:
+def image_id(random: SeededRandom, role: str, arch: str) -> str:
     """Of what nodes of this role (Compute, …) and architecture (X86 or ARM, as HSM says) boot."""
-    return dice.uuid("bss.image", role, arch)
+    return random.uuid("bss.image", role, arch)
 
 
-def boot_image(dice: Dice, role: str, arch: str) -> Image:
+def boot_image(random: SeededRandom, role: str, arch: str) -> Image:
     word = ARCHES.get(arch, "x86_64")
     name = _NAMES.get(role, f"{role.lower() or 'node'}-{{csm}}-{{arch}}").format(csm=_CSM, arch=word)
     return Image(
-        image_id(dice, role, arch), name, word, BUILT + int(dice.between(0, 86_400, "image.built", role, arch))
+        image_id(random, role, arch), name, word, BUILT + int(random.between(0, 86_400, "image.built", role, arch))
     )
 
 
-def images(topology: Topology, dice: Dice) -> tuple[Image, ...]:
+def images(topology: Topology, random: SeededRandom) -> tuple[Image, ...]:
     """Nothing for a machine without nodes."""
-    roles = [boot_image(dice, role, arch) for role, arch in _kinds(topology)]
+    roles = [boot_image(random, role, arch) for role, arch in _kinds(topology)]
     bare = [
-        Image(dice.uuid("image.barebones", arch), _BAREBONES.format(csm=_CSM, arch=arch), arch, BUILT)
+        Image(random.uuid("image.barebones", arch), _BAREBONES.format(csm=_CSM, arch=arch), arch, BUILT)
         for arch in _arches(topology)
     ]
     return (*roles, *bare)
 
 
-def recipes(topology: Topology, dice: Dice) -> tuple[Recipe, ...]:
+def recipes(topology: Topology, random: SeededRandom) -> tuple[Recipe, ...]:
     return tuple(
-        Recipe(dice.uuid("recipe.barebones", arch), _BAREBONES.format(csm=_CSM, arch=arch), arch, BUILT)
+        Recipe(random.uuid("recipe.barebones", arch), _BAREBONES.format(csm=_CSM, arch=arch), arch, BUILT)
         for arch in _arches(topology)
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from csm_emulator.machine.parts import Topology
 from csm_emulator.seed_data.buckets import BOOT_IMAGES, IMS
 from csm_emulator.seed_data.images import images, recipes
-from csm_emulator.state.random import Dice
+from csm_emulator.state.random import SeededRandom
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +20,13 @@ class SeedObject:
     created: int
 
 
-def first_objects(topology: Topology, dice: Dice) -> Mapping[tuple[str, str], SeedObject]:
+def first_objects(topology: Topology, random: SeededRandom) -> Mapping[tuple[str, str], SeedObject]:
     """By bucket and key, everything that lies in S3 on the first day."""
     found: dict[tuple[str, str], SeedObject] = {}
-    for image in images(topology, dice):
+    for image in images(topology, random):
         for artefact in image.artefacts:
             found[BOOT_IMAGES, artefact.key] = SeedObject(artefact.data, artefact.media, image.created)
         found[BOOT_IMAGES, image.manifest_key] = SeedObject(image.manifest, "application/json", image.created)
-    for recipe in recipes(topology, dice):
+    for recipe in recipes(topology, random):
         found[IMS, recipe.key] = SeedObject(recipe.data, "application/gzip", recipe.created)
     return found

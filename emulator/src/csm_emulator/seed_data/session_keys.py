@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass
 
 from csm_emulator.seed_data.secrets import s3_keys
-from csm_emulator.state.random import Dice
+from csm_emulator.state.random import SeededRandom
 from csm_emulator.transport.sigv4 import Keys
 
 LIFE = 3600
@@ -26,30 +26,30 @@ class Session:
     """By the clocks of those who carry it."""
 
 
-def issue(dice: Dice, number: int, now: float) -> Session:
+def issue(random: SeededRandom, number: int, now: float) -> Session:
     """The site's session of this number."""
-    access, expires = dice.hex(20, "sts.access-key", number).upper(), now + LIFE
+    access, expires = random.hex(20, "sts.access-key", number).upper(), now + LIFE
     claims = json.dumps({"access": access, "expires": expires}).encode()
-    token = base64.b64encode(_seal(dice, claims) + claims).decode()
-    return Session(_keys(dice, access), token, expires)
+    token = base64.b64encode(_seal(random, claims) + claims).decode()
+    return Session(_keys(random, access), token, expires)
 
 
-def opened(dice: Dice, token: str) -> Session | None:
+def opened(random: SeededRandom, token: str) -> Session | None:
     """What the token says, however old it is; None when the site has not given it out."""
     try:
         said = base64.b64decode(token, validate=True)
     except (binascii.Error, ValueError):
         return None
     seal, claims = said[:32], said[32:]
-    if not hmac.compare_digest(seal, _seal(dice, claims)):
+    if not hmac.compare_digest(seal, _seal(random, claims)):
         return None
     told = json.loads(claims)
-    return Session(_keys(dice, told["access"]), token, told["expires"])
+    return Session(_keys(random, told["access"]), token, told["expires"])
 
 
-def _keys(dice: Dice, access: str) -> Keys:
-    return Keys(access, dice.hex(40, "sts.secret-key", access))
+def _keys(random: SeededRandom, access: str) -> Keys:
+    return Keys(access, random.hex(40, "sts.secret-key", access))
 
 
-def _seal(dice: Dice, claims: bytes) -> bytes:
-    return hmac.digest(s3_keys(dice).secret.encode(), b"session token " + claims, "sha256")
+def _seal(random: SeededRandom, claims: bytes) -> bytes:
+    return hmac.digest(s3_keys(random).secret.encode(), b"session token " + claims, "sha256")

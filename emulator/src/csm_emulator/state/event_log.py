@@ -9,7 +9,7 @@ from csm_emulator.state.clock import Clock, rfc3339
 from csm_emulator.state.file import Entry, StateFile
 
 
-class TruthLog:
+class EventLog:
     def __init__(self, clock: Clock, kept: StateFile) -> None:
         self._clock = clock
         self._kept = kept

@@ -6,7 +6,7 @@ import hashlib
 from uuid import UUID
 
 
-class Dice:
+class SeededRandom:
     def __init__(self, seed: int) -> None:
         self.seed = seed
 

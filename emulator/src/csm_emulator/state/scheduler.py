@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from csm_emulator.state.clock import Clock
-from csm_emulator.state.tables import Shelves
+from csm_emulator.state.tables import RecordTables
 
 Action = Callable[..., None]
 Excuse = Callable[[str, list[Any]], None]
@@ -20,14 +20,14 @@ class NotYet(Exception):
     """What an action needs from outside is not there yet: it stays the first in line, and time waits."""
 
 
-class Agenda:
-    def __init__(self, shelves: Shelves, clock: Clock) -> None:
+class Scheduler:
+    def __init__(self, tables: RecordTables, clock: Clock) -> None:
         self._clock = clock
-        self._shelf = shelves.open("agenda")
+        self._table = tables.open("agenda")
         self._actions: dict[str, Action] = {}
         self.excuse: Excuse | None = None
         """Called in the handler of an exception that an action raised, which is then over; without it, it goes on."""
-        self._heap = [(value[0], int(key)) for key, value in self._shelf.items()]
+        self._heap = [(value[0], int(key)) for key, value in self._table.items()]
         heapq.heapify(self._heap)
         self._next = max((number for _, number in self._heap), default=0) + 1
 
@@ -45,7 +45,7 @@ class Agenda:
         if kind not in self._actions:
             raise ValueError(f"nobody answers {kind}")
         number, self._next = self._next, self._next + 1
-        self._shelf[str(number)] = [moment, kind, list(args)]
+        self._table[str(number)] = [moment, kind, list(args)]
         heapq.heappush(self._heap, (moment, number))
 
     def after(self, seconds: float, kind: str, *args: Any) -> None:
@@ -59,12 +59,12 @@ class Agenda:
         done = 0
         while done < most and (moment := self.next_moment()) is not None and moment <= until:
             _, number = heapq.heappop(self._heap)
-            entry = self._shelf.pop(str(number))
+            entry = self._table.pop(str(number))
             _, kind, args = entry
             try:
                 self._do(moment, kind, args)
             except NotYet:
-                self._shelf[str(number)] = entry
+                self._table[str(number)] = entry
                 heapq.heappush(self._heap, (moment, number))
                 break
             done += 1

@@ -1,7 +1,7 @@
-"""All state that must survive, as plain data on named shelves.
+"""All state that must survive, as plain data on named tables.
 
-A shelf is a mapping from text to JSON over a *seed*, which is what the topology says. Only what differs from the seed
-is written down. A value on a shelf is never changed in place: put a new one.
+A table is a mapping from text to JSON over a *seed*, which is what the topology says. Only what differs from the seed
+is written down. A value on a table is never changed in place: put a new one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Row = tuple[str, str, str | None]
 _GONE = object()
 
 
-class Shelf(MutableMapping[str, Any]):
+class RecordTable(MutableMapping[str, Any]):
     """In the order of the seed, then as added."""
 
     def __init__(self, name: str, seed: Mapping[str, Any], changed: Mapping[str, Any]) -> None:
@@ -109,31 +109,31 @@ class Shelf(MutableMapping[str, Any]):
         return "" if value is _GONE else json.dumps(value)
 
 
-class Shelves:
+class RecordTables:
     def __init__(self, saved: Iterable[Row] = ()) -> None:
         self._saved = _by_shelf(saved)
-        self._shelves: dict[str, Shelf] = {}
+        self._tables: dict[str, RecordTable] = {}
 
-    def open(self, name: str, seed: Mapping[str, Any] | None = None) -> Shelf:
-        """Each name once: a shelf has one owner."""
-        if name in self._shelves:
+    def open(self, name: str, seed: Mapping[str, Any] | None = None) -> RecordTable:
+        """Each name once: a table has one owner."""
+        if name in self._tables:
             raise ValueError(f"shelf {name} has an owner already")
-        shelf = Shelf(name, seed or {}, self._saved.pop(name, {}))
-        self._shelves[name] = shelf
-        return shelf
+        table = RecordTable(name, seed or {}, self._saved.pop(name, {}))
+        self._tables[name] = table
+        return table
 
     def take_changes(self) -> list[Row]:
-        """What changed on any shelf since the last time."""
-        return [row for shelf in self._shelves.values() for row in shelf.take_changes()]
+        """What changed on any table since the last time."""
+        return [row for table in self._tables.values() for row in table.take_changes()]
 
     def put_back(self, rows: Iterable[Row]) -> None:
         """They could not be written: they are changes still."""
         for name, key, value in rows:
-            self._shelves[name].changed_again(key, went=value is None)
+            self._tables[name].changed_again(key, went=value is None)
 
 
 def _by_shelf(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
-    shelves: dict[str, dict[str, Any]] = {}
+    tables: dict[str, dict[str, Any]] = {}
     for name, key, value in rows:
-        shelves.setdefault(name, {})[key] = json.loads(value) if value else _GONE
-    return shelves
+        tables.setdefault(name, {})[key] = json.loads(value) if value else _GONE
+    return tables

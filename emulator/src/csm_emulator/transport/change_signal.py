@@ -8,7 +8,7 @@ SHORTEST = 0.02
 """Seconds between two beats: news of a busy machine comes in bundles."""
 
 
-class Pulse:
+class ChangeSignal:
     """Beats when something may have changed; costs nothing while nobody waits."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ AT_ONCE = 16
 Answers = dict[Question, Reply | Unreachable]
 
 
-class Consulting:
+class ExternalAnswers:
     """A request brings along what it has heard; for what is due, which is one thing at a time, it is kept here."""
 
     def __init__(self) -> None:

@@ -50,7 +50,7 @@ class Unreachable(Exception):
     """There is no answer, in the words of the client."""
 
 
-class Outside(Protocol):
+class ExternalServers(Protocol):
     def consult(self, question: Question) -> Reply:
         """Raises ``Unheard``, or ``Unreachable`` when nobody answered."""
 
@@ -61,7 +61,7 @@ class Outside(Protocol):
         """What was due is over, one way or the other."""
 
 
-class Nobody:
+class NoExternalServers:
     """Without a network: whoever is asked agrees."""
 
     def consult(self, _: Question) -> Reply:

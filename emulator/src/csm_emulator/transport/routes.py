@@ -70,7 +70,7 @@ def go_wrong_method(_: Call, allowed: Sequence[str]) -> Reply:  # noqa: ARG001 (
 
 
 @dataclass(frozen=True, slots=True)
-class Face:
+class EmulatedService:
     """One service: its routes, and where it stands."""
 
     name: str
@@ -130,7 +130,7 @@ class Router:
         """The handlers by method of the best match, and what stood for the names; empty when nothing matches."""
         return _find(self._root, path.split("/")[1:], ())
 
-    def answer(self, call: Call, face: Face) -> Reply:
+    def answer(self, call: Call, face: EmulatedService) -> Reply:
         methods, values = self.find(call.path)
         if not methods:
             return face.not_found(call)

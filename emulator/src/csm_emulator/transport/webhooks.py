@@ -15,7 +15,7 @@ SENDERS = 4
 TIMEOUT = 5.0
 
 
-class Outbox:
+class Webhooks:
     """``post`` never waits; what does not fit, or is for elsewhere, is dropped with a line in the log."""
 
     def __init__(self) -> None:

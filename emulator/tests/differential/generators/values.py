@@ -92,7 +92,7 @@ def sends(
     paths = st.just(path) if isinstance(path, str) else path
     good = st.builds(lambda to, sent: ask(method, to, sent, keep=keep or {}), paths, spoiled(body))
     broken = st.builds(lambda to, sent: ask(method, to, raw=sent), paths, raw_garbage)
-    return st.integers(1, 12).flatmap(lambda dice: broken if dice == 1 else good)
+    return st.integers(1, 12).flatmap(lambda random: broken if random == 1 else good)
 
 
 def asks(method: str, path: st.SearchStrategy[str] | str) -> Steps:
@@ -108,5 +108,5 @@ def queried(path: str, fields: Mapping[str, st.SearchStrategy[str]], at_most: in
     """The path with a few query fields, which may come twice or be unknown."""
     known = st.sampled_from(sorted(fields)).flatmap(lambda name: fields[name].map(lambda value: f"{name}={value}"))
     foreign = st.sampled_from(("nonsense=1", "=", "type", "id=", "%20=x"))
-    one = st.integers(1, 15).flatmap(lambda dice: foreign if dice == 1 else known)
+    one = st.integers(1, 15).flatmap(lambda random: foreign if random == 1 else known)
     return st.lists(one, max_size=at_most).map(lambda found: f"{path}?{'&'.join(found)}" if found else path)

@@ -226,4 +226,4 @@ def test_nobody_looks_when_there_is_nothing_to_do(bos: Bos) -> None:
 
 
 def _looks(bos: Bos) -> list[Any]:
-    return [entry for entry in bos.site.agenda._shelf.values() if entry[1] == "bos.look"]
+    return [entry for entry in bos.site.scheduler._table.values() if entry[1] == "bos.look"]

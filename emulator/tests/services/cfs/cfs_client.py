@@ -6,7 +6,7 @@ import json
 from base64 import b64decode
 from typing import Any
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.seed_data.secrets import VCS_USER, vcs_password
 from csm_emulator.services.cfs.records import Book
 from csm_emulator.site import Site
@@ -24,7 +24,7 @@ class Recorder:
 
     latest: Recorder
 
-    def __init__(self, _: World, book: Book) -> None:
+    def __init__(self, _: Context, book: Book) -> None:
         self.book = book
         self.created: list[str] = []
         self.deleted: list[str] = []
@@ -44,7 +44,7 @@ class Cfs(Service):
         self.runs = Recorder.latest
         self.branches = {("cray", "one", "main"): OLD, ("cray", "two", "main"): OLD}
         self.tenants = {"vcluster-blue", "vcluster-red"}
-        self.password = vcs_password(site.dice)
+        self.password = vcs_password(site.random)
         self.asked: list[tuple[str, str]] = []
         self.instead: dict[str, Reply] = {}
         site.mesh._ask = self._mesh
@@ -92,7 +92,7 @@ class Cfs(Service):
 
     def plans(self) -> list[str]:
         """What CFS has on the agenda."""
-        return [kind for _, kind, _ in self.site.agenda._shelf.values() if kind.startswith("cfs.")]
+        return [kind for _, kind, _ in self.site.scheduler._table.values() if kind.startswith("cfs.")]
 
     def apply(self, session: str, xnames: list[str], status: str = "applied") -> None:
         """As Ansible would report on all layers of it."""

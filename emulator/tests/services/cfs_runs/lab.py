@@ -74,19 +74,19 @@ class Lab:
         return self.finish(name)
 
     def pods(self, session: str) -> list[Pod]:
-        found = self.site.world.cluster.pods("services")
+        found = self.site.context.cluster.pods("services")
         return [pod for pod in found if pod.labels.get("cfsession") == session]
 
     def log(self, session: str, container: str = "ansible") -> list[str]:
         (pod,) = self.pods(session)
-        return [line for _, line in self.site.world.cluster.log("services", pod.name, container)]
+        return [line for _, line in self.site.context.cluster.log("services", pod.name, container)]
 
     def text(self, session: str, container: str = "ansible") -> str:
         return "\n".join(self.log(session, container))
 
     def all_logs(self, session: str) -> dict[str, list[tuple[float, str]]]:
         (pod,) = self.pods(session)
-        read = self.site.world.cluster.log
+        read = self.site.context.cluster.log
         return {one.name: read("services", pod.name, one.name) for one in pod.containers}
 
     def states(self, xname: str) -> list[tuple[str, str]]:

@@ -51,11 +51,13 @@ def test_an_image_is_made_of_an_image(lab: Lab) -> None:
     assert f"skipping: [{image}]" in lines
     assert lab.ims.get("/public-keys") == []
     assert f"Resultant image={result['id']} from customization of image={image}" in lab.text("s", "teardown")
-    (pod,) = [pod for pod in lab.site.world.cluster.pods("ims") if pod.labels["job-name"] == job["kubernetes_job"]]
-    told = lab.site.world.cluster.read("ims", pod.name, "sshd", "/mnt/image/image-root/tmp/complete")
+    (pod,) = [pod for pod in lab.site.context.cluster.pods("ims") if pod.labels["job-name"] == job["kubernetes_job"]]
+    told = lab.site.context.cluster.read("ims", pod.name, "sshd", "/mnt/image/image-root/tmp/complete")
     about = {key: layer[key] for key in ("name", "clone_url", "commit", "playbook")}
     assert json.loads(told or "") == {"layers": [about], "commands": ["/usr/bin/build --for x86_64"]}
-    assert "+ /usr/bin/build --for x86_64" in [line for _, line in lab.site.world.cluster.log("ims", pod.name, "sshd")]
+    assert "+ /usr/bin/build --for x86_64" in [
+        line for _, line in lab.site.context.cluster.log("ims", pod.name, "sshd")
+    ]
 
 
 def test_the_name_of_the_result(lab: Lab) -> None:
@@ -125,7 +127,7 @@ def test_what_is_left_when_the_pod_or_the_session_goes(lab: Lab) -> None:
     lab.until_layer("s")
     lab.until_layer("t")
     left, deleted = lab.status("s")["ims_job"], lab.status("t")["ims_job"]
-    lab.site.world.cluster.delete_pod("services", lab.pods("s")[0].name)
+    lab.site.context.cluster.delete_pod("services", lab.pods("s")[0].name)
     lab.do("DELETE", "/sessions/t")
     assert lab.ims.ask("GET", f"/jobs/{deleted}").status == 404
     assert lab.ims.ask("GET", f"/jobs/{left}").status == 200

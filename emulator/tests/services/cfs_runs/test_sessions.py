@@ -234,9 +234,9 @@ def test_what_is_deleted_from_outside(lab: Lab, pod_first: bool, job: bool) -> N
     lab.until_layer("s")
     (pod,) = lab.pods("s")
     if pod_first:
-        lab.site.world.cluster.delete_pod("services", pod.name)
+        lab.site.context.cluster.delete_pod("services", pod.name)
     if job:
-        lab.site.world.cluster.delete_job("services", lab.status("s")["job"])
+        lab.site.context.cluster.delete_job("services", lab.status("s")["job"])
     ended = "unknown" if job else "false"
     assert lab.finish("s", 60) == ended
     assert (lab.status("s")["completion_time"] is None) == job
@@ -244,14 +244,14 @@ def test_what_is_deleted_from_outside(lab: Lab, pod_first: bool, job: bool) -> N
     assert lab.status("s")["succeeded"] == ended
     assert lab.states(NODE) == []
     lab.do("DELETE", "/sessions/s")
-    assert list(lab.site.world.cluster.bereft_jobs()) == []
+    assert list(lab.site.context.cluster.bereft_jobs()) == []
 
 
 def test_a_pod_that_is_deleted_after_its_work_changes_nothing(lab: Lab) -> None:
     lab.configure("c", lab.layer("one"))
     assert lab.run("s", "c", NODE) == "true"
     (pod,) = lab.pods("s")
-    lab.site.world.cluster.delete_pod("services", pod.name)
+    lab.site.context.cluster.delete_pod("services", pod.name)
     lab.site.step(600)
     assert lab.status("s")["succeeded"] == "true"
 
@@ -274,7 +274,7 @@ def test_nothing_is_due_when_nothing_runs(lab: Lab) -> None:
     lab.configure("c", lab.layer("one"))
     assert lab.run("s", "c", NODE) == "true"
     lab.site.step(60)
-    kinds = {value[1] for value in lab.site.agenda._shelf.values()}
+    kinds = {value[1] for value in lab.site.scheduler._table.values()}
     assert not {kind for kind in kinds if kind in ("cfs.operator-looks", "cfs.run-goes-on", "cfs.session-heard")}
 
 
@@ -318,7 +318,7 @@ def test_time_to_look_after_a_failure(lab: Lab) -> None:
     assert lab.finish("s", 600) == "running"
     assert "This session has failed and will remain running for 1200 seconds to allow debugging" in lab.log("s")
     (pod,) = lab.pods("s")
-    lab.site.world.cluster.touch("services", pod.name, "ansible", "/tmp/complete")  # noqa: S108 (of the container)
+    lab.site.context.cluster.touch("services", pod.name, "ansible", "/tmp/complete")  # noqa: S108 (of the container)
     assert lab.finish("s", 60) == "false"
     assert lab.status("t")["status"] == "running"
     assert lab.finish("t") == "false"

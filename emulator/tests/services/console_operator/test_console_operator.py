@@ -39,7 +39,7 @@ def _body(site: Service, xname: str) -> Reply:
 
 def test_every_node_has_a_pod_that_is_there(consoles: Service) -> None:
     nodes = [part.xname for part in consoles.site.machine.parts("Node")]
-    pods = {pod.name for pod in consoles.site.world.cluster.pods("services")}
+    pods = {pod.name for pod in consoles.site.context.cluster.pods("services")}
     found = {_body(consoles, node).json()["podname"] for node in nodes}
     assert found <= pods
     assert len(found) == consoles.get("/replicas")["replicas"] > 1, "they share the work"
@@ -49,7 +49,7 @@ def test_a_pod_that_only_looks_like_one_of_them_gets_no_consoles(consoles: Servi
     before = {part.xname: _body(consoles, part.xname).json() for part in consoles.site.machine.parts("Node")}
     labels = {"app.kubernetes.io/name": "cray-console-node"}
     for name in ("foo", "cray-console-node-x", "cray-console-node-²"):
-        consoles.site.world.cluster.start_pod("services", name, [Container("cray-console-node")], labels)
+        consoles.site.context.cluster.start_pod("services", name, [Container("cray-console-node")], labels)
     assert {xname: _body(consoles, xname).json() for xname in before} == before
     assert consoles.get("/replicas")["replicas"] == 2
 
@@ -59,7 +59,7 @@ def test_what_hsm_learns_and_forgets_changes_who_has_a_console(consoles: Service
     new = {"Components": [{"ID": "x9000c0s0b0n0", "Type": "Node", "State": "On", "Flag": "OK"}]}
     assert mesh.ask("smd", "POST", components, new).ok
     pod = _body(consoles, "x9000c0s0b0n0").json()["podname"]
-    assert pod in {one.name for one in consoles.site.world.cluster.pods("services")}
+    assert pod in {one.name for one in consoles.site.context.cluster.pods("services")}
     assert _body(consoles, "x9000c0s0b0").status == 500, "a controller has no console"
     others = {part.xname: _body(consoles, part.xname).json() for part in consoles.site.machine.parts("Node")}
     assert mesh.ask("smd", "DELETE", f"{components}/{NODE}").ok

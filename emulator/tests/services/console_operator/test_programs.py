@@ -37,10 +37,10 @@ def run(site: Site, argv: list[str], read: Callable[[], Awaitable[bytes]] | None
         written.append(data)
 
     async def talk() -> int:
-        pod = Monitoring(site.world).pod_of(NODE)
+        pod = Monitoring(site.context).pod_of(NODE)
         assert pod is not None
         asked = Exec(pod, CONTAINER, argv, False, read or nothing, write, write)
-        return await site.world.cluster.programs["console-node"](asked)
+        return await site.context.cluster.programs["console-node"](asked)
 
     code = asyncio.run(talk())
     return code, b"".join(written).decode()
@@ -50,7 +50,7 @@ def run(site: Site, argv: list[str], read: Callable[[], Awaitable[bytes]] | None
     "asked", ["-2", "-n2", "-n 2", "--lines=2", "--lines 2", "-n -2", "-2f", "-fn 2", "-f -2", "-q -2 --follow=name"]
 )
 def test_tail_takes_the_number_of_lines_in_every_form(site: Site, asked: str) -> None:
-    site.world.consoles.write(NODE, "one\r\ntwo\r\nthree\r\n")
+    site.context.consoles.write(NODE, "one\r\ntwo\r\nthree\r\n")
     assert run(site, ["tail", *asked.split(), LOG]) == (0, "two\r\nthree\r\n")
 
 
@@ -68,18 +68,18 @@ def test_tail_refuses_what_it_does_not_know(site: Site, asked: str, told: str) -
 
 
 def test_cat_gives_everything(site: Site) -> None:
-    site.world.consoles.write(NODE, "line\r\n" * 30)
+    site.context.consoles.write(NODE, "line\r\n" * 30)
     assert run(site, ["cat", LOG])[1].count("\n") == 30
 
 
 def _whoever(site: Site, seen: list[str]) -> Callable[[], Awaitable[bytes]]:
     """Logs in, begins a ping without an end, watches it, and goes."""
-    typed = iter([f"root\r{node_password(site.dice)}\rping localhost\r".encode(), b""])
+    typed = iter([f"root\r{node_password(site.random)}\rping localhost\r".encode(), b""])
 
     async def read() -> bytes:
         if seen:
             site.step(UNWATCHED + 50)
-        seen.append(site.world.consoles.tail(NODE, 1000)[0])
+        seen.append(site.context.consoles.tail(NODE, 1000)[0])
         return next(typed)
 
     return read
@@ -91,4 +91,4 @@ def test_a_ping_ends_after_whoever_could_interrupt_it_has_gone(site: Site) -> No
     assert f"icmp_seq={UNWATCHED + 50} " in seen[-1], "as long as they are there it goes on"
     assert "statistics" not in seen[-1]
     site.step(2)
-    assert "packets transmitted" in site.world.consoles.tail(NODE, 4)[0]
+    assert "packets transmitted" in site.context.consoles.tail(NODE, 4)[0]

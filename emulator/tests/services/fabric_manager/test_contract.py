@@ -33,7 +33,7 @@ def validator(name: str) -> Draft202012Validator:
 
 
 def test_every_operation_is_there(manager: Manager) -> None:
-    router = Router(manager.site.faces["fabric-manager"].routes)
+    router = Router(manager.site.services["fabric-manager"].routes)
     count = 0
     for path, item in described()["paths"].items():
         for method in {"get", "post", "patch", "delete"} & set(item):

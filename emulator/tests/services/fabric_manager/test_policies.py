@@ -262,9 +262,9 @@ def test_nothing_is_to_be_done_when_all_was_done(manager: Manager) -> None:
     manager.give(ONE, manager.make_vlan(2, "blue"))
     manager.make_block("blue", ["2000-2099"], ONE)
     manager.step(PUSHED)
-    shelves = manager.site.shelves._shelves
-    assert not [due for due in shelves["agenda"].values() if due[1].startswith("fabric-manager.")]
-    assert not shelves["fabric-manager.due"]
+    tables = manager.site.tables._tables
+    assert not [due for due in tables["agenda"].values() if due[1].startswith("fabric-manager.")]
+    assert not tables["fabric-manager.due"]
 
 
 def test_a_restart_keeps_documents_and_what_is_under_way(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The whole way: gateway, documents, switches, and the truth of them on the side channel and on the command line."""
+"""The whole way: gateway, documents, switches, and the truth of them on the control API and on the command line."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def manage(machine: Emulator, method: str, path: str, body: Any = None) -> Any:
 
 
 def command(machine: Emulator, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "CSM_EMULATOR": machine.truth}
+    environment = {**os.environ, "CSM_EMULATOR": machine.control}
     return subprocess.run(
         [CANTON, "emulate", "probe", *arguments],
         env=environment,
@@ -69,10 +69,10 @@ def test_documents_truth_and_drift(machine: Emulator) -> None:
 
 def test_mistakes_are_explained(machine: Emulator) -> None:
     for path, body in (("/fabric/probe", {"from": ONE}), ("/fabric/probe", [])):
-        answer = machine.send("POST", machine.truth + path, json.dumps(body))
+        answer = machine.send("POST", machine.control + path, json.dumps(body))
         assert answer.status == 400
         assert answer.json()["detail"]
-    assert machine.send("GET", f"{machine.truth}/fabric/ports?port=x1").status == 404
+    assert machine.send("GET", f"{machine.control}/fabric/ports?port=x1").status == 404
 
 
 def test_people_ask_on_the_command_line(machine: Emulator) -> None:

@@ -55,7 +55,7 @@ def test_hsm_hears_of_start_warning_and_death_at_checks(hbtd: Service, spy: Spy)
     ]
     hbtd.step(600.0)
     assert len(spy.bodies(BULK)) == 3
-    assert hbtd.site.agenda.next_moment() is None
+    assert hbtd.site.scheduler.next_moment() is None
 
 
 def test_a_beat_after_the_warning_is_a_restart(hbtd: Service, spy: Spy) -> None:

@@ -49,7 +49,7 @@ def test_equal_changes_wait_and_go_together(hmnfd: Service, sent: Sent) -> None:
     ]
     hmnfd.step(60.0)
     assert len(sent) == 1
-    assert hmnfd.site.agenda.next_moment() is None
+    assert hmnfd.site.scheduler.next_moment() is None
 
 
 def test_another_change_sends_the_batch_at_once(hmnfd: Service, sent: Sent) -> None:

@@ -32,7 +32,7 @@ class Ims(Service):
 
     @property
     def s3(self) -> Bucket:
-        return Bucket(self.site.mesh, s3_keys(self.site.dice))
+        return Bucket(self.site.mesh, s3_keys(self.site.random))
 
     def ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Reply:
         return super().ask(method, path, body, headers or ({} if body is None else {"content-type": JSON}))
@@ -77,17 +77,17 @@ class Ims(Service):
         return job
 
     def pod(self, job_id: str) -> Pod:
-        return next(pod for pod in self.site.world.cluster.pods("ims") if job_id in pod.name)
+        return next(pod for pod in self.site.context.cluster.pods("ims") if job_id in pod.name)
 
     def logs(self, job_id: str) -> str:
         """Of all containers."""
         pod = self.pod(job_id)
-        cluster = self.site.world.cluster
+        cluster = self.site.context.cluster
         return "\n".join(text for one in pod.containers for _, text in cluster.log("ims", pod.name, one.name))
 
     def touch(self, job_id: str, path: str = "/mnt/image/complete", content: Any = "") -> None:
         told = content if isinstance(content, str) else json.dumps(content)
-        self.site.world.cluster.touch("ims", self.pod(job_id).name, "sshd", path, told)
+        self.site.context.cluster.touch("ims", self.pod(job_id).name, "sshd", path, told)
 
     def manifest(self, image_id: str, version: str = "/v3") -> dict[str, Any]:
         link = self.get(f"{version}/images/{image_id}")["link"]

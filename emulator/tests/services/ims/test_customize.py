@@ -177,9 +177,9 @@ def test_a_restart_on_the_way(ims: Ims, status: str) -> None:
 def test_it_leaves_nothing_behind(ims: Ims) -> None:
     job = run(ims)["id"]
     kinds = (ROOTFS, KERNEL, INITRD, PARAMETERS)
-    assert [kind for kind in kinds if ims.site.world.blobs.get(f"ims/{job}/{kind}")] == []
+    assert [kind for kind in kinds if ims.site.context.blobs.get(f"ims/{job}/{kind}")] == []
     ims.do("DELETE", f"/v3/jobs/{job}", status=204)
-    assert list(ims.site.world.cluster.pods("ims")) == []
+    assert list(ims.site.context.cluster.pods("ims")) == []
     assert ims.ask("GET", f"/v3/jobs/{job}").status == 404
 
 
@@ -191,13 +191,13 @@ def test_deleted_on_the_way(ims: Ims) -> None:
     ims.step(3600)
     assert ims.get("/v3/images") == before
     assert ims.get("/v3/jobs") == []
-    assert list(ims.site.world.cluster.pods("ims")) == []
+    assert list(ims.site.context.cluster.pods("ims")) == []
 
 
 def test_a_pod_that_somebody_else_deletes_leaves_the_job_as_it_is(ims: Ims) -> None:
     job = ims.customize(ims.image()["id"])["id"]
     ims.until(job, "waiting_on_user")
-    ims.site.world.cluster.delete_pod("ims", ims.pod(job).name)
+    ims.site.context.cluster.delete_pod("ims", ims.pod(job).name)
     ims.step(3600)
     assert ims.job(job)["status"] == "waiting_on_user"
     ims.do("DELETE", f"/v3/jobs/{job}", status=204)

@@ -21,8 +21,8 @@ def new(ims: Ims, **more: Any) -> dict[str, Any]:
 
 
 def test_the_first_day(ims: Ims) -> None:
-    world = ims.site.world
-    seeds = furniture.images(world.machine.topology, world.dice)
+    context = ims.site.context
+    seeds = furniture.images(context.machine.topology, context.random)
     assert [image["id"] for image in ims.get("/v3/images")] == [seed.id for seed in seeds]
     for seed in seeds:
         image = ims.get(f"/v2/images/{seed.id}")

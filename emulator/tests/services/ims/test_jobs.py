@@ -58,7 +58,7 @@ def test_what_a_job_needs(ims: Ims) -> None:
         status, detail = ims.refused("POST", "/v2/jobs", body(ims, **more))
         assert status == 400
         assert told in detail
-    assert list(ims.site.world.cluster.pods("ims")) == []
+    assert list(ims.site.context.cluster.pods("ims")) == []
 
 
 def test_an_image_whose_files_are_gone(ims: Ims) -> None:
@@ -143,7 +143,7 @@ def test_many_are_deleted_at_once(ims: Ims, query: str, left: list[str]) -> None
             ims.do("PATCH", f"/v3/jobs/{job['id']}", {"status": "error"})
     ims.do("DELETE", f"/v3/jobs?{query}", status=204)
     assert [names[job["id"]] for job in ims.get("/v2/jobs")] == left
-    assert len(list(ims.site.world.cluster.pods("ims"))) == len(left)
+    assert len(list(ims.site.context.cluster.pods("ims"))) == len(left)
 
 
 @pytest.mark.parametrize("query", ["status=x", "job_type=x", "age=99999999999999w"])
@@ -197,10 +197,10 @@ def test_a_build(ims: Ims) -> None:
 def test_a_builder_has_the_signing_keys(ims: Ims) -> None:
     job = ims.create(ims.recipe()["id"])["id"]
     ims.until(job, "building_image")
-    (files,) = [found for volume in ims.site.world.cluster.volumes if (found := volume(ims.pod(job), "build-image"))]
+    (files,) = [found for volume in ims.site.context.cluster.volumes if (found := volume(ims.pod(job), "build-image"))]
     assert sorted(files) == ["/signing-keys/hpe-signing-key.asc", "/signing-keys/suse-signing-key.asc"]
     assert set(files.values()) == {"-----BEGIN PGP PUBLIC KEY BLOCK-----\n"}
-    assert not any(volume(ims.pod(job), "fetch-recipe") for volume in ims.site.world.cluster.volumes)
+    assert not any(volume(ims.pod(job), "fetch-recipe") for volume in ims.site.context.cluster.volumes)
 
 
 def build(ims: Ims, files: dict[str, bytes] | bytes, **more: Any) -> tuple[dict[str, Any], str]:

@@ -79,4 +79,4 @@ class Administrator:
 
 def administrator(site: Site) -> Administrator:
     """Of the emulator."""
-    return Administrator(ask_of(site), keycloak_admin_password(site.dice))
+    return Administrator(ask_of(site), keycloak_admin_password(site.random))

@@ -26,8 +26,8 @@ DEVICE_CODE = "urn:ietf:params:oauth:grant-type:device_code"
 class Visitor:
     def __init__(self, site: Site) -> None:
         self.site = site
-        self.passwords = {user.username: user.password for user in users(site.world)}
-        self.secrets = {name: client.secret for name, client in clients(site.world).items()}
+        self.passwords = {user.username: user.password for user in users(site.context)}
+        self.secrets = {name: client.secret for name, client in clients(site.context).items()}
 
     def call(self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None) -> Reply:
         path, _, query = path.partition("?")

@@ -34,7 +34,7 @@ Step = tuple[str, str, Any]
 @pytest.fixture
 def pair(both: tuple[Ask, Ask], visitor: Visitor) -> tuple[Administrator, Administrator]:
     real, ours = both
-    return Administrator(real, "admin"), Administrator(ours, keycloak_admin_password(visitor.site.world.dice))
+    return Administrator(real, "admin"), Administrator(ours, keycloak_admin_password(visitor.site.context.random))
 
 
 def _masked(answer: Answer, *, ordered: bool = True) -> Any:

@@ -163,7 +163,7 @@ def test_devices_are_forgotten_when_there_are_too_many_or_keycloak_restarts(
     begun = [_begin(alone) for _ in range(3)]
     assert error(_poll(alone, begun[0]))[1] == "invalid_grant"
     assert error(_poll(alone, begun[2]))[1] == "authorization_pending"
-    forget = alone.site.faces["keycloak"].restarted
+    forget = alone.site.services["keycloak"].restarted
     assert forget
     forget()
     assert error(_poll(alone, begun[2]))[1] == "invalid_grant"

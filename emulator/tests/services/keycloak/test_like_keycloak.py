@@ -52,8 +52,8 @@ def _realm(visitor: Visitor) -> dict[str, Any]:
     device = {"oauth2.device.authorization.grant.enabled": "true"}
     secret = {"publicClient": False, "secret": visitor.secrets[CLIENT], "serviceAccountsEnabled": True}
     year = 31_536_000
-    world = visitor.site.world
-    people, groups_given = accounts(world).values(), group_roles(world)
+    context = visitor.site.context
+    people, groups_given = accounts(context).values(), group_roles(context)
     own = {role for account in people for role in account.realm_roles}
     roles = sorted(own.union(*groups_given.values()))
     return {

@@ -17,7 +17,7 @@ def _users(folder: Path, seed: int, *owners: Owner) -> dict[str, User]:
     kept = StateFile(folder / f"{seed}-{len(owners)}.state")
     try:
         topology = replace(topologies.load("empty"), owners=owners)
-        return {user.username: user for user in users(Site(Start(topology, seed), kept).world)}
+        return {user.username: user for user in users(Site(Start(topology, seed), kept).context)}
     finally:
         kept.close()
 

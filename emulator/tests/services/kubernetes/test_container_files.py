@@ -26,7 +26,7 @@ def run(api: Api, pod: Pod, container: str, *argv: str) -> str:
     async def write(data: bytes) -> None:
         out.append(data)
 
-    shell = ContainerShell(api.site.world)
+    shell = ContainerShell(api.site.context)
     code = api.runner.run(shell.run(Exec(pod, container, list(argv), False, read, write, write)))
     assert code == 0, out
     return b"".join(out).decode()
@@ -55,7 +55,7 @@ def test_manta_finds_the_image_that_a_session_works_on(lab: Lab, api: Api) -> No
     job = line.removeprefix("ansible_host: ").removesuffix("-service.ims.svc.cluster.local")
     assert line == f"ansible_host: {job}-service.ims.svc.cluster.local"
     pods = api.get(f"/api/v1/namespaces/ims/pods?labelSelector=job-name%3D{job}-customize&limit=1")["items"]
-    (target,) = [one for one in lab.site.world.cluster.pods("ims") if one.name == pods[0]["metadata"]["name"]]
+    (target,) = [one for one in lab.site.context.cluster.pods("ims") if one.name == pods[0]["metadata"]["name"]]
     assert "mnt\n" in run(api, target, "sshd", "bash", "-c", "ls /")
     assert run(api, target, "sshd", "ls", "/mnt/image").split() == ["image-root", "ready"]
     assert {"bin", "boot", "etc", "usr"} <= set(run(api, target, "sshd", "ls", "/mnt/image/image-root").split())
@@ -102,7 +102,7 @@ def test_a_shell_in_an_image_says_that_it_is_done(lab: Lab, api: Api) -> None:
         lab.site.step(5)
         status = lab.ims.get(f"/jobs/{job}")["status"]
         if status == "waiting_on_user":
-            (pod,) = [one for one in lab.site.world.cluster.pods("ims") if job in one.name]
+            (pod,) = [one for one in lab.site.context.cluster.pods("ims") if job in one.name]
             run(api, pod, "sshd", "bash", "-c", "touch /mnt/image/complete")
         elif status == "success":
             break

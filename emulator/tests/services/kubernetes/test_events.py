@@ -17,7 +17,7 @@ AT = ("services", "cfs-1-abcde")
 
 def start_job(api: Api) -> None:
     containers = [Container("git-clone", "clone:1", init=True), Container("ansible", "aee:1")]
-    api.site.world.cluster.start_pod(*AT, containers, owner=("Job", "cfs-1"))
+    api.site.context.cluster.start_pod(*AT, containers, owner=("Job", "cfs-1"))
 
 
 def told(api: Api, query: str = "") -> list[tuple[str, str]]:
@@ -35,7 +35,7 @@ def test_on_the_first_day_everything_runs_already(api: Api) -> None:
 
 
 def test_the_life_of_a_job(api: Api) -> None:
-    cluster = api.site.world.cluster
+    cluster = api.site.context.cluster
     start_job(api)
     for name in ("git-clone", "ansible"):
         cluster.begin(*AT, name)
@@ -59,7 +59,7 @@ def test_the_life_of_a_job(api: Api) -> None:
 
 def test_events_are_found_by_what_they_are_about(api: Api) -> None:
     start_job(api)
-    api.site.world.cluster.begin(*AT, "git-clone")
+    api.site.context.cluster.begin(*AT, "git-clone")
     uid = api.get(f"{PODS}/{AT[1]}")["metadata"]["uid"]
     about = f"involvedObject.name%3D{AT[1]},involvedObject.namespace%3Dservices,involvedObject.uid%3D{uid}"
     reasons = [reason for reason, _ in told(api, f"fieldSelector={about}")]
@@ -74,7 +74,7 @@ def test_events_are_found_by_what_they_are_about(api: Api) -> None:
 
 @pytest.mark.parametrize("way", ["ansible", "git-clone", "lost"])
 def test_a_job_that_fails(api: Api, way: str) -> None:
-    cluster = api.site.world.cluster
+    cluster = api.site.context.cluster
     start_job(api)
     cluster.begin(*AT, "git-clone")
     if way == "lost":

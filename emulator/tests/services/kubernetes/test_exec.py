@@ -259,7 +259,7 @@ def test_a_terminal_echoes_and_has_a_size(api: Api) -> None:
         await run.write_error(b"on the terminal")
         return 0
 
-    api.site.world.cluster.programs["shell"] = program
+    api.site.context.cluster.programs["shell"] = program
     where = path(api, "x", stdin=True, stdout=True, tty=True)
     resize = b"\x04" + json.dumps({"Width": 132, "Height": 50}).encode()
     said = over_websocket(api, where, "v4.channel.k8s.io", b"\x04{", b"\x04[]", resize, b"\x00q")
@@ -291,7 +291,7 @@ def test_a_program_is_stopped_when_its_client_goes(api: Api) -> None:
             ended.append(run.argv)
         return 0
 
-    api.site.world.cluster.programs["shell"] = program
+    api.site.context.cluster.programs["shell"] = program
     reply = api.ask("POST", path(api, "x", stdout=True), headers=SPDY)
 
     async def client(wire: Wire) -> None:
@@ -316,10 +316,10 @@ def test_a_client_that_speaks_nonsense_is_left(api: Api) -> None:
 
 
 def test_attach_shows_what_is_said_from_now_on(api: Api) -> None:
-    world = api.site.world
+    context = api.site.context
     where = path(api, stdout=True).replace("/exec?", "/attach?")
     pod = where.split("/")[-2]
-    world.cluster.say("services", pod, "cray-ims", ["before"])
+    context.cluster.say("services", pod, "cray-ims", ["before"])
     reply = api.ask("POST", where, headers=SPDY)
 
     async def client(wire: Wire) -> None:
@@ -328,9 +328,9 @@ def test_attach_shows_what_is_said_from_now_on(api: Api) -> None:
             block = struct.pack(">IIH", 2 * number + 1, 0, 0) + packer.pack({"streamtype": name})
             wire.come.put_nowait(struct.pack(">II", 0x80030001, len(block)) + block)
         await asyncio.sleep(0.1)
-        world.cluster.say("services", pod, "cray-ims", ["after"])
+        context.cluster.say("services", pod, "cray-ims", ["after"])
         await asyncio.sleep(0.4)
-        world.cluster.end("services", pod, "cray-ims", 0)
+        context.cluster.end("services", pod, "cray-ims", 0)
 
     assert spoken(talk(api, reply, client))[3] == b"after\n"
 
@@ -350,7 +350,7 @@ def test_refusals(api: Api) -> None:
     wrong = {**SPDY, "x-stream-protocol-version": "v9.channel.k8s.io"}
     assert "unable to negotiate protocol" in api.message("POST", where, headers=wrong)
     pod = where.partition("?")[0].split("/")[-2]
-    api.site.world.cluster.end("services", pod, "cray-ims", 1)
+    api.site.context.cluster.end("services", pod, "cray-ims", 1)
     assert api.message("POST", where, headers=SPDY) == (
         '500 InternalError: unable to upgrade connection: container not found ("cray-ims")'
     )

@@ -102,7 +102,7 @@ def test_ipxe_is_configured_and_its_binaries_are_there(api: Api) -> None:
     settings = yaml.safe_load(api.get(f"{SERVICES}/configmaps/cray-ipxe-settings")["data"]["settings.yaml"])
     binaries = [settings[f"cray_ipxe{arch}_{kind}"] for arch in ("", "_aarch64") for kind in ("binary_name",)]
     assert all(binaries)
-    (pod,) = [one for one in api.site.world.cluster.pods("services") if one.name.startswith("cray-ipxe-x86-64-")]
+    (pod,) = [one for one in api.site.context.cluster.pods("services") if one.name.startswith("cray-ipxe-x86-64-")]
     out: list[bytes] = []
 
     async def read() -> bytes:
@@ -113,7 +113,7 @@ def test_ipxe_is_configured_and_its_binaries_are_there(api: Api) -> None:
 
     script = "[ -d /shared_tftp ] && find /shared_tftp  -maxdepth 0 -type d -empty"
     asked = Exec(pod, "cray-ipxe", ["sh", "-c", script], False, read, write, write)
-    assert (api.runner.run(ContainerShell(api.site.world).run(asked)), out) == (0, [])
+    assert (api.runner.run(ContainerShell(api.site.context).run(asked)), out) == (0, [])
 
 
 def test_the_template_of_ims_names_the_builder(api: Api) -> None:

@@ -18,14 +18,14 @@ AT = ("services", NAME)
 @pytest.fixture
 def pod(api: Api) -> Api:
     containers = [Container("git-clone", init=True), Container("inventory"), Container("ansible")]
-    cluster = api.site.world.cluster
+    cluster = api.site.context.cluster
     cluster.start_pod("services", NAME, containers, owner=("Job", "cfs-1"))
     cluster.begin(*AT, "ansible")
     return api
 
 
 def say(api: Api, *lines: str) -> None:
-    api.site.world.cluster.say(*AT, "ansible", lines)
+    api.site.context.cluster.say(*AT, "ansible", lines)
 
 
 def text(api: Api, query: str = "") -> str:
@@ -56,7 +56,7 @@ def test_parts_of_a_log(pod: Api) -> None:
 
 def test_a_line_that_is_not_said_yet_is_not_there(pod: Api) -> None:
     now = pod.site.clock.now()
-    pod.site.world.cluster.say(*AT, "ansible", [(now, "now"), (now + 30, "later")])
+    pod.site.context.cluster.say(*AT, "ansible", [(now, "now"), (now + 30, "later")])
     assert text(pod) == "now\n"
     pod.step(30)
     assert text(pod) == "now\nlater\n"
@@ -64,7 +64,7 @@ def test_a_line_that_is_not_said_yet_is_not_there(pod: Api) -> None:
 
 @pytest.mark.parametrize("code", [None, 0, 1])
 def test_the_refusal_of_a_log_names_the_reason_that_the_status_has(api: Api, code: int | None) -> None:
-    cluster = api.site.world.cluster
+    cluster = api.site.context.cluster
     cluster.start_pod("services", NAME, [Container("first", init=True), Container("second", init=True), Container("a")])
     cluster.start_pod("services", "plain", [Container("a")])
     if code is not None:
@@ -103,12 +103,12 @@ def follow(api: Api, query: str, *doings: str) -> bytes:
     def do() -> None:
         for doing in doings:
             if doing == "end":
-                api.site.world.cluster.end(*AT, "ansible", 0)
+                api.site.context.cluster.end(*AT, "ansible", 0)
             elif doing == "delete":
-                api.site.world.cluster.delete_pod(*AT)
+                api.site.context.cluster.delete_pod(*AT)
             else:
                 say(api, doing)
-        api.site.world.pulse.beat()
+        api.site.context.change_signal.beat()
 
     async def run() -> list[bytes]:
         assert reply.stream is not None
@@ -134,7 +134,7 @@ def test_following_ends_when_the_container_does(pod: Api) -> None:
 
     def end() -> None:
         say(pod, "last")
-        pod.site.world.cluster.end(*AT, "ansible", 0)
+        pod.site.context.cluster.end(*AT, "ansible", 0)
 
     async def run() -> bytes:
         assert reply.stream is not None

@@ -242,7 +242,7 @@ def test_a_namespace_has_an_account_and_takes_everything_with_it(api: Api) -> No
     api.patch("/api/v1/namespaces/mine/configmaps/one", {"metadata": {"finalizers": []}})
     api.step(10)
     assert api.ask("GET", "/api/v1/namespaces/mine").status == 404
-    assert api.site.agenda.next_moment() is None
+    assert api.site.scheduler.next_moment() is None
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def ims(api: Api) -> list[str]:
 
 
 def start_job(api: Api, *containers: str, init: str = "git-clone") -> None:
-    api.site.world.cluster.start_pod(
+    api.site.context.cluster.start_pod(
         "services",
         "cfs-1-abcde",
         [Container(init, init=True), *(Container(name) for name in containers)],
@@ -39,7 +39,7 @@ def word(api: Api, name: str) -> tuple[str, str]:
 
 def test_a_pod_from_waiting_to_its_end(api: Api) -> None:
     start_job(api, "inventory", "ansible")
-    cluster, at = api.site.world.cluster, ("services", "cfs-1-abcde")
+    cluster, at = api.site.context.cluster, ("services", "cfs-1-abcde")
     assert word(api, at[1]) == ("0/2", "Init:0/1")
     assert api.get(f"{PODS}/{at[1]}")["status"]["phase"] == "Pending"
     cluster.begin(*at, "git-clone")
@@ -73,7 +73,7 @@ def test_a_pod_from_waiting_to_its_end(api: Api) -> None:
 
 def test_every_pod_is_on_a_node_of_the_machine(api: Api) -> None:
     api.create("/api/v1/namespaces/user/pods", "mine", spec={"containers": [{"name": "c", "image": "i"}]})
-    api.site.world.cluster.start_pod("ims", "unplaced", [Container("c")])
+    api.site.context.cluster.start_pod("ims", "unplaced", [Container("c")])
     (node,) = api.get("/api/v1/nodes")["items"]
     assert {"type": "InternalIP", "address": api.rows("/api/v1/nodes")[1][0][5]} in node["status"]["addresses"]
     for pod in api.get("/api/v1/pods")["items"]:
@@ -95,7 +95,7 @@ def test_a_job_is_what_its_pods_say(api: Api) -> None:
     job = api.get(f"{JOBS}/cfs-1")
     assert job["status"]["active"] == 1
     assert api.get(f"{PODS}/cfs-1-abcde")["metadata"]["ownerReferences"][0]["uid"] == job["metadata"]["uid"]
-    cluster, at = api.site.world.cluster, ("services", "cfs-1-abcde")
+    cluster, at = api.site.context.cluster, ("services", "cfs-1-abcde")
     for name in ("git-clone", "ansible"):
         cluster.begin(*at, name)
         cluster.end(*at, name, 0)
@@ -159,7 +159,7 @@ def test_a_pod_can_be_killed_at_once(api: Api) -> None:
 def test_labels_of_a_pod_can_be_changed(api: Api) -> None:
     (name,) = ims(api)
     api.patch(f"{PODS}/{name}", {"metadata": {"labels": {"x": "y"}}})
-    pod = api.site.world.cluster.pod("services", name)
+    pod = api.site.context.cluster.pod("services", name)
     assert pod is not None
     assert pod.labels["x"] == "y"
 
@@ -183,7 +183,7 @@ def test_a_deployment_is_scaled(api: Api, way: str) -> None:
     api.patch(f"{DEPLOYMENTS}/cray-ims/scale", {"spec": {"replicas": 0}})
     api.step(20)
     assert ims(api) == []
-    assert api.site.agenda.next_moment() is None
+    assert api.site.scheduler.next_moment() is None
 
 
 def test_a_new_template_rolls_out(api: Api) -> None:
@@ -210,7 +210,7 @@ def test_a_stateful_set_goes_up_and_down_in_order(api: Api) -> None:
     assert len(pods()) == 3
     api.step(30)
     assert pods()[-1] == "cray-console-node-3"
-    pod = api.site.world.cluster.pod("services", "cray-console-node-3")
+    pod = api.site.context.cluster.pod("services", "cray-console-node-3")
     assert pod is not None
     assert pod.program == "console-node"
     api.patch(f"{SETS}/cray-console-node/scale", {"spec": {"replicas": 1}})

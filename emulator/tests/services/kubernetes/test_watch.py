@@ -69,7 +69,7 @@ def test_one_object_is_watched_by_its_name(api: Api) -> None:
 
 
 def test_pods_and_jobs_are_watched_too(api: Api) -> None:
-    cluster, at, start = api.site.world.cluster, ("services", "j-1"), version(api)
+    cluster, at, start = api.site.context.cluster, ("services", "j-1"), version(api)
 
     def do() -> None:
         cluster.start_pod(*at, [Container("c")], owner=("Job", "j"))

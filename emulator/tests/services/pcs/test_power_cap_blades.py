@@ -33,7 +33,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def pcs(machine: Site) -> Iterator[Pcs]:
     yield Pcs(machine)
     for part in machine.machine.parts("Node"):
-        machine.machine.caps._shelf.pop(part.xname, None)
+        machine.machine.caps._table.pop(part.xname, None)
 
 
 def task(pcs: Pcs, method: str, path: str, body: Any) -> dict[str, Any]:

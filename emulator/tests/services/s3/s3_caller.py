@@ -21,7 +21,7 @@ class Caller:
 
     def __init__(self, site: Site, keys: Keys | None = None, token: str = "") -> None:
         self.site = site
-        self.keys = keys or s3_keys(site.dice)
+        self.keys = keys or s3_keys(site.random)
         self._token = token
 
     def ask(

@@ -14,7 +14,7 @@ from csm_emulator.machine.faults.faults import Fault
 from csm_emulator.machine.topology import catalog as topologies
 from csm_emulator.seed_data import images
 from csm_emulator.site import Site
-from csm_emulator.state.random import Dice
+from csm_emulator.state.random import SeededRandom
 from csm_emulator.transport.call import Cut
 from csm_emulator.transport.s3_client import S3, S3Unavailable
 from service_client import open_site, reopen
@@ -31,17 +31,21 @@ def digest(data: bytes) -> str:
 )
 def test_there_are_images_for_each_architecture(name: str, arches: set[str]) -> None:
     topology = topologies.load(name)
-    found = images.images(topology, Dice(1))
-    assert {image.arch for image in found} == {recipe.arch for recipe in images.recipes(topology, Dice(1))} == arches
+    found = images.images(topology, SeededRandom(1))
+    assert (
+        {image.arch for image in found}
+        == {recipe.arch for recipe in images.recipes(topology, SeededRandom(1))}
+        == arches
+    )
     assert len({image.id for image in found} | {image.name for image in found}) == 2 * len(found)
-    assert found == images.images(topology, Dice(1))
+    assert found == images.images(topology, SeededRandom(1))
     if arches:
-        assert {image.id for image in found}.isdisjoint(image.id for image in images.images(topology, Dice(2)))
+        assert {image.id for image in found}.isdisjoint(image.id for image in images.images(topology, SeededRandom(2)))
         assert any(image.name == "compute-csm-1.6.1-x86_64" for image in found)
 
 
 def test_manifests_lead_to_their_artefacts(s3: Caller) -> None:
-    for image in images.images(s3.site.machine.topology, s3.site.dice):
+    for image in images.images(s3.site.machine.topology, s3.site.random):
         manifest = s3.get("boot-images", image.manifest_key)
         assert digest(manifest) == image.link["etag"]
         told = json.loads(manifest)
@@ -53,11 +57,11 @@ def test_manifests_lead_to_their_artefacts(s3: Caller) -> None:
 
 
 def test_files_are_what_they_say(s3: Caller) -> None:
-    image = next(iter(images.images(s3.site.machine.topology, s3.site.dice)))
+    image = next(iter(images.images(s3.site.machine.topology, s3.site.random)))
     marks = {"rootfs": (0, b"hsqs"), "kernel": (0x202, b"HdrS"), "initrd": (0, b"070701")}
     for name, (place, mark) in marks.items():
         assert s3.get("boot-images", f"{image.id}/{name}")[place:].startswith(mark)
-    recipe = next(iter(images.recipes(s3.site.machine.topology, s3.site.dice)))
+    recipe = next(iter(images.recipes(s3.site.machine.topology, s3.site.random)))
     with tarfile.open(fileobj=io.BytesIO(s3.get("ims", recipe.key))) as archive:
         assert archive.getnames() == ["config.xml", "config.sh"]
 
@@ -75,7 +79,7 @@ def test_what_nodes_boot_is_there(tiny: Site) -> None:
 def test_nothing_of_it_is_in_the_state_until_it_changes(tmp_path: Path) -> None:
     site = open_site(tmp_path / "state")
     s3 = Caller(site)
-    image = next(iter(images.images(site.machine.topology, site.dice)))
+    image = next(iter(images.images(site.machine.topology, site.random)))
     s3.get("boot-images", image.manifest_key)
     site.keep()
     assert not [row for row in site.kept.rows() if row[0].startswith("s3.")]

@@ -294,12 +294,12 @@ def test_a_url_of_bss_dies_with_the_machines_time(s3: Caller) -> None:
 
 
 def test_sessions_of_sts_are_let_in_until_they_expire(tiny: Site) -> None:
-    session = session_keys.issue(tiny.dice, 1, time.time())
+    session = session_keys.issue(tiny.random, 1, time.time())
     assert Caller(tiny, session.keys, session.token).ask("GET", "/").status == 200
     assert code(Caller(tiny, session.keys).ask("GET", "/")) == "403 InvalidAccessKeyId"
-    other = session_keys.issue(tiny.dice, 2, time.time())
+    other = session_keys.issue(tiny.random, 2, time.time())
     assert code(Caller(tiny, session.keys, other.token).ask("GET", "/")) == "403 InvalidAccessKeyId"
     for token in ("x", "====", "AAAA", session.token[:-8] + "AAAAAAAA"):
         assert code(Caller(tiny, session.keys, token).ask("GET", "/")) == "403 InvalidAccessKeyId"
-    old = session_keys.issue(tiny.dice, 3, time.time() - session_keys.LIFE - 1)
+    old = session_keys.issue(tiny.random, 3, time.time() - session_keys.LIFE - 1)
     assert code(Caller(tiny, old.keys, old.token).ask("GET", "/")) == "403 AccessDenied"

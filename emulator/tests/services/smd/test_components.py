@@ -247,7 +247,7 @@ def test_a_deleted_component_leaves_its_groups(hsm: Hsm) -> None:
 
 def test_state_is_kept_over_a_restart(hsm: Hsm) -> None:
     hsm.make(N0, NID=5)
-    rows = {(shelf, key): value for shelf, key, value in hsm.site.shelves.take_changes()}
+    rows = {(table, key): value for table, key, value in hsm.site.tables.take_changes()}
     assert '"NID": 5' in (rows["smd.components", N0] or "")
 
 

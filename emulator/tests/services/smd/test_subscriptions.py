@@ -19,7 +19,7 @@ URL = "http://127.0.0.1:1/hear"
 def heard(hsm: Hsm) -> list[tuple[str, Any]]:
     """What was sent, in order."""
     sent: list[tuple[str, Any]] = []
-    object.__setattr__(hsm.site.world, "post", lambda url, body: sent.append((url, body)))
+    object.__setattr__(hsm.site.context, "post", lambda url, body: sent.append((url, body)))
     return sent
 
 
@@ -87,7 +87,7 @@ def test_services_of_the_cluster_are_told_directly(
     hsm.make(A)
     subscribe(hsm, url="http://cray-hmnfd/hmi/v1/scn", States=["On"])
     asked: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(type(hsm.site.world.mesh), "ask", lambda _, *args: asked.append(args))
+    monkeypatch.setattr(type(hsm.site.context.mesh), "ask", lambda _, *args: asked.append(args))
     hsm.done("PATCH", f"{COMPONENTS}/{A}/StateData", {"State": "On"})
     assert asked == [("hmnfd", "POST", "/hmi/v1/scn", {"Components": [A], "Flag": "OK", "State": "On"})]
     assert heard == []

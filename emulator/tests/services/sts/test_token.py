@@ -43,7 +43,7 @@ def test_each_is_another_after_a_restart_too(tmp_path: Path) -> None:
 
 def test_it_says_where_s3_is(tiny: Site) -> None:
     assert token(tiny)["EndpointURL"] == "http://rgw-vip.nmn"
-    tiny.world.doors.addresses["s3"] = "https://127.0.0.1:9000"
+    tiny.context.public_addresses.addresses["s3"] = "https://127.0.0.1:9000"
     assert token(tiny)["EndpointURL"] == "https://127.0.0.1:9000"
 
 

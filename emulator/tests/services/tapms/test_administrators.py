@@ -57,7 +57,7 @@ def has_engine(tapms: Tapms) -> bool:
     tenant = tapms.tenant(RED)
     assert tenant is not None
     mount = f"/v1/sys/mounts/cray-tenant-{tenant['metadata']['uid']}"
-    return tapms.site.mesh.ask("vault", "GET", mount, headers={"x-vault-token": vault_root(tapms.site.dice)}).ok
+    return tapms.site.mesh.ask("vault", "GET", mount, headers={"x-vault-token": vault_root(tapms.site.random)}).ok
 
 
 def test_a_role_that_was_refused_once_is_never_given(tapms: Tapms, admin: Administrator) -> None:

@@ -185,7 +185,7 @@ def test_a_rehearsal_changes_nothing(tapms: Tapms) -> None:
     tenant = {"metadata": {"name": "t"}, "spec": {"tenantname": "t"}}
 
     def is_planned() -> bool:
-        return any(kind == "tapms.reconcile" for _, kind, _ in tapms.site.agenda._shelf.values())
+        return any(kind == "tapms.reconcile" for _, kind, _ in tapms.site.scheduler._table.values())
 
     assert review(tapms, VALIDATE, of("CREATE", tenant, dryRun=True))["allowed"]
     assert not is_planned()

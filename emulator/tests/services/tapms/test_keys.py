@@ -21,7 +21,7 @@ class Vault:
     def __init__(self, tapms: Tapms) -> None:
         self.kept: dict[str, Any] = {}
         self.refuses = ""
-        self._site, self._token = tapms.site, vault_root(tapms.site.dice)
+        self._site, self._token = tapms.site, vault_root(tapms.site.random)
         tapms.site.mesh._ask = self._ask
 
     def _ask(self, service: str, call: Call) -> Reply:
@@ -104,7 +104,7 @@ def test_nobody_asks_vault_when_no_key_is_wanted(tapms: Tapms, vault: Vault) -> 
 def test_with_the_machine_s_own_vault(tapms: Tapms) -> None:
     kms = tapms.deploy(tenantkms=KMS)["status"]["tenantkms"]
     assert "-----BEGIN PUBLIC KEY-----" in kms["publickey"]
-    mount, token = f"/v1/sys/mounts/{kms['transitname']}", {"x-vault-token": vault_root(tapms.site.dice)}
+    mount, token = f"/v1/sys/mounts/{kms['transitname']}", {"x-vault-token": vault_root(tapms.site.random)}
     assert tapms.site.mesh.ask("vault", "GET", mount, headers=token).ok
     tapms.delete()
     tapms.until(None)

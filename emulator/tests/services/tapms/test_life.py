@@ -35,7 +35,7 @@ def test_nothing_goes_on_afterwards(tapms: Tapms) -> None:
     tenant = tapms.deploy()
     tapms.step(3600)
     assert tapms.tenant() == tenant
-    assert tapms.site.agenda.next_moment() is None or tapms.retries() == []
+    assert tapms.site.scheduler.next_moment() is None or tapms.retries() == []
 
 
 def test_a_group_that_is_not_exclusive(tapms: Tapms) -> None:

@@ -48,8 +48,8 @@ def test_a_site_of_manta_may_have_any_name(vault: Vault) -> None:
 
 def test_manta_reads_what_it_needs_and_nothing_else(vault: Vault) -> None:
     site = vault.site
-    site.world.doors.kubernetes_ca = "CA"
-    site.world.doors.kubernetes_key = "KEY"
+    site.context.public_addresses.kubernetes_ca = "CA"
+    site.context.public_addresses.kubernetes_key = "KEY"
     auth: dict[str, Any] = {}
     for name in ("alps", site.machine.topology.name, "any-other"):
         auth = vault.login(jwt_of(site), f"jwt-manta-{name}")
@@ -63,7 +63,7 @@ def test_manta_reads_what_it_needs_and_nothing_else(vault: Vault) -> None:
         found = manta.data("GET", f"/manta/data/{name}/k8s")["data"]
         assert set(found) == {"certificate-authority-data", "client-certificate-data", "client-key-data"}
         assert (b64decode(found["certificate-authority-data"]), b64decode(found["client-key-data"])) == (b"CA", b"KEY")
-        assert manta.data("GET", f"/manta/data/{name}/vcs")["data"] == {"token": vcs_token(site.dice)}
+        assert manta.data("GET", f"/manta/data/{name}/vcs")["data"] == {"token": vcs_token(site.random)}
     assert manta.ask("GET", "/manta/data/alps/vcs", headers={"authorization": f"Bearer {manta.token}"}).status == 200
     assert manta.data("LIST", "/manta/metadata") == {"keys": sorted({"alps/", f"{site.machine.topology.name}/"})}
     for method, path in [
@@ -202,7 +202,7 @@ def test_a_token_lives_as_long_as_it_is_renewed(vault: Vault) -> None:
     assert again.data("GET", "/auth/token/lookup-self")["ttl"] == 600
     again.step(601)
     assert again.told("GET", "/auth/token/lookup-self") == INVALID
-    assert len(again.site.shelves._shelves["vault.tokens"]) == 0
+    assert len(again.site.tables._tables["vault.tokens"]) == 0
 
 
 def test_a_revoked_token_is_over(vault: Vault) -> None:

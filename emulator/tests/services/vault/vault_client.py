@@ -20,7 +20,7 @@ class Vault(Service):
 
     def __init__(self, site: Site, token: str | None = None) -> None:
         super().__init__(site, "vault", "/v1")
-        self.token = vault_root(site.dice) if token is None else token
+        self.token = vault_root(site.random) if token is None else token
 
     def ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Reply:
         given = {"x-vault-token": self.token} if self.token else {}
@@ -60,7 +60,7 @@ def account_token_of(site: Site, namespace: str, account: str) -> str:
 
 def jwt_of(site: Site, username: str = "admin") -> str:
     """A token of Keycloak's."""
-    password = next(user.password for user in users(site.world) if user.username == username)
+    password = next(user.password for user in users(site.context) if user.username == username)
     form = {"grant_type": "password", "client_id": "shasta", "username": username, "password": password}
     headers = {"content-type": "application/x-www-form-urlencoded"}
     call = Call("POST", _TOKEN, (), headers, urlencode(form).encode(), base="https://localhost:8443/keycloak")

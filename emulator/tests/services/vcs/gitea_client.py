@@ -20,7 +20,7 @@ class Gitea(Service):
 
     def __init__(self, site: Site) -> None:
         super().__init__(site, "vcs", "/api/v1")
-        self.known = basic(VCS_USER, vcs_password(site.dice))
+        self.known = basic(VCS_USER, vcs_password(site.random))
 
     def ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Reply:
         return super().ask(method, path, body, self.known if headers is None else headers)

@@ -36,7 +36,7 @@ def test_strangers_see_no_private_repository(gitea: Gitea) -> None:
 
 
 def test_a_token_opens_what_a_password_does(gitea: Gitea) -> None:
-    first = {"authorization": f"token {vcs_token(gitea.site.dice)}"}
+    first = {"authorization": f"token {vcs_token(gitea.site.random)}"}
     assert gitea.ask("GET", CSM, headers=first).status == 200
     made = gitea.ask("POST", "/users/crayvcs/tokens", {"name": "mine"})
     assert made.status == 201
@@ -222,7 +222,7 @@ def test_an_old_bundle_is_not_kept(gitea: Gitea) -> None:
     for text in ("one", "two"):
         gitea.ask("POST", f"{CSM}/contents/{text}", {"content": encoded(text), "branch": "integration"})
         gitea.site.keep()
-    blobs = gitea.site.world.blobs
+    blobs = gitea.site.context.blobs
     assert (blobs.get("vcs/1/1"), bool(blobs.get("vcs/1/2"))) == (None, True)
 
 

@@ -90,7 +90,7 @@ def test_a_full_disk_takes_no_bundle_away(gitea: Gitea, monkeypatch: pytest.Monk
         raise Unavailable(f"no room for {key} of {len(data)} bytes")
 
     with monkeypatch.context() as without_room:
-        without_room.setattr(type(gitea.site.world.blobs), "put", lambda _, key, data: full(key, data))
+        without_room.setattr(type(gitea.site.context.blobs), "put", lambda _, key, data: full(key, data))
         with pytest.raises(Unavailable, match="no room for vcs/1/2"):
             gitea.site.keep()
     gitea.site.kept.close()

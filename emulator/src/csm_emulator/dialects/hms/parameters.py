@@ -9,24 +9,24 @@ from csm_emulator.transport.call import Call, Json, Reply
 
 
 class RunningParams:
-    def __init__(self, shelf: MutableMapping[str, Json], defaults: Mapping[str, Json]) -> None:
-        self._shelf = shelf
+    def __init__(self, table: MutableMapping[str, Json], defaults: Mapping[str, Json]) -> None:
+        self._table = table
         self._defaults = defaults
 
     def number(self, name: str) -> int:
-        return int(self._shelf[name])
+        return int(self._table[name])
 
     def text(self, name: str) -> str:
-        return str(self._shelf[name])
+        return str(self._table[name])
 
     def reset(self) -> None:
         """They are written down and never read: a new start has the defaults."""
-        self._shelf.update(self._defaults)
+        self._table.update(self._defaults)
 
     def get(self, _: Call) -> Reply:
-        return marshalled(dict(self._shelf))
+        return marshalled(dict(self._table))
 
     def change(self, values: Mapping[str, Json]) -> Reply:
-        self._shelf.update(values)
+        self._table.update(values)
         # Content-Type is not set here, but it is for GET.
-        return marshalled(dict(self._shelf), media=SNIFFED)
+        return marshalled(dict(self._table), media=SNIFFED)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from csm_emulator.machine.context import Event, Means
+from csm_emulator.machine.context import Event, MachineContext
 from csm_emulator.machine.fabric.links import Links
 from csm_emulator.machine.fabric.packets import Packet, Packets
 from csm_emulator.machine.fabric.plan import Plan, PortPlace
@@ -40,13 +40,13 @@ class Walk:
 class Fabric:
     """A frame is walked whether or not its node has power: what could be sent is what counts for isolation."""
 
-    def __init__(self, machine: Machine, means: Means) -> None:
+    def __init__(self, machine: Machine, means: MachineContext) -> None:
         self._machine = machine
         self._means = means
         self.plan = Plan(machine.topology)
         edge, fabric = EDGE.data(), FABRIC.data()
         seed = {port.xname: edge if port.edge else fabric for port in self.plan.ports.values()}
-        self._shelf = means.shelves.open("machine.fabric.ports", seed)
+        self._table = means.tables.open("machine.fabric.ports", seed)
         self._links: tuple[tuple[tuple[str, str], ...], Links] | None = None
         self._packets = Packets(machine, self)
         self.intention: Callable[[str], dict[str, Any] | None] = lambda _: None
@@ -55,7 +55,7 @@ class Fabric:
         means.faults.answer("port-drift", self._drift)
 
     def state(self, port: str) -> PortState:
-        found = self._shelf.get(port)
+        found = self._table.get(port)
         return DOWN if found is None else read_state(found)
 
     def configure(self, port: str, cause: str, **changes: Any) -> None:
@@ -64,7 +64,7 @@ class Fabric:
         after = replace(before, **changes)
         if after == before:
             return
-        self._shelf[port] = after.data()
+        self._table[port] = after.data()
         place = self.plan.ports.get(port)
         if place is None or not place.edge:
             self._links = None

@@ -31,7 +31,7 @@ def read_drift(fault: Fault, plan: Plan) -> tuple[list[str], dict[str, Any]]:
     return ports, {name: _READ[name](value) for name, value in fault.facts.items()}
 
 
-def _truth(value: object) -> bool:
+def _control(value: object) -> bool:
     text = f"{value:g}" if isinstance(value, float) else str(value).lower()
     if text not in _YES + _NO:
         raise InvalidMachine(f"{value!r} is neither true nor false")
@@ -79,9 +79,9 @@ def _pieces(value: object) -> list[object]:
 
 
 _READ: dict[str, Callable[[object], Any]] = {
-    "online": _truth,
+    "online": _control,
     "native": _native,
     "allowed": _allowed,
-    "untagged": _truth,
+    "untagged": _control,
     "vnis": _vnis,
 }

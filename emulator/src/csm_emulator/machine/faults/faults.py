@@ -9,9 +9,9 @@ from typing import Any
 from csm_emulator import nodesets
 from csm_emulator.errors import InvalidMachine, NotFound
 from csm_emulator.machine.faults.kinds import KINDS, XNAMES
-from csm_emulator.state.event_log import TruthLog
-from csm_emulator.state.random import Dice
-from csm_emulator.state.tables import Shelves
+from csm_emulator.state.event_log import EventLog
+from csm_emulator.state.random import SeededRandom
+from csm_emulator.state.tables import RecordTables
 from csm_emulator.xnames import XnameType, is_xname, parse
 
 EVERYTHING = "*"
@@ -36,16 +36,16 @@ class Fault:
 class Faults:
     """Ask ``strikes`` at the moment at which the thing would go wrong: it counts."""
 
-    def __init__(self, shelves: Shelves, dice: Dice, log: TruthLog) -> None:
-        self._shelf = shelves.open("faults")
-        self._rolls = shelves.open("faults.rolls")
-        self._numbers = shelves.open("faults.numbers")
-        self._dice = dice
+    def __init__(self, tables: RecordTables, random: SeededRandom, log: EventLog) -> None:
+        self._table = tables.open("faults")
+        self._rolls = tables.open("faults.rolls")
+        self._numbers = tables.open("faults.numbers")
+        self._random = random
         self._log = log
         self.absent: Callable[[str], bool] = lambda _: False
         """Whether a service has nothing that it runs in, which is as if it restarted without end."""
         self._actions: dict[str, Callable[[Fault], None]] = {}
-        self._faults: dict[str, Fault] = {key: Fault(**value) for key, value in self._shelf.items()}
+        self._faults: dict[str, Fault] = {key: Fault(**value) for key, value in self._table.items()}
         self._targets: dict[str, frozenset[str]] = {key: names_in(fault) for key, fault in self._faults.items()}
 
     def __iter__(self) -> Iterator[Fault]:
@@ -68,7 +68,7 @@ class Faults:
         if not KINDS[fault.kind].leaves_nothing:
             self._targets[fault.id] = targets
             self._keep(fault)
-        self._log.add("fault-set", fault.targets, "side channel", fault=asdict(fault))
+        self._log.add("fault-set", fault.targets, "control API", fault=asdict(fault))
         return fault
 
     def new_id(self) -> str:
@@ -83,7 +83,7 @@ class Faults:
         if fault_id not in self._faults:
             raise NotFound(f"no fault {fault_id}; `csm-emulator fault list` shows them")
         fault = self._forget(fault_id)
-        self._log.add("fault-cleared", fault.targets, "side channel", fault=asdict(fault))
+        self._log.add("fault-cleared", fault.targets, "control API", fault=asdict(fault))
         return fault
 
     def spend(self, fault_id: str) -> None:
@@ -94,7 +94,7 @@ class Faults:
             self._log.add("fault-used-up", fault.targets, "it is over", fault=asdict(fault))
 
     def _forget(self, fault_id: str) -> Fault:
-        del self._shelf[fault_id], self._targets[fault_id]
+        del self._table[fault_id], self._targets[fault_id]
         self._rolls.pop(fault_id, None)
         return self._faults.pop(fault_id)
 
@@ -124,7 +124,7 @@ class Faults:
             return True
         count = self._rolls.get(fault.id, 0)
         self._rolls[fault.id] = count + 1
-        return self._dice.roll("fault", fault.id, count) < fault.probability
+        return self._random.roll("fault", fault.id, count) < fault.probability
 
     def _use(self, fault: Fault) -> None:
         if fault.remaining is None:
@@ -137,7 +137,7 @@ class Faults:
 
     def _keep(self, fault: Fault) -> None:
         self._faults[fault.id] = fault
-        self._shelf[fault.id] = asdict(fault)
+        self._table[fault.id] = asdict(fault)
 
 
 def _read(fault: Fault) -> Fault:

@@ -79,14 +79,14 @@ def _gpus(terminal: Terminal) -> list[_Gpu] | None:
     fru, count = terminal.node.accelerators
     if fru is None or "NVIDIA" not in fru.manufacturer.upper():
         return None
-    dice, node = terminal.machine.means.dice, terminal.node.xname
+    random, node = terminal.machine.means.random, terminal.node.xname
     memory = int(fru.facts.get("MemoryMiB", 0))  # type: ignore[call-overload]
     return [
         _Gpu(
             number,
             fru.model,
-            dice.uuid("gpu", node, number),
-            str(_FIRST_SERIAL + int(dice.roll("gpu.serial", node, number) * _SERIALS)),
+            random.uuid("gpu", node, number),
+            str(_FIRST_SERIAL + int(random.roll("gpu.serial", node, number) * _SERIALS)),
             memory,
         )
         for number in range(count)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.seed_data.secrets import s3_keys
 from csm_emulator.services.bos.boot_images import Images
 from csm_emulator.services.bos.clients import Neighbours
@@ -20,7 +20,7 @@ from csm_emulator.transport.s3_client import S3
 
 @dataclass(frozen=True, slots=True)
 class Bos:
-    world: World
+    context: Context
     options: Options
     auto: AutoFields
     components: ComponentStore
@@ -33,22 +33,22 @@ class Bos:
 
     @property
     def now(self) -> float:
-        return self.world.clock.now()
+        return self.context.clock.now()
 
 
-def open_bos(world: World) -> Bos:
-    auto = AutoFields(world.clock, world.shelves)
-    components = ComponentStore(world, auto)
-    tenants = Tenants(world.mesh)
+def open_bos(context: Context) -> Bos:
+    auto = AutoFields(context.clock, context.tables)
+    components = ComponentStore(context, auto)
+    tenants = Tenants(context.mesh)
     return Bos(
-        world,
-        Options(world.shelves),
+        context,
+        Options(context.tables),
         auto,
         components,
-        SessionStore(world.shelves),
-        SessionStatus(world.clock, components, tenants),
-        TemplateStore(world.shelves),
+        SessionStore(context.tables),
+        SessionStatus(context.clock, components, tenants),
+        TemplateStore(context.tables),
         tenants,
-        Neighbours(world.mesh),
-        Images(S3(world.mesh, s3_keys(world.dice))),
+        Neighbours(context.mesh),
+        Images(S3(context.mesh, s3_keys(context.random))),
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from csm_emulator.dialects.connexion import json_reply, read_body
 from csm_emulator.services.bos.schemas import OPTIONS
-from csm_emulator.state.tables import Shelves
+from csm_emulator.state.tables import RecordTables
 from csm_emulator.transport.call import Call, Json, Reply
 from csm_emulator.transport.routes import Route
 
@@ -36,8 +36,8 @@ DEFAULTS: dict[str, Any] = {
 
 
 class Options:
-    def __init__(self, shelves: Shelves) -> None:
-        self._shelf = shelves.open("bos.options", DEFAULTS)
+    def __init__(self, tables: RecordTables) -> None:
+        self._table = tables.open("bos.options", DEFAULTS)
 
     def routes(self) -> Sequence[Route]:
         return (Route("GET", "/v2/options", self._get), Route("PATCH", "/v2/options", self._patch))
@@ -49,17 +49,17 @@ class Options:
         """What it does not know is told back once, and never again."""
         patch: dict[str, Json] = read_body(call, OPTIONS)
         told = {**self._known(), **patch}
-        self._shelf.update({name: value for name, value in patch.items() if name in DEFAULTS})
+        self._table.update({name: value for name, value in patch.items() if name in DEFAULTS})
         return json_reply(told)
 
     def _known(self) -> dict[str, Json]:
-        return {name: self._shelf[name] for name in DEFAULTS}
+        return {name: self._table[name] for name in DEFAULTS}
 
     def number(self, name: str) -> int:
-        return int(self._shelf[name])
+        return int(self._table[name])
 
     def text(self, name: str) -> str:
-        return str(self._shelf[name])
+        return str(self._table[name])
 
     def flag(self, name: str) -> bool:
-        return bool(self._shelf[name])
+        return bool(self._table[name])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from hashlib import sha1
 
 from csm_emulator.services.bos.components.records import Record
-from csm_emulator.state.tables import Shelf
+from csm_emulator.state.tables import RecordTable
 
 
 def owned_key(name: str, tenant: str | None) -> str:
@@ -19,20 +19,20 @@ def _hash(text: str) -> str:
 
 
 class Owned:
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
+    def __init__(self, table: RecordTable) -> None:
+        self._table = table
 
     def get(self, name: str, tenant: str | None) -> Record | None:
-        found: Record | None = self._shelf.get(owned_key(name, tenant))
+        found: Record | None = self._table.get(owned_key(name, tenant))
         return found
 
     def put(self, name: str, tenant: str | None, record: Record) -> None:
-        self._shelf[owned_key(name, tenant)] = record
+        self._table[owned_key(name, tenant)] = record
 
     def delete(self, name: str, tenant: str | None) -> bool:
         """Whether it was there."""
-        return self._shelf.pop(owned_key(name, tenant), None) is not None
+        return self._table.pop(owned_key(name, tenant), None) is not None
 
     def __iter__(self) -> Iterator[Record]:
-        for key in sorted(self._shelf):
-            yield self._shelf[key]
+        for key in sorted(self._table):
+            yield self._table[key]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.connexion import answering, not_found, wrong_method
 from csm_emulator.services.bos import health as service
 from csm_emulator.services.bos.components.api import Components
@@ -23,15 +23,15 @@ from csm_emulator.services.bos.sessions.api import Sessions
 from csm_emulator.services.bos.sessions.boot_sets import BootSets
 from csm_emulator.services.bos.sessions.templates import Templates
 from csm_emulator.transport.call import Call, Reply
-from csm_emulator.transport.routes import Face, Handler, Route
+from csm_emulator.transport.routes import EmulatedService, Handler, Route
 
 OPTIONS = "/v2/options"
 BODY = 8 << 20
 """Room for every component of a machine of 10,000 nodes."""
 
 
-def open_face(world: World) -> Face:
-    bos = open_bos(world)
+def create_service(context: Context) -> EmulatedService:
+    bos = open_bos(context)
     discovery = Discovery(bos)
     rhythm = _open_operators(bos, discovery)
     boot_sets = BootSets(bos.options, bos.images, bos.neighbours)
@@ -43,7 +43,7 @@ def open_face(world: World) -> Face:
         ApplyStaged(bos),
     )
     routes = [*service.routes(), *(route for room in rooms for route in room.routes())]
-    return Face(
+    return EmulatedService(
         "bos",
         [("/apis/bos", "")],
         [_stirring(route, rhythm) for route in routes],

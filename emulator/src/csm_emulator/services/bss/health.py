@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.services.bss.boot_parameters.api import Parameters
 from csm_emulator.services.bss.boot_parameters.records import STATE_CHANGE
@@ -21,8 +21,8 @@ _TOLD = (
 
 
 class Service:
-    def __init__(self, world: World, inventory: Inventory, parameters: Parameters) -> None:
-        self._world = world
+    def __init__(self, context: Context, inventory: Inventory, parameters: Parameters) -> None:
+        self._context = context
         self._inventory = inventory
         self._parameters = parameters
 
@@ -49,7 +49,7 @@ class Service:
         return self._inventory.by_nid(whole(text) or 0)
 
     def refresh(self, _: Call) -> Reply:
-        self._inventory.refreshed(int(self._world.clock.now()))
+        self._inventory.refreshed(int(self._context.clock.now()))
         return Reply(204, b"", JSON, [("Cache-Control", "no-cache")])
 
     def dump(self, _: Call) -> Reply:

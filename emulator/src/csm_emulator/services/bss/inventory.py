@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.hms.names import COMPONENT_FIELDS
 from csm_emulator.transport.call import Json
 
@@ -43,12 +43,12 @@ class Known:
 
 
 class Inventory:
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, context: Context) -> None:
+        self._context = context
         self._known: Known | None = None
         self._stamp = 0
         self._asked = 0.0
-        self._updates = world.shelves.open("bss.updates")
+        self._updates = context.tables.open("bss.updates")
 
     def forget(self) -> None:
         """After a restart it knows nothing."""
@@ -101,10 +101,10 @@ class Inventory:
         return True
 
     def _now(self) -> int:
-        return int(self._world.clock.now())
+        return int(self._context.clock.now())
 
     def _retrieve(self) -> None:
-        now = self._world.clock.now()
+        now = self._context.clock.now()
         if self._known is not None and len(self._known.components) > LARGE and now - self._asked < PAUSE:
             return
         self._asked = now
@@ -117,7 +117,7 @@ class Inventory:
     def _ask(self, path: str, name: str) -> list[Json]:
         """An HSM that answers with an error has nothing, for BSS: it does not look at the status."""
         try:
-            answer = self._world.mesh.ask("smd", "GET", f"/hsm/v2{path}").json()
+            answer = self._context.mesh.ask("smd", "GET", f"/hsm/v2{path}").json()
         except ValueError:
             return []
         listed = answer.get(name) if isinstance(answer, dict) else answer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.bss.responses import encoded, problem
 from csm_emulator.transport.call import Call, Json, Reply
 
@@ -10,12 +10,12 @@ BOOTSCRIPT, USER_DATA = "bootscript", "user-data"
 
 
 class History:
-    def __init__(self, world: World) -> None:
-        self._clock = world.clock
-        self._shelf = world.shelves.open("bss.history")
+    def __init__(self, context: Context) -> None:
+        self._clock = context.clock
+        self._table = context.tables.open("bss.history")
 
     def add(self, name: str, endpoint: str) -> None:
-        self._shelf[f"{name}/{endpoint}"] = int(self._clock.now())
+        self._table[f"{name}/{endpoint}"] = int(self._clock.now())
 
     def get(self, call: Call) -> Reply:
         name, endpoint = "".join(call.all("name")), "".join(call.all("endpoint"))
@@ -23,12 +23,12 @@ class History:
             return problem(500, f"Failed to search for name: {name}, endpoint: {endpoint}")
         if endpoint:
             return encoded(self._one(name, endpoint))
-        keys = sorted(self._shelf) if not name else [f"{name}/{each}" for each in (BOOTSCRIPT, USER_DATA)]
-        return encoded([_access(*_split(key), self._shelf[key]) for key in keys if key in self._shelf])
+        keys = sorted(self._table) if not name else [f"{name}/{each}" for each in (BOOTSCRIPT, USER_DATA)]
+        return encoded([_access(*_split(key), self._table[key]) for key in keys if key in self._table])
 
     def _one(self, name: str, endpoint: str) -> Json:
         """A node that never asked did so at 0, if it is something that nodes ask for."""
-        last = self._shelf.get(f"{name}/{endpoint}", 0)
+        last = self._table.get(f"{name}/{endpoint}", 0)
         if not last and endpoint.lower() not in (BOOTSCRIPT, USER_DATA):
             return []
         return [_access(name, endpoint, last)]

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Sequence
 from urllib.parse import quote, urlencode
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.bss.boot_parameters.api import Parameters, with_body
 from csm_emulator.services.bss.boot_script.api import BootScript
 from csm_emulator.services.bss.cloud_init.api import CloudInit
@@ -17,7 +17,7 @@ from csm_emulator.services.bss.responses import problem
 from csm_emulator.services.bss.seed_data import seed
 from csm_emulator.services.bss.table import MOST, BootStore, TooMuch
 from csm_emulator.transport.call import Call, Reply, text_reply
-from csm_emulator.transport.routes import Face, Route, catching, go_not_found
+from csm_emulator.transport.routes import EmulatedService, Route, catching, go_not_found
 
 _ROOT = "/boot/v1"
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -32,14 +32,14 @@ _ALLOWED = {
 """Everything else is read only."""
 
 
-def open_face(world: World) -> Face:
-    inventory = Inventory(world)
-    history = History(world)
-    store = BootStore(world, inventory, seed(world.machine, world.dice))
+def create_service(context: Context) -> EmulatedService:
+    inventory = Inventory(context)
+    history = History(context)
+    store = BootStore(context, inventory, seed(context.machine, context.random))
     parameters = Parameters(store, inventory)
-    script = BootScript(world, store, inventory, history)
-    cloud_init = CloudInit(world, store, inventory, history)
-    service = Service(world, inventory, parameters)
+    script = BootScript(context, store, inventory, history)
+    cloud_init = CloudInit(context, store, inventory, history)
+    service = Service(context, inventory, parameters)
     routes = [
         Route("GET", f"{_ROOT}/bootparameters", parameters.get),
         Route("POST", f"{_ROOT}/bootparameters", with_body(parameters.post)),
@@ -61,7 +61,7 @@ def open_face(world: World) -> Face:
     ]
     mounts = [("/apis/bss", ""), *((path, path) for path in _AT_THE_ROOT)]
     routes = [route.through(lambda handler: catching(handler, TooMuch, _too_much)) for route in routes]
-    return Face("bss", mounts, routes, _not_found, _wrong_method, restarted=inventory.forget)
+    return EmulatedService("bss", mounts, routes, _not_found, _wrong_method, restarted=inventory.forget)
 
 
 def _too_much(call: Call, _: TooMuch) -> Reply:  # noqa: ARG001 (the shape of every such function)

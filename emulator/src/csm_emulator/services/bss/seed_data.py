@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from csm_emulator.machine.machine import Machine
 from csm_emulator.seed_data.images import boot_image
 from csm_emulator.services.bss.boot_parameters.records import NO_CLOUD_INIT
-from csm_emulator.state.random import Dice
+from csm_emulator.state.random import SeededRandom
 from csm_emulator.transport.call import Json
 
 _FNV_OFFSET, _FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
@@ -36,7 +36,7 @@ def image_key(kind: str, path: str) -> str:
     return f"/{kind}/{digest:016x}"
 
 
-def seed(machine: Machine, dice: Dice) -> Seed:
+def seed(machine: Machine, random: SeededRandom) -> Seed:
     """Nothing for a machine without nodes."""
     by_kind: dict[tuple[str, str], Json] = {}
     rows: dict[str, Json] = {}
@@ -45,18 +45,18 @@ def seed(machine: Machine, dice: Dice) -> Seed:
         place = machine.place(part.xname)
         kind = (place.role if place else "", part.model.arch if part.model else "")
         if kind not in by_kind:
-            by_kind[kind] = _row(kind, dice, images)
+            by_kind[kind] = _row(kind, random, images)
         rows[part.xname] = by_kind[kind]
     return Seed(rows, images)
 
 
-def _row(kind: tuple[str, str], dice: Dice, images: dict[str, Json]) -> Json:
-    found = boot_image(dice, *kind)
+def _row(kind: tuple[str, str], random: SeededRandom, images: dict[str, Json]) -> Json:
+    found = boot_image(random, *kind)
     image = found.id
     row: Json = {
-        "params": _PARAMS.format(image=image, etag=found.artefacts[0].md5, session=dice.uuid("bss.session", *kind)),
+        "params": _PARAMS.format(image=image, etag=found.artefacts[0].md5, session=random.uuid("bss.session", *kind)),
         "cloud-init": NO_CLOUD_INIT,
-        "token": dice.uuid("bss.referral-token", *kind),
+        "token": random.uuid("bss.referral-token", *kind),
     }
     for name in ("kernel", "initrd"):
         path = f"s3://boot-images/{image}/{name}"

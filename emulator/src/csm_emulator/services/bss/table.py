@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.bss.boot_parameters.records import BootData, Image
 from csm_emulator.services.bss.cloud_init.merge import patched_cloud_init
 from csm_emulator.services.bss.inventory import Inventory
@@ -36,12 +36,12 @@ class NotStored(Exception):
 class BootStore:
     """Rows are ``{"params", "kernel", "initrd", "cloud-init", "token"}``; the images in them are keys of ``images``."""
 
-    def __init__(self, world: World, inventory: Inventory, seed: Seed) -> None:
-        self._world = world
+    def __init__(self, context: Context, inventory: Inventory, seed: Seed) -> None:
+        self._context = context
         self._inventory = inventory
-        self._rows = world.shelves.open("bss.params", seed.rows)
-        self._images = world.shelves.open("bss.images", seed.images)
-        self._tokens = world.shelves.open("bss.tokens")
+        self._rows = context.tables.open("bss.params", seed.rows)
+        self._images = context.tables.open("bss.images", seed.images)
+        self._tokens = context.tables.open("bss.tokens")
         self._sizes: dict[str, int] | None = None
         self._size = 0
 
@@ -225,7 +225,7 @@ class BootStore:
     def _new_token(self) -> str:
         number = self._tokens.get("last", 0) + 1
         self._tokens["last"] = number
-        return self._world.dice.uuid("bss.referral-token", number)
+        return self._context.random.uuid("bss.referral-token", number)
 
 
 def _length(cloud_init: Json) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.capmc.hsm_client import Hsm
 from csm_emulator.services.capmc.power_cap import PowerCap
 from csm_emulator.services.capmc.responses import Refusal, error
@@ -12,26 +12,26 @@ from csm_emulator.services.capmc.transitions import PowerOrders
 from csm_emulator.services.capmc.xname_control import OFF, ON, RESTART, XnameControl
 from csm_emulator.services.capmc.xname_status import XnameStatus
 from csm_emulator.transport.call import Call, Reply, json_reply
-from csm_emulator.transport.routes import Face, Handler, Route, catching
+from csm_emulator.transport.routes import EmulatedService, Handler, Route, catching
 
 BASE = "/capmc/v1"
 
 
-def open_face(world: World) -> Face:
-    hsm = Hsm(world.mesh)
-    orders = PowerOrders(world, hsm)
-    control = XnameControl(world, hsm, orders)
-    caps = PowerCap(world.machine, hsm)
+def create_service(context: Context) -> EmulatedService:
+    hsm = Hsm(context.mesh)
+    orders = PowerOrders(context, hsm)
+    control = XnameControl(context, hsm, orders)
+    caps = PowerCap(context.machine, hsm)
     posts = {
         "xname_on": control.handler(ON),
         "xname_off": control.handler(OFF),
         "xname_reinit": control.handler(RESTART),
-        "get_xname_status": XnameStatus(world.mesh, hsm).answer,
+        "get_xname_status": XnameStatus(context.mesh, hsm).answer,
         "get_power_cap": caps.read_caps,
         "set_power_cap": caps.set_caps,
         "get_power_cap_capabilities": caps.capabilities,
     }
-    credentials = sum(1 for part in world.machine.parts() if part.controller)
+    credentials = sum(1 for part in context.machine.parts() if part.controller)
     gets: dict[str, Handler] = {
         "health": lambda _: _health(hsm.ready(), credentials),
         "liveness": lambda _: Reply(204),
@@ -39,7 +39,7 @@ def open_face(world: World) -> Face:
     }
     routes = [Route("POST", f"{BASE}/{name}", _answering(handler)) for name, handler in posts.items()]
     routes += [Route("GET", f"{BASE}/{name}", handler) for name, handler in gets.items()]
-    return Face(
+    return EmulatedService(
         "capmc",
         [("/apis/capmc", "")],
         routes,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.capmc.hsm_client import Hsm, Keys
 from csm_emulator.transport.call import Json
 
@@ -31,15 +31,15 @@ class Outcome:
 
 
 class PowerOrders:
-    """An order is a row of the shelf while it is under way; a client that goes does not end it."""
+    """An order is a row of the table while it is under way; a client that goes does not end it."""
 
-    def __init__(self, world: World, hsm: Hsm) -> None:
-        self._world = world
+    def __init__(self, context: Context, hsm: Hsm) -> None:
+        self._context = context
         self._hsm = hsm
-        self._shelf = world.shelves.open("capmc.orders")
-        self._count = world.shelves.open("capmc.count")
+        self._table = context.tables.open("capmc.orders")
+        self._count = context.tables.open("capmc.count")
         self._outcomes: dict[str, Outcome] = {}
-        world.agenda.answer(_LOOK_AT_IT, self._look)
+        context.scheduler.answer(_LOOK_AT_IT, self._look)
 
     def begin(self, names: Sequence[str], word: str, operations: Sequence[str], keys: Keys) -> Outcome:
         """``operations`` one after the other, on components that are reserved with these keys."""
@@ -55,34 +55,34 @@ class PowerOrders:
 
         After a crash (the fault ``service-restart``) this is done when it is back.
         """
-        for number, order in list(self._shelf.items()):
+        for number, order in list(self._table.items()):
             self._hsm.release(order["keys"])
             self._lose(number)
-            del self._shelf[number]
+            del self._table[number]
 
     def _send(self, number: str, order: Json) -> None:
         operation, *left = order["left"]
         location = [{"xname": name, "deputyKey": order["keys"][name][1]} for name in order["names"]]
-        reply = self._world.mesh.ask("pcs", "POST", "/transitions", {"operation": operation, "location": location})
+        reply = self._context.mesh.ask("pcs", "POST", "/transitions", {"operation": operation, "location": location})
         if not reply.ok:
             self._end(number, order, 500, _POST_FAILED)
             return
-        self._shelf[number] = {**order, "left": left, "transition": reply.json()["transitionID"]}
-        self._world.agenda.after(LOOK, _LOOK_AT_IT, number, operation)
+        self._table[number] = {**order, "left": left, "transition": reply.json()["transitionID"]}
+        self._context.scheduler.after(LOOK, _LOOK_AT_IT, number, operation)
 
     def _look(self, number: str, operation: str) -> None:
-        order = self._shelf.get(number)
+        order = self._table.get(number)
         if order is None:
             return
-        if self._world.faults.present("service-restart", "capmc"):
+        if self._context.faults.present("service-restart", "capmc"):
             self._lose(number)
             return
         self._hsm.renew(order["keys"])
-        reply = self._world.mesh.ask("pcs", "GET", f"/transitions/{order['transition']}")
+        reply = self._context.mesh.ask("pcs", "GET", f"/transitions/{order['transition']}")
         if not reply.ok:
             self._end(number, order, 500, _GET_FAILED)
         elif _goes_on(reply.json(), to_the_end=bool(order["left"])):
-            self._world.agenda.after(LOOK, _LOOK_AT_IT, number, operation)
+            self._context.scheduler.after(LOOK, _LOOK_AT_IT, number, operation)
         elif order["left"]:
             self._send(number, order)
         else:
@@ -99,7 +99,7 @@ class PowerOrders:
         outcome = self._outcomes.pop(number, None)
         if outcome is not None:
             outcome.answer = {"e": error, "err_msg": message}
-        self._shelf.pop(number, None)
+        self._table.pop(number, None)
 
     def _lose(self, number: str) -> None:
         """The client gets no answer; the reservations stay until ``release_all``."""

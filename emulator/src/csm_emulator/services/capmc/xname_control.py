@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.reader import Undecodable, decode_first
 from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, struct
 from csm_emulator.dialects.hms.names import hms_type
@@ -52,8 +52,8 @@ def split(names: Sequence[str], *, twice: bool) -> tuple[list[str], list[str]]:
 
 
 class XnameControl:
-    def __init__(self, world: World, hsm: Hsm, orders: PowerOrders) -> None:
-        self._world = world
+    def __init__(self, context: Context, hsm: Hsm, orders: PowerOrders) -> None:
+        self._context = context
         self._hsm = hsm
         self._orders = orders
 
@@ -78,7 +78,7 @@ class XnameControl:
         def answer() -> Reply | None:
             if outcome.lost:
                 raise Cut
-            told = outcome.known(standing=self._world.clock.speed == 0)
+            told = outcome.known(standing=self._context.clock.speed == 0)
             return None if told is None else json_reply(_with_ignored(told, ignored, asked, command))
 
         return answer() or Reply(later=answer)

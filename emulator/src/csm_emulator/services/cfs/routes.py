@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.connexion import not_found, wrong_method
 from csm_emulator.services.cfs import health as service
 from csm_emulator.services.cfs.batcher.batcher import Batcher
@@ -29,36 +29,36 @@ from csm_emulator.services.cfs.sources.api import SourcesApi
 from csm_emulator.services.cfs.sources.table import Sources
 from csm_emulator.services.cfs.sources.vcs import Vcs
 from csm_emulator.services.cfs.tenants import Tenants
-from csm_emulator.transport.routes import Face, Handler, Route
+from csm_emulator.transport.routes import EmulatedService, Handler, Route
 
 BODY = 8 << 20
 """Room for every component of a machine of 10,000 nodes."""
 
 
-def open_face(world: World) -> Face:
-    options, vcs = Options(world.shelves), Vcs(world)
-    configurations = Configurations(world.shelves)
-    components = Components(world, options, configurations)
-    sessions = Sessions(world.shelves)
-    sources = Sources(world.shelves)
-    runs = Runs(world, Book(world.clock, options, sessions, configurations, components, sources))
-    sync = HardwareSync(world, options, components)
-    to_components = ComponentActions(world.clock, components, sync)
-    to_sessions = SessionActions(world.clock, options, sessions, configurations, runs)
-    to_configurations = ConfigurationActions(world.clock, configurations, components, sources, Branches(vcs, sources))
-    Cleanup(world, options, to_sessions)
-    batcher = Batcher(world, options, components, sessions, BatchResults(options, components, to_components))
+def create_service(context: Context) -> EmulatedService:
+    options, vcs = Options(context.tables), Vcs(context)
+    configurations = Configurations(context.tables)
+    components = Components(context, options, configurations)
+    sessions = Sessions(context.tables)
+    sources = Sources(context.tables)
+    runs = Runs(context, Book(context.clock, options, sessions, configurations, components, sources))
+    sync = HardwareSync(context, options, components)
+    to_components = ComponentActions(context.clock, components, sync)
+    to_sessions = SessionActions(context.clock, options, sessions, configurations, runs)
+    to_configurations = ConfigurationActions(context.clock, configurations, components, sources, Branches(vcs, sources))
+    Cleanup(context, options, to_sessions)
+    batcher = Batcher(context, options, components, sessions, BatchResults(options, components, to_components))
     routes = [
         *_about_itself(),
         *_options(OptionsApi(options)),
         *_components(
             ComponentsV2(options, components, to_components), ComponentsV3(options, components, to_components)
         ),
-        *_configurations(ConfigurationsApi(options, configurations, to_configurations, Tenants(world.mesh))),
+        *_configurations(ConfigurationsApi(options, configurations, to_configurations, Tenants(context.mesh))),
         *_sessions(SessionsApi(options, to_sessions)),
-        *_sources(SourcesApi(world, options, sources, configurations)),
+        *_sources(SourcesApi(context, options, sources, configurations)),
     ]
-    return Face(
+    return EmulatedService(
         "cfs",
         [("/apis/cfs", "")],
         routes,

@@ -5,30 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from csm_emulator.state.tables import Shelf
+from csm_emulator.state.tables import RecordTable
 
 Record = dict[str, Any]
 
 
 class Table:
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
+    def __init__(self, table: RecordTable) -> None:
+        self._table = table
 
     def get(self, name: str) -> Record | None:
-        found: Record | None = self._shelf.get(name)
+        found: Record | None = self._table.get(name)
         return found
 
     def __contains__(self, name: str) -> bool:
-        return name in self._shelf
+        return name in self._table
 
     def names(self) -> list[str]:
-        return sorted(self._shelf)
+        return sorted(self._table)
 
     def all(self) -> Iterator[Record]:
-        return iter(self._shelf.values())
+        return iter(self._table.values())
 
     def put(self, name: str, record: Record) -> None:
-        self._shelf[name] = record
+        self._table[name] = record
 
     def delete(self, name: str) -> None:
-        del self._shelf[name]
+        del self._table[name]

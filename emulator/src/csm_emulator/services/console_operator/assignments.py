@@ -8,7 +8,7 @@ from math import ceil
 
 from csm_emulator.cluster.pods import RUNNING, Pod
 from csm_emulator.cluster.service_workloads import CONSOLE_DATA
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.hms.names import hms_type
 
 NAMESPACE = "services"
@@ -31,14 +31,14 @@ class NoPod(Exception):
 class Monitoring:
     """HSM says which nodes there are; the pods share them."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._positions = {part.xname: number for number, part in enumerate(world.machine.parts("Node"))}
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._positions = {part.xname: number for number, part in enumerate(context.machine.parts("Node"))}
         """Of the machine's nodes, in its own order: each pod has a stretch of them."""
 
     def nodes(self) -> dict[str, str]:
         """Class by xname, in the order of HSM."""
-        reply = self._world.mesh.ask("smd", "GET", "/hsm/v2/State/Components?type=Node")
+        reply = self._context.mesh.ask("smd", "GET", "/hsm/v2/State/Components?type=Node")
         found = reply.json()["Components"] if reply.ok else []
         return {node["ID"]: node.get("Class", "River") for node in found if node.get("State") != "Empty"}
 
@@ -51,7 +51,7 @@ class Monitoring:
     def pods(self) -> list[Pod]:
         """Those of the set: anybody may put the label on a pod of their own."""
         name, value = LABEL
-        labelled = (pod for pod in self._world.cluster.pods(NAMESPACE) if pod.labels.get(name) == value)
+        labelled = (pod for pod in self._context.cluster.pods(NAMESPACE) if pod.labels.get(name) == value)
         found = [pod for pod in labelled if _NAME.fullmatch(pod.name)]
         return sorted(found, key=lambda pod: int(pod.name.rpartition("-")[2]))
 
@@ -63,9 +63,9 @@ class Monitoring:
 
     def ask_console_data(self, node: str) -> Pod:
         """The pod that watches a node, as console-data knows it; raises ``NoPod``."""
-        pod = self.pod_of(node) if self._world.cluster.runs(CONSOLE_DATA) else None
+        pod = self.pod_of(node) if self._context.cluster.runs(CONSOLE_DATA) else None
         if pod is None:
-            reason = f"no console for {node}" if self._world.cluster.runs(CONSOLE_DATA) else _NOT_JSON
+            reason = f"no console for {node}" if self._context.cluster.runs(CONSOLE_DATA) else _NOT_JSON
             raise NoPod(f"There was an error querying console-data service: {reason}")
         return pod
 
@@ -73,7 +73,7 @@ class Monitoring:
         """Whether HSM has such a node."""
         if hms_type(node) != "Node":
             return False
-        reply = self._world.mesh.ask("smd", "GET", f"/hsm/v2/State/Components/{node}")
+        reply = self._context.mesh.ask("smd", "GET", f"/hsm/v2/State/Components/{node}")
         return reply.ok and reply.json().get("State") != "Empty"
 
     def pod_of(self, node: str) -> Pod | None:
@@ -94,5 +94,5 @@ class Monitoring:
         """The pod for a node; one that only HSM knows is drawn by its name."""
         number, total = self._positions.get(node), len(self._positions)
         if number is None:
-            number, total = int(self._world.dice.hex(8, "console pod", node), 16), 1 << 32
+            number, total = int(self._context.random.hex(8, "console pod", node), 16), 1 << 32
         return pods[number * len(pods) // total]

@@ -11,7 +11,7 @@ from getopt import GetoptError, gnu_getopt
 from itertools import pairwise
 
 from csm_emulator.cluster.pods import RUNNING, Exec
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.nodes.consoles import Position
 from csm_emulator.services.console_operator.assignments import Monitoring, NoPod
 
@@ -32,8 +32,8 @@ TERMINATED = 137
 
 
 class ConsolePrograms:
-    def __init__(self, world: World, monitoring: Monitoring) -> None:
-        self._world = world
+    def __init__(self, context: Context, monitoring: Monitoring) -> None:
+        self._context = context
         self._monitoring = monitoring
 
     async def in_operator(self, asked: Exec) -> int:
@@ -83,7 +83,7 @@ class ConsolePrograms:
                     break
             return 0
 
-        code = await self._follow(asked, node, self._world.consoles.end(node), keys, sits=not watching)
+        code = await self._follow(asked, node, self._context.consoles.end(node), keys, sits=not watching)
         await asked.write(f"\r\n<ConMan> Connection to console [{node}] closed.\r\n".encode())
         return code
 
@@ -92,8 +92,8 @@ class ConsolePrograms:
         for start in range(0, len(text), BURST):
             if start:
                 await asyncio.sleep(BURST / CHARACTERS)
-            self._world.terminals.type(node, text[start : start + BURST])
-            self._world.pulse.beat()
+            self._context.terminals.type(node, text[start : start + BURST])
+            self._context.change_signal.beat()
 
     async def _tail(self, asked: Exec, argv: list[str]) -> int:
         try:
@@ -108,7 +108,7 @@ class ConsolePrograms:
                 f"{argv[0]}: cannot open '{path}' for reading: No such file or directory\n".encode()
             )
             return 1
-        text, position = self._world.consoles.tail(node, lines)
+        text, position = self._context.consoles.tail(node, lines)
         await asked.write(text.encode())
         if not follows:
             return 0
@@ -126,7 +126,7 @@ class ConsolePrograms:
     ) -> int:
         """What comes out of the console, until its reader leaves or the pod goes; ``sits`` who may type at it."""
         if sits:
-            self._world.terminals.join(node)
+            self._context.terminals.join(node)
         reader = asyncio.ensure_future(keys())
         waiter = asyncio.ensure_future(self._show(asked, node, position))
         try:
@@ -134,18 +134,18 @@ class ConsolePrograms:
             return reader.result() if reader.done() else waiter.result()
         finally:
             if sits:
-                self._world.terminals.leave(node)
+                self._context.terminals.leave(node)
             reader.cancel()
             waiter.cancel()
             await asyncio.wait((reader, waiter))
 
     async def _show(self, asked: Exec, node: str, position: Position) -> int:
-        beginning = _beginnings(self._world, asked)
+        beginning = _beginnings(self._context, asked)
         while True:
-            texts, position = self._world.consoles.read(node, position)
+            texts, position = self._context.consoles.read(node, position)
             if texts:
                 await asked.write("".join(texts).encode())
-            if not await self._world.pulse.wait(LOOK_EVERY) or _beginnings(self._world, asked) != beginning:
+            if not await self._context.change_signal.wait(LOOK_EVERY) or _beginnings(self._context, asked) != beginning:
                 return TERMINATED
 
     def _here(self, asked: Exec, node: str) -> bool:
@@ -153,9 +153,9 @@ class ConsolePrograms:
         return pod is not None and pod.name == asked.pod.name
 
 
-def _beginnings(world: World, asked: Exec) -> float | None:
+def _beginnings(context: Context, asked: Exec) -> float | None:
     """When the container that it runs in began; None when it does not run."""
-    pod = world.cluster.pod(asked.pod.namespace, asked.pod.name)
+    pod = context.cluster.pod(asked.pod.namespace, asked.pod.name)
     container = pod.container(asked.container) if pod and pod.uid == asked.pod.uid else None
     return container.began if container and container.state == RUNNING else None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from csm_emulator.cluster.pods import RUNNING
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.errors import InvalidMachine
 from csm_emulator.machine.faults.faults import EVERYTHING, Fault, names_in
 from csm_emulator.services.console_operator.assignments import CONTAINER, NAMESPACE, Monitoring
@@ -13,11 +13,11 @@ KILLED = 137
 
 
 class Restarts:
-    def __init__(self, world: World, monitoring: Monitoring) -> None:
-        self._world = world
+    def __init__(self, context: Context, monitoring: Monitoring) -> None:
+        self._context = context
         self._monitoring = monitoring
-        world.faults.answer("console-restart", self._restart)
-        world.agenda.answer("console.back", self._back)
+        context.faults.answer("console-restart", self._restart)
+        context.scheduler.answer("console.back", self._back)
 
     def _restart(self, fault: Fault) -> None:
         there = {pod.name for pod in self._monitoring.pods()}
@@ -27,12 +27,12 @@ class Restarts:
         if unknown:
             raise InvalidMachine(f"no console pod {unknown[0]}; there are {', '.join(sorted(there))}")
         for name in sorted(pods):
-            self._world.cluster.end(NAMESPACE, name, CONTAINER, KILLED)
-            self._world.agenda.after(float(fault.facts.get("seconds", AWAY)), "console.back", name, fault.id)
+            self._context.cluster.end(NAMESPACE, name, CONTAINER, KILLED)
+            self._context.scheduler.after(float(fault.facts.get("seconds", AWAY)), "console.back", name, fault.id)
 
     def _back(self, name: str, fault_id: str = "") -> None:
-        self._world.faults.spend(fault_id)
-        pod = self._world.cluster.pod(NAMESPACE, name)
+        self._context.faults.spend(fault_id)
+        pod = self._context.cluster.pod(NAMESPACE, name)
         container = pod.container(CONTAINER) if pod else None
         if container is not None and container.state != RUNNING:
-            self._world.cluster.restart(NAMESPACE, name, CONTAINER)
+            self._context.cluster.restart(NAMESPACE, name, CONTAINER)

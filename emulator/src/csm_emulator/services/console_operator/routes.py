@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from csm_emulator.cluster.pods import Exec, Pod
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.go_json.types import STRING, struct
 from csm_emulator.services.console_operator.assignments import (
@@ -19,20 +19,20 @@ from csm_emulator.services.console_operator.restarts import Restarts
 from csm_emulator.state.clock import rfc3339
 from csm_emulator.transport import tapms_client
 from csm_emulator.transport.call import JSON, Call, Reply, json_reply
-from csm_emulator.transport.routes import Face, Route
+from csm_emulator.transport.routes import EmulatedService, Route
 from csm_emulator.transport.websocket import WebSocket, accept
 
 _ASKED = struct("main.GetNodeData", {"xname": STRING})
 HARDWARE_CHECK, HEARTBEAT_CHECK, STALE_MINUTES = 30, 30, 3
 
 
-def open_face(world: World) -> Face:
-    monitoring = Monitoring(world)
-    programs = ConsolePrograms(world, monitoring)
-    world.cluster.programs["console-operator"] = programs.in_operator
-    world.cluster.programs["console-node"] = programs.in_node_pod
-    Restarts(world, monitoring)
-    operator = ConsoleOperator(world, monitoring, programs)
+def create_service(context: Context) -> EmulatedService:
+    monitoring = Monitoring(context)
+    programs = ConsolePrograms(context, monitoring)
+    context.cluster.programs["console-operator"] = programs.in_operator
+    context.cluster.programs["console-node"] = programs.in_node_pod
+    Restarts(context, monitoring)
+    operator = ConsoleOperator(context, monitoring, programs)
     base = "/console-operator"
     routes = [
         Route("GET", f"{base}/interact/{{xname}}", operator.interact),
@@ -45,7 +45,7 @@ def open_face(world: World) -> Face:
         Route("GET", f"{base}/liveness", _alive),
         Route("GET", f"{base}/readiness", _alive),
     ]
-    return Face("console-operator", [("/apis/console-operator", "")], routes)
+    return EmulatedService("console-operator", [("/apis/console-operator", "")], routes)
 
 
 def _alive(_: Call) -> Reply:
@@ -57,11 +57,11 @@ def _message(text: str, status: int) -> Reply:
 
 
 class ConsoleOperator:
-    def __init__(self, world: World, monitoring: Monitoring, programs: ConsolePrograms) -> None:
-        self._world = world
+    def __init__(self, context: Context, monitoring: Monitoring, programs: ConsolePrograms) -> None:
+        self._context = context
         self._monitoring = monitoring
         self._programs = programs
-        places = world.machine.topology.places.values()
+        places = context.machine.topology.places.values()
         self._xnames = {alias: place.xname for place in places for alias in place.aliases}
 
     def interact(self, call: Call) -> Reply:
@@ -108,7 +108,7 @@ class ConsoleOperator:
 
     def _belongs(self, tenant: str, xname: str) -> bool:
         """The real one lets everybody in when TAPMS does not answer, or with nonsense."""
-        reply = tapms_client.ask_for(self._world.mesh, tenant)
+        reply = tapms_client.ask_for(self._context.mesh, tenant)
         return not reply.ok or xname in tapms_client.nodes_of(reply.json())
 
     def node_pod(self, call: Call) -> Reply:
@@ -124,7 +124,7 @@ class ConsoleOperator:
             return _message(str(error), 500)
 
     def location(self, call: Call) -> Reply:
-        pod = self._world.cluster.pod(NAMESPACE, call.args["pod"])
+        pod = self._context.cluster.pod(NAMESPACE, call.args["pod"])
         if pod is None:
             told = f'There was an error retrieving pod location pods "{call.args["pod"]}" not found'
             return _message(told, 500)
@@ -151,7 +151,7 @@ class ConsoleOperator:
         numbers = {
             "consoles": sum(self._monitoring.counts()),
             "hardwareupdatesec": HARDWARE_CHECK,
-            "hardwareupdate": rfc3339(self._world.clock.now()),
+            "hardwareupdate": rfc3339(self._context.clock.now()),
             "nodepods": pods,
             "rvrnodesperpod": river,
             "mtnnodesperpod": mountain,

@@ -9,8 +9,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from csm_emulator.context import World
-from csm_emulator.state.tables import Shelf
+from csm_emulator.context import Context
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply, json_reply
 from csm_emulator.transport.routes import Handler, Route
 
@@ -58,9 +58,9 @@ def read_object(call: Call) -> Document:
 class Envelope:
     """What all documents of this Fabric Manager have."""
 
-    def __init__(self, world: World) -> None:
-        self._clock = world.clock
-        self.owner = world.dice.uuid("fabric-manager", "owner")
+    def __init__(self, context: Context) -> None:
+        self._clock = context.clock
+        self.owner = context.random.uuid("fabric-manager", "owner")
 
     def wrap(self, kind: str, link: str, action: str, version: int, micros: int | None = None) -> Document:
         return {
@@ -95,8 +95,8 @@ class Envelope:
 class Collection:
     """Documents of one kind, by the last piece of their links."""
 
-    def __init__(self, shelf: Shelf, envelope: Envelope, kind: str, path: str) -> None:
-        self._shelf = shelf
+    def __init__(self, table: RecordTable, envelope: Envelope, kind: str, path: str) -> None:
+        self._table = table
         self._envelope = envelope
         self._kind = kind
         self.path = path
@@ -113,16 +113,16 @@ class Collection:
         )
 
     def __contains__(self, name: object) -> bool:
-        return name in self._shelf
+        return name in self._table
 
     def __len__(self) -> int:
-        return len(self._shelf)
+        return len(self._table)
 
     def items(self) -> Iterable[tuple[str, Document]]:
-        return self._shelf.items()
+        return self._table.items()
 
     def values(self) -> Iterable[Document]:
-        return self._shelf.values()
+        return self._table.values()
 
     def link(self, name: str) -> str:
         return f"{self.path}/{name}"
@@ -132,16 +132,16 @@ class Collection:
         if not isinstance(link, str) or not link.startswith(f"{self.path}/"):
             return None
         name = link[len(self.path) + 1 :]
-        return name if name in self._shelf else None
+        return name if name in self._table else None
 
     def get(self, name: str) -> Document:
-        if name not in self._shelf:
+        if name not in self._table:
             raise not_found(self.link(name))
-        found: Document = self._shelf[name]
+        found: Document = self._table[name]
         return found
 
     def create(self, name: str, content: Mapping[str, Any]) -> Document:
-        if name in self._shelf:
+        if name in self._table:
             raise Refusal(409, f"Service already started: {self.link(name)}")
         return self._put(name, content, "POST", 0)
 
@@ -152,14 +152,14 @@ class Collection:
 
     def _put(self, name: str, content: Mapping[str, Any], action: str, version: int) -> Document:
         made = {**content, **self._envelope.wrap(self._kind, self.link(name), action, version)}
-        self._shelf[name] = made
+        self._table[name] = made
         return made
 
     def delete(self, name: str) -> Document:
         """The answer is the document as it was, for the last time."""
         before = self.get(name)
-        del self._shelf[name]
+        del self._table[name]
         return {**before, **self._envelope.wrap(self._kind, self.link(name), "DELETE", before["documentVersion"] + 1)}
 
     def list(self) -> Reply:
-        return self._envelope.list_links(map(self.link, self._shelf))
+        return self._envelope.list_links(map(self.link, self._table))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.machine.fabric.plan import PortPlace
 from csm_emulator.services.fabric_manager import seed_data as seeds
 from csm_emulator.services.fabric_manager.documents import (
@@ -30,15 +30,15 @@ _FIELDS = {"portPolicyLinks": texts}
 class Ports:
     """Only what differs from the first day is kept: there are tens of thousands."""
 
-    def __init__(self, world: World, store: Store) -> None:
-        self._plan = world.machine.fabric.plan
+    def __init__(self, context: Context, store: Store) -> None:
+        self._plan = context.machine.fabric.plan
         self._store = store
-        self._changed = world.shelves.open("fabric-manager.ports")
+        self._changed = context.tables.open("fabric-manager.ports")
         self._links = {
             True: [store.policies.link(name) for name in seeds.EDGE_POLICIES],
             False: [store.policies.link(name) for name in seeds.FABRIC_POLICIES],
         }
-        self.pushing = Pushing(world, self.wanted)
+        self.pushing = Pushing(context, self.wanted)
 
     def routes(self) -> Sequence[Route]:
         return (

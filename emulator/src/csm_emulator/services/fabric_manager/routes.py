@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.machine.fabric.ports import PortState
 from csm_emulator.services.fabric_manager.collectives import Collectives
 from csm_emulator.services.fabric_manager.documents import Refusal, error_reply, not_found
@@ -21,19 +21,19 @@ from csm_emulator.services.fabric_manager.vnis.blocks import Blocks
 from csm_emulator.services.fabric_manager.vnis.enforcement import Enforcement
 from csm_emulator.services.fabric_manager.vnis.partitions import Partitions
 from csm_emulator.transport.call import Call, Reply
-from csm_emulator.transport.routes import Face, Handler, Router, catching
+from csm_emulator.transport.routes import EmulatedService, Handler, Router, catching
 
 _SLASHES = re.compile("/{2,}")
 
 
-def open_face(world: World) -> Face:
-    fabric = world.machine.fabric
-    store = Store(world)
-    ports = Ports(world, store)
-    enforcement = Enforcement(world, store, ports.pushing)
+def create_service(context: Context) -> EmulatedService:
+    fabric = context.machine.fabric
+    store = Store(context)
+    ports = Ports(context, store)
+    enforcement = Enforcement(context, store, ports.pushing)
     blocks = Blocks(store, enforcement)
     rooms = (
-        Switches(world, store.envelope),
+        Switches(context, store.envelope),
         ports,
         Policies(store, ports),
         Vlans(store),
@@ -52,11 +52,11 @@ def open_face(world: World) -> Face:
 
     fabric.intention = intention
     routes = [route.through(_answering) for room in rooms for route in room.routes()]
-    face = Face(SERVICE, [("/apis/fabric-manager", "")], routes, _not_found, _wrong_method)
+    face = EmulatedService(SERVICE, [("/apis/fabric-manager", "")], routes, _not_found, _wrong_method)
     return replace(face, not_found=_merging_slashes(face))
 
 
-def _merging_slashes(face: Face) -> Handler:
+def _merging_slashes(face: EmulatedService) -> Handler:
     """A path with doubled slashes is answered as the one without them; any other is not found.
 
     SAT joins ``/apis/fabric-manager/`` and the link of a document, which begins with a slash of its own. The gateway

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.machine.fabric.plan import PortPlace, SwitchPlace
 from csm_emulator.state.clock import next_beat
 
@@ -22,13 +22,13 @@ _KIND = "fabric-manager.push"
 
 
 class Pushing:
-    def __init__(self, world: World, wanted: Callable[[PortPlace], dict[str, Any]]) -> None:
-        self._world = world
+    def __init__(self, context: Context, wanted: Callable[[PortPlace], dict[str, Any]]) -> None:
+        self._context = context
         self._wanted = wanted
-        self._fabric = world.machine.fabric
-        self._due = world.shelves.open("fabric-manager.due")
+        self._fabric = context.machine.fabric
+        self._due = context.tables.open("fabric-manager.due")
         """By port, when the switch is to hear of it."""
-        world.agenda.answer(_KIND, self._push)
+        context.scheduler.answer(_KIND, self._push)
 
     def begin(self, ports: Iterable[PortPlace]) -> None:
         """Put on for each switch of these ports: the documents of then are what it gets."""
@@ -44,27 +44,27 @@ class Pushing:
         self._put_on(moments)
 
     def delay(self, *ports: str) -> float:
-        fault = self._world.faults.strikes("slow-barrier", *ports)
+        fault = self._context.faults.strikes("slow-barrier", *ports)
         return float(fault.facts.get("seconds", SLOW)) if fault else 0.0
 
     def reaches(self, switch: SwitchPlace) -> bool:
         """Whether the agent on the switch hears of anything."""
-        power = self._world.machine.power
+        power = self._context.machine.power
         return self._fabric.powered(switch.xname) and power.reachable(switch.controller)
 
     def _next_round(self, switch: SwitchPlace) -> float:
-        start = next_beat(self._world.clock.now(), SWEEP)
-        return start + self._world.dice.between(*ON_THE_WAY, _KIND, switch.xname, start)
+        start = next_beat(self._context.clock.now(), SWEEP)
+        return start + self._context.random.between(*ON_THE_WAY, _KIND, switch.xname, start)
 
     def _put_on(self, moments: Iterable[tuple[str, float]]) -> None:
         for switch, due in sorted(moments):
-            self._world.agenda.at(due, _KIND, switch, due)
+            self._context.scheduler.at(due, _KIND, switch, due)
 
     def _push(self, name: str, due: float) -> None:
         """Bring out what is due now; what cannot be brought out waits for the next round."""
         switch = self._fabric.plan.switches[name]
         ports = [port for port in self._fabric.plan.ports_of(name) if self._due.get(port.xname) == due]
-        if not self.reaches(switch) or self._world.faults.present("service-restart", SERVICE):
+        if not self.reaches(switch) or self._context.faults.present("service-restart", SERVICE):
             again = self._next_round(switch)
             for port in ports:
                 self._due[port.xname] = again
@@ -72,7 +72,7 @@ class Pushing:
             return
         for port in ports:
             del self._due[port.xname]
-            if self._world.faults.strikes("fm-no-effect", port.xname):
-                self._world.log.add("port-push-lost", port.xname, "fault fm-no-effect")
+            if self._context.faults.strikes("fm-no-effect", port.xname):
+                self._context.log.add("port-push-lost", port.xname, "fault fm-no-effect")
             else:
                 self._fabric.configure(port.xname, "fabric-manager policy", **self._wanted(port))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.machine.fabric.plan import PortPlace, SwitchPlace
 from csm_emulator.services.fabric_manager.documents import INSTALLED, Document, Envelope, not_found
 from csm_emulator.transport.call import Call, Reply, json_reply
@@ -18,10 +18,10 @@ _SETS = {"fabric-ports": False, "edge-ports": True}
 
 
 class Switches:
-    def __init__(self, world: World, envelope: Envelope) -> None:
-        self._world = world
-        self._machine = world.machine
-        self._plan = world.machine.fabric.plan
+    def __init__(self, context: Context, envelope: Envelope) -> None:
+        self._context = context
+        self._machine = context.machine
+        self._plan = context.machine.fabric.plan
         self._envelope = envelope
         self._by_controller = {switch.controller: switch for switch in self._plan.switches.values()}
 
@@ -54,7 +54,7 @@ class Switches:
             "swcNum": switch.number,
             "firmwareVersion": FIRMWARE,
             "firmwareImage": f"controllers-{FIRMWARE}.itb",
-            "serialNumber": self._world.dice.hex(10, "switch", switch.xname).upper(),
+            "serialNumber": self._context.random.hex(10, "switch", switch.xname).upper(),
             "switchType": "Colorado" if part and part.hardware_class != "River" else "Columbia",
             "displayName": switch.controller,
             "agentLink": f"/fabric/agents/{switch.controller}",

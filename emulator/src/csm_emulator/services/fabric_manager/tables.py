@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.fabric_manager import seed_data as seeds
 from csm_emulator.services.fabric_manager.documents import INSTALLED, Collection, Document, Envelope
 
@@ -13,24 +13,24 @@ TASKS = "/fabric/vni/block-enforcement-tasks"
 
 
 class Store:
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self.envelope = Envelope(world)
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.envelope = Envelope(context)
         self.vlans = self._open("vlans", "VlanState", "/fabric/vlans", seeds.VLANS)
         self.policies = self._open("policies", "PortPolicyState", "/fabric/port-policies", seeds.POLICIES)
         self.partitions = self._open("partitions", "VniPartitionState", "/fabric/vni/partitions")
         self.blocks = self._open("blocks", "VniBlockState", "/fabric/vni/blocks")
         self.tasks = self._open("tasks", "VniBlockEnforceTaskServiceState", TASKS)
         self.jobs = self._open("jobs", "CollectivesJobState", "/fabric/collectives/jobs")
-        self._counters = world.shelves.open("fabric-manager.counters")
+        self._counters = context.tables.open("fabric-manager.counters")
 
     def _open(self, name: str, kind: str, path: str, seed: Mapping[str, Mapping[str, Any]] | None = None) -> Collection:
         def wrap(key: str, content: Mapping[str, Any]) -> Document:
             return {**content, **self.envelope.wrap(kind, f"{path}/{key}", "POST", 0, INSTALLED)}
 
         wrapped = {key: wrap(key, content) for key, content in (seed or {}).items()}
-        shelf = self._world.shelves.open(f"fabric-manager.{name}", wrapped)
-        return Collection(shelf, self.envelope, kind, path)
+        table = self._context.tables.open(f"fabric-manager.{name}", wrapped)
+        return Collection(table, self.envelope, kind, path)
 
     def count(self, what: str) -> int:
         """One more than the last time."""
@@ -39,4 +39,4 @@ class Store:
         return number
 
     def new_id(self, what: str) -> str:
-        return self._world.dice.uuid("fabric-manager", what, self.count(what))
+        return self._context.random.uuid("fabric-manager", what, self.count(what))

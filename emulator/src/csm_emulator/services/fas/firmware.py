@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.machine.context import Event
 from csm_emulator.machine.power import Refused, Unreachable
 from csm_emulator.services.fas.devices import Devices, Spot
@@ -17,19 +17,19 @@ STARTS = (("stage", "post"), ("controller", "up"))
 
 
 class Firmware:
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self.devices = Devices(world.machine)
-        self._versions = world.shelves.open("fas.firmware")
-        self._flashing = world.shelves.open("fas.flashing")
-        self._staged = world.shelves.open("fas.staged")
-        world.agenda.answer("fas.flashed", self._flashed)
-        world.machine.watch(self._hear)
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.devices = Devices(context.machine)
+        self._versions = context.tables.open("fas.firmware")
+        self._flashing = context.tables.open("fas.flashing")
+        self._staged = context.tables.open("fas.staged")
+        context.scheduler.answer("fas.flashed", self._flashed)
+        context.machine.watch(self._hear)
 
     def reachable(self, bmc: str) -> bool:
         """Whether a request to it comes back. Asking counts as a request."""
-        struck = self._world.faults.strikes("bmc-unreachable", bmc)
-        return not struck and self._world.machine.power.reachable(bmc)
+        struck = self._context.faults.strikes("bmc-unreachable", bmc)
+        return not struck and self._context.machine.power.reachable(bmc)
 
     def spot(self, bmc: str, target: str) -> Spot | None:
         return next((spot for spot in self.devices.spots(bmc) if spot.target == target), None)
@@ -44,15 +44,15 @@ class Firmware:
         """The controller took an image; ``restart_follows`` when whoever sent it will restart it."""
         number = self._flashing.get(spot.key, 0) + 1
         self._flashing[spot.key] = number
-        wait = self._world.dice.between(*FLASH, "flash", spot.key, self._world.clock.now())
-        self._world.agenda.after(wait, "fas.flashed", spot.bmc, spot.target, version, restart_follows, number)
+        wait = self._context.random.between(*FLASH, "flash", spot.key, self._context.clock.now())
+        self._context.scheduler.after(wait, "fas.flashed", spot.bmc, spot.target, version, restart_follows, number)
 
     def _flashed(self, bmc: str, target: str, version: str, restart_follows: bool, number: int) -> None:
         spot = self.spot(bmc, target)
         if spot is None or self._flashing.get(spot.key) != number:
             return
         del self._flashing[spot.key]
-        if spot.node and self._world.machine.power.state(spot.node) == "on":
+        if spot.node and self._context.machine.power.state(spot.node) == "on":
             self._staged[spot.key] = {"version": version, "until": spot.node}
         elif spot.restarts and not spot.node:
             self._staged[spot.key] = {"version": version, "until": bmc}
@@ -63,7 +63,7 @@ class Firmware:
 
     def _restart(self, spot: Spot) -> None:
         with suppress(Refused, Unreachable):
-            self._world.machine.power.reset(spot.bmc, "ForceRestart", "new firmware")
+            self._context.machine.power.reset(spot.bmc, "ForceRestart", "new firmware")
 
     def _hear(self, event: Event) -> None:
         if not self._staged or (event.kind, event.value) not in STARTS:
@@ -76,4 +76,4 @@ class Firmware:
     def _take(self, key: str, version: str) -> None:
         self._versions[key] = version
         bmc, _, spot = key.partition("/")
-        self._world.log.add("firmware", bmc, "fas", spot=spot, version=version)
+        self._context.log.add("firmware", bmc, "fas", spot=spot, version=version)

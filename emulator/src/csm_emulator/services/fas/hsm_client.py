@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.transport.call import Json, Reply
 
 TYPES = ("ChassisBMC", "RouterBMC", "NodeBMC")
@@ -25,12 +25,12 @@ class Device:
 
 
 class Hsm:
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._keys = world.shelves.open("fas.reservations")
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._keys = context.tables.open("fas.reservations")
 
     def alive(self) -> bool:
-        return self._world.mesh.ask("smd", "GET", "/hsm/v2/service/liveness").status < 500
+        return self._context.mesh.ask("smd", "GET", "/hsm/v2/service/liveness").status < 500
 
     def devices(self, wanted: Json) -> tuple[dict[str, Device], list[str]]:
         """The controllers that the filter lets through and that have a Redfish endpoint; what went wrong."""
@@ -45,10 +45,10 @@ class Hsm:
     def reserve(self, xname: str) -> bool:
         """Whether it is ours now."""
         kept = self._keys.get(xname)
-        if kept is not None and kept["until"] > self._world.clock.now():
+        if kept is not None and kept["until"] > self._context.clock.now():
             return True
         body = {"ComponentIDs": [xname], "ProcessingModel": "rigid", "ReservationDuration": MINUTES}
-        reply = self._world.mesh.ask("smd", "POST", RESERVATIONS, body)
+        reply = self._context.mesh.ask("smd", "POST", RESERVATIONS, body)
         got = _listed(reply, "Success") if reply.ok else []
         if not got:
             return False
@@ -57,10 +57,10 @@ class Hsm:
 
     def renew(self, xname: str) -> None:
         kept = self._keys.get(xname)
-        if kept is not None and kept["until"] - self._world.clock.now() < MINUTES * 30:
+        if kept is not None and kept["until"] - self._context.clock.now() < MINUTES * 30:
             keys = [{"ID": xname, "Key": kept["key"]}]
             body = {"ReservationKeys": keys, "ProcessingModel": "rigid", "ReservationDuration": MINUTES}
-            if self._world.mesh.ask("smd", "POST", f"{RESERVATIONS}/renew", body).ok:
+            if self._context.mesh.ask("smd", "POST", f"{RESERVATIONS}/renew", body).ok:
                 self._keep(xname, kept["key"])
 
     def release(self, xname: str) -> None:
@@ -68,13 +68,13 @@ class Hsm:
         kept = self._keys.pop(xname, None)
         if kept is not None:
             body = {"ReservationKeys": [{"ID": xname, "Key": kept["key"]}], "ProcessingModel": "rigid"}
-            self._world.mesh.ask("smd", "POST", f"{RESERVATIONS}/release", body)
+            self._context.mesh.ask("smd", "POST", f"{RESERVATIONS}/release", body)
 
     def _keep(self, xname: str, key: str) -> None:
-        self._keys[xname] = {"key": key, "until": self._world.clock.now() + MINUTES * 60}
+        self._keys[xname] = {"key": key, "until": self._context.clock.now() + MINUTES * 60}
 
     def _ask(self, path: str) -> Reply:
-        return self._world.mesh.ask("smd", "GET", path)
+        return self._context.mesh.ask("smd", "GET", path)
 
 
 def _listed(reply: Reply, name: str) -> Sequence[Json]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.gorilla_mux import Mux, settle
 from csm_emulator.services.fas import health as service
 from csm_emulator.services.fas.actions.api import Actions
@@ -18,19 +18,19 @@ from csm_emulator.services.fas.images.api import Images
 from csm_emulator.services.fas.images.loader import Loader
 from csm_emulator.services.fas.snapshots import Snapshots
 from csm_emulator.transport.call import Call
-from csm_emulator.transport.routes import Face, Route
+from csm_emulator.transport.routes import EmulatedService, Route
 
 PREFIX = "/v1"
 
 
-def open_face(world: World) -> Face:
-    hsm, firmware, records = Hsm(world), Firmware(world), Records(world)
-    images = Images(world, firmware.devices)
+def create_service(context: Context) -> EmulatedService:
+    hsm, firmware, records = Hsm(context), Firmware(context), Records(context)
+    images = Images(context, firmware.devices)
     survey = Survey(hsm, firmware)
-    planning = Planning(world, records, images, survey, firmware)
-    control = Control(world, records, Launching(world, records, images, firmware, hsm))
+    planning = Planning(context, records, images, survey, firmware)
+    control = Control(context, records, Launching(context, records, images, firmware, hsm))
     planning.ready = control.wake
-    loader = Loader(world, images)
+    loader = Loader(context, images)
 
     def restarted() -> None:
         loader.restarted()
@@ -42,12 +42,12 @@ def open_face(world: World) -> Face:
         *Actions(records, images, planning, control).routes(),
         *service.routes(hsm),
         *images.routes(),
-        *Snapshots(world, images, survey, firmware, planning).routes(),
+        *Snapshots(context, images, survey, firmware, planning).routes(),
         *loader.routes(),
     ]
     mux = Mux(registered)
     routes = settle(registered)
-    return Face(
+    return EmulatedService(
         "fas",
         [("/apis/fas", "")],
         routes + [Route(route.method, PREFIX + route.path, route.handler) for route in routes],

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.fas import bodies
 from csm_emulator.services.fas.actions.api import accepted, check_components
 from csm_emulator.services.fas.actions.planner import GATHER, Found, Planning, Survey
@@ -26,15 +26,17 @@ _NUMBER = re.compile("[+-]?[0-9]{1,18}")
 
 
 class Snapshots:
-    def __init__(self, world: World, images: Images, survey: Survey, firmware: Firmware, planning: Planning) -> None:
-        self._world = world
+    def __init__(
+        self, context: Context, images: Images, survey: Survey, firmware: Firmware, planning: Planning
+    ) -> None:
+        self._context = context
         self._images = images
         self._survey = survey
         self._firmware = firmware
         self._planning = planning
-        self._shelf = world.shelves.open("fas.snapshots")
-        world.agenda.answer("fas.snapshot", self._take)
-        world.agenda.answer("fas.expire", self._expire)
+        self._table = context.tables.open("fas.snapshots")
+        context.scheduler.answer("fas.snapshot", self._take)
+        context.scheduler.answer("fas.expire", self._expire)
 
     def routes(self) -> list[Route]:
         one = "/snapshots/{name}"
@@ -47,7 +49,7 @@ class Snapshots:
         ]
 
     def list_all(self, _: Call) -> Reply:
-        return answer({"snapshots": [_summary(self._shelf[name]) for name in sorted(self._shelf)]})
+        return answer({"snapshots": [_summary(self._table[name]) for name in sorted(self._table)]})
 
     def get(self, call: Call) -> Reply:
         return answer(_show(self._expect(call)))
@@ -58,10 +60,10 @@ class Snapshots:
         name = parameters["name"]
         if not name:
             raise Failed(400, "Name cannot be empty")
-        if name in self._shelf:
+        if name in self._table:
             raise Failed(409, "Snapshot with same name already exists")
-        now, expires = self._world.clock.now(), _moment(parameters["expirationTime"])
-        self._shelf[name] = {
+        now, expires = self._context.clock.now(), _moment(parameters["expirationTime"])
+        self._table[name] = {
             "name": name,
             "captureTime": now,
             "expirationTime": expires,
@@ -70,13 +72,13 @@ class Snapshots:
             "parameters": parameters,
             "errors": [],
         }
-        self._world.agenda.after(GATHER, "fas.snapshot", name, now)
+        self._context.scheduler.after(GATHER, "fas.snapshot", name, now)
         if expires is not None:
-            self._world.agenda.at(next_beat(max(expires, now), SWEEP), "fas.expire", name, now)
+            self._context.scheduler.at(next_beat(max(expires, now), SWEEP), "fas.expire", name, now)
         return answer({"name": name}, 201, [("Location", f"../snapshots/{_header(name)}")])
 
     def delete(self, call: Call) -> Reply:
-        del self._shelf[self._expect(call)["name"]]
+        del self._table[self._expect(call)["name"]]
         return Reply(204)
 
     def restore(self, call: Call) -> Reply:
@@ -100,16 +102,16 @@ class Snapshots:
 
     def _expect(self, call: Call) -> Json:
         name = call.args["name"]
-        if name not in self._shelf:
+        if name not in self._table:
             raise Failed(404, f"Key /snapshots/{name} does not exist")
-        return self._shelf[name]
+        return self._table[name]
 
     def _take(self, name: str, captured: float) -> None:
-        snapshot = self._shelf.get(name)
+        snapshot = self._table.get(name)
         if snapshot is None or snapshot["captureTime"] != captured:
             return
         found, errors = self._survey.look(snapshot["parameters"])
-        self._shelf[name] = {**snapshot, "devices": self._devices(found), "errors": errors, "ready": True}
+        self._table[name] = {**snapshot, "devices": self._devices(found), "errors": errors, "ready": True}
 
     def _devices(self, found: list[Found]) -> list[Json]:
         images = self._images.all()
@@ -136,9 +138,9 @@ class Snapshots:
         }
 
     def _expire(self, name: str, captured: float) -> None:
-        snapshot = self._shelf.get(name)
+        snapshot = self._table.get(name)
         if snapshot is not None and snapshot["captureTime"] == captured:
-            del self._shelf[name]
+            del self._table[name]
 
 
 def _is_on(image: Json, spot: Spot, version: str) -> bool:

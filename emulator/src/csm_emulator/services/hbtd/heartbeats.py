@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.hms.names import hms_type
 from csm_emulator.machine.context import Event
 from csm_emulator.services.hbtd.parameters import Params
@@ -29,18 +29,18 @@ SM_PATH = "/hsm/v2/State/Components/BulkStateData"
 _OWN: dict[str, Any] = {"since": 0.0, "warned": ""}
 
 
-class Beats:
-    def __init__(self, world: World, params: Params) -> None:
-        self._world = world
+class Heartbeats:
+    def __init__(self, context: Context, params: Params) -> None:
+        self._context = context
         self._params = params
-        running = world.machine.topology.running
-        self._records = world.shelves.open("hbtd.beats", dict.fromkeys(sorted(running), _OWN))
-        self._pending = world.shelves.open("hbtd.pending")
-        self._timer = world.shelves.open("hbtd.timer")
+        running = context.machine.topology.running
+        self._records = context.tables.open("hbtd.beats", dict.fromkeys(sorted(running), _OWN))
+        self._pending = context.tables.open("hbtd.pending")
+        self._timer = context.tables.open("hbtd.timer")
         self._watched = {name for name, record in self._records.items() if _wants_looking(name, record)}
         self._gap = False
-        world.agenda.answer("hbtd.check", self._check)
-        world.machine.watch(self._hear)
+        context.scheduler.answer("hbtd.check", self._check)
+        context.machine.watch(self._hear)
 
     def beats(self, name: str) -> bool:
         """Whether the last beat is less than ``errtime`` ago; "might be dead" counts as alive."""
@@ -52,7 +52,7 @@ class Beats:
         before = self._records.get(name)
         if before is not None and before.get("since") is not None:
             return
-        said = {"received": int(self._world.clock.now()), "timestamp": timestamp, "status": status}
+        said = {"received": int(self._context.clock.now()), "timestamp": timestamp, "status": status}
         self._put(name, {**said, "warned": _after_beat(before)})
         if before is None:
             self._tell(name, STARTED)
@@ -62,8 +62,8 @@ class Beats:
         self._params.reset()
         self._pending.clear()
         self._gap = True
-        for node in self._world.machine.parts("Node"):
-            if self._world.machine.boot.beating(node.xname):
+        for node in self._context.machine.parts("Node"):
+            if self._context.machine.boot.beating(node.xname):
                 self._begin(node.xname)
         self._arm()
 
@@ -79,7 +79,7 @@ class Beats:
         before = self._records.get(node)
         if before is not None and before.get("since") is not None:
             return
-        self._put(node, {"since": self._world.clock.now(), "warned": _after_beat(before)})
+        self._put(node, {"since": self._context.clock.now(), "warned": _after_beat(before)})
         if before is None:
             self._tell(node, STARTED)
 
@@ -96,13 +96,13 @@ class Beats:
             self._arm()
 
     def _age(self, record: Mapping[str, Any]) -> int:
-        return int(self._world.clock.now()) - self._last(record)
+        return int(self._context.clock.now()) - self._last(record)
 
     def _last(self, record: Mapping[str, Any]) -> int:
         since = record.get("since")
         if since is None:
             return int(record["received"])
-        return int(since + BEAT * ((self._world.clock.now() - since) // BEAT))
+        return int(since + BEAT * ((self._context.clock.now() - since) // BEAT))
 
     def _tell(self, name: str, news: str) -> None:
         # The real one sends what is no xname too: HSM then refuses the whole bulk, again and again, for everybody.
@@ -115,8 +115,8 @@ class Beats:
         interval = self._params.number("Interval")
         if "next" in self._timer or interval <= 0:
             return
-        self._timer["next"] = next_beat(self._world.clock.now(), interval)
-        self._world.agenda.at(self._timer["next"], "hbtd.check")
+        self._timer["next"] = next_beat(self._context.clock.now(), interval)
+        self._context.scheduler.at(self._timer["next"], "hbtd.check")
 
     def _check(self) -> None:
         self._timer.pop("next", None)
@@ -147,7 +147,7 @@ class Beats:
     def _overdue(self, name: str, record: dict[str, Any]) -> None:
         if self._gap and record.get("since") is None:
             # Nobody listened: it gets the benefit of the doubt once.
-            self._records[name] = {**record, "received": int(self._world.clock.now()), "warned": WARNED_BY_GAP}
+            self._records[name] = {**record, "received": int(self._context.clock.now()), "warned": WARNED_BY_GAP}
             self._tell(name, LATE)
             return
         del self._records[name]
@@ -158,18 +158,18 @@ class Beats:
         """What HSM does not take is told again at the next check."""
         if not self._pending or self._params.number("Nosm"):
             return
-        if self._world.mesh.ask("smd", "GET", "/hsm/v2/service/ready").status != 200:
+        if self._context.mesh.ask("smd", "GET", "/hsm/v2/service/ready").status != 200:
             return
         for news, (state, flag, message) in NEWS.items():
             names = [name for name, each in self._pending.items() if each == news]
             about = {"ID": "", "Message": message, "Flag": ""}
             body = {"ComponentIDs": names, "State": state, "Flag": flag, "ExtendedInfo": about}
-            if names and self._world.mesh.ask("smd", "PATCH", SM_PATH, body).status in (200, 202, 204):
+            if names and self._context.mesh.ask("smd", "PATCH", SM_PATH, body).status in (200, 202, 204):
                 for name in names:
                     del self._pending[name]
 
     def _away(self) -> bool:
-        return self._world.faults.present("service-restart", "hbtd") is not None
+        return self._context.faults.present("service-restart", "hbtd") is not None
 
 
 def _wants_looking(name: str, record: Mapping[str, Any]) -> bool:

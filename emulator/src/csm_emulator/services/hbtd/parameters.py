@@ -9,7 +9,7 @@ from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.hms.parameters import RunningParams
 from csm_emulator.dialects.hms.responses import problem
 from csm_emulator.services.hbtd.decoding import strings, wrong_field
-from csm_emulator.state.tables import Shelves
+from csm_emulator.state.tables import RecordTables
 from csm_emulator.transport.call import Call, Reply
 
 INSTANCE = "/hmi/v1/params"
@@ -95,8 +95,8 @@ _CHECKS: dict[str, Callable[[str, str], str]] = {
 
 
 class Params(RunningParams):
-    def __init__(self, shelves: Shelves) -> None:
-        super().__init__(shelves.open("hbtd.params", DEFAULTS), DEFAULTS)
+    def __init__(self, tables: RecordTables) -> None:
+        super().__init__(tables.open("hbtd.params", DEFAULTS), DEFAULTS)
 
     def patch(self, call: Call) -> Reply:
         try:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.go_json.types import STRINGS, Struct, struct
 from csm_emulator.dialects.gorilla_mux import Mux, settle
 from csm_emulator.dialects.hms.names import hms_type, normal
 from csm_emulator.dialects.hms.responses import SNIFFED, encoded, marshalled, problem
 from csm_emulator.services.hbtd.decoding import strings, wrong_field
-from csm_emulator.services.hbtd.heartbeats import Beats
+from csm_emulator.services.hbtd.heartbeats import Heartbeats
 from csm_emulator.services.hbtd.parameters import Params, parse_uint
 from csm_emulator.transport.call import Call, Json, Reply
-from csm_emulator.transport.routes import Face, Route
+from csm_emulator.transport.routes import EmulatedService, Route
 
 HEARTBEAT = "/hmi/v1/heartbeat"
 _FULL = strings("hbjson_full_v1", ("Component", "Hostname", "NID", "Status", "Timestamp"))
@@ -22,10 +22,10 @@ _SHORT = strings("hbjson_v1", ("Status", "Timestamp"))
 _STATES = struct("main.hbStatesReq", {"XNames": STRINGS})
 
 
-def open_face(world: World) -> Face:
-    params = Params(world.shelves)
-    beats = Beats(world, params)
-    hbtd = Hbtd(world, beats)
+def create_service(context: Context) -> EmulatedService:
+    params = Params(context.tables)
+    beats = Heartbeats(context, params)
+    hbtd = Hbtd(context, beats)
     # In HBTD's own order: whether a wrong method is 404 or 405 depends on it.
     routes = [
         Route("POST", "/hmi/v1/heartbeat", hbtd.receive),
@@ -39,14 +39,14 @@ def open_face(world: World) -> Face:
         Route("GET", "/hmi/v1/hbstate/{xname}", hbtd.state),
     ]
     mux = Mux(routes)
-    return Face(
+    return EmulatedService(
         "hbtd", [("/apis/hbtd", "")], settle(routes), mux.not_found, mux.wrong_method, restarted=beats.restarted
     )
 
 
 class Hbtd:
-    def __init__(self, world: World, beats: Beats) -> None:
-        self._world = world
+    def __init__(self, context: Context, beats: Heartbeats) -> None:
+        self._context = context
         self._beats = beats
 
     def receive(self, call: Call) -> Reply:
@@ -80,7 +80,7 @@ class Hbtd:
         return marshalled(self._told(normal(call.args["xname"])))
 
     def health(self, _: Call) -> Reply:
-        ready = self._world.mesh.ask("smd", "GET", "/hsm/v2/service/ready").status == 200
+        ready = self._context.mesh.ask("smd", "GET", "/hsm/v2/service/ready").status == 200
         told = {
             "KvStore": "Initialization key present: HBTD_OK",
             "MsgBus": "Connected and OPEN",

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, maybe, struct
 from csm_emulator.dialects.hms.responses import problem
 from csm_emulator.services.hmnfd.parameters import Params
 from csm_emulator.services.hmnfd.subscription import subscriber_of, xname_of
 from csm_emulator.state.clock import next_beat, rfc3339
-from csm_emulator.state.tables import Shelf
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Json, Reply
 
 PRUNE_EVERY = 10
@@ -35,15 +35,15 @@ _SCN = struct(
 class Fanout:
     """``batch``, ``pruned`` and ``timers`` are memory of the real one, kept here so that time can be cut anywhere."""
 
-    def __init__(self, world: World, params: Params, subscriptions: Shelf) -> None:
-        self._world = world
+    def __init__(self, context: Context, params: Params, subscriptions: RecordTable) -> None:
+        self._context = context
         self._params = params
         self._subscriptions = subscriptions
-        self._batch = world.shelves.open("hmnfd.batch")
-        self._pruned = world.shelves.open("hmnfd.pruned")
-        self._timers = world.shelves.open("hmnfd.timers")
-        world.agenda.answer("hmnfd.flush", self._flush_in_time)
-        world.agenda.answer("hmnfd.prune", self._prune_in_time)
+        self._batch = context.tables.open("hmnfd.batch")
+        self._pruned = context.tables.open("hmnfd.pruned")
+        self._timers = context.tables.open("hmnfd.timers")
+        context.scheduler.answer("hmnfd.flush", self._flush_in_time)
+        context.scheduler.answer("hmnfd.prune", self._prune_in_time)
 
     @property
     def waiting_to_be_pruned(self) -> int:
@@ -75,7 +75,7 @@ class Fanout:
         """The memory is empty; of what is down in HSM the subscriptions go."""
         self._batch.clear()
         self._pruned.clear()
-        reply = self._world.mesh.ask(
+        reply = self._context.mesh.ask(
             "smd", "GET", "/hsm/v2/State/Components?type=Node&state=Off&state=Empty&state=Halt&stateonly=true"
         )
         down = {component["ID"] for component in reply.json()["Components"]} if reply.ok else set()
@@ -95,8 +95,8 @@ class Fanout:
     def _arm(self, timer: str, every: int) -> None:
         if timer in self._timers:
             return
-        self._timers[timer] = next_beat(self._world.clock.now(), every)
-        self._world.agenda.at(self._timers[timer], f"hmnfd.{timer}")
+        self._timers[timer] = next_beat(self._context.clock.now(), every)
+        self._context.scheduler.at(self._timers[timer], f"hmnfd.{timer}")
 
     def _flush_in_time(self) -> None:
         self._timers.pop("flush", None)
@@ -105,7 +105,7 @@ class Fanout:
     def _flush(self) -> None:
         batch = self._batch.pop("batch", None)
         if batch is not None and batch["scn"]["Components"]:
-            self._send({**batch["scn"], "Timestamp": rfc3339(self._world.clock.now(), 9)})
+            self._send({**batch["scn"], "Timestamp": rfc3339(self._context.clock.now(), 9)})
 
     def _send(self, scn: Json) -> None:
         components = [name.lower() for name in scn["Components"]]
@@ -122,7 +122,9 @@ class Fanout:
         common = _common(subscription["ScnNodes"] or (), components)
         if common and subscription["Url"]:
             body = {**scn, "Components": common}
-            self._world.post(subscription["Url"], {name: body[name] for name in _SENT if body[name] not in (None, "")})
+            self._context.post(
+                subscription["Url"], {name: body[name] for name in _SENT if body[name] not in (None, "")}
+            )
 
     def _prune_in_time(self) -> None:
         self._timers.pop("prune", None)

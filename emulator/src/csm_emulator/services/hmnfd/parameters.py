@@ -6,7 +6,7 @@ from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.go_json.types import ANYTHING_BY_NAME, INT, STRING, maybe, struct
 from csm_emulator.dialects.hms.parameters import RunningParams
 from csm_emulator.dialects.hms.responses import problem
-from csm_emulator.state.tables import Shelves
+from csm_emulator.state.tables import RecordTables
 from csm_emulator.transport.call import Call, Json, Reply
 
 DEFAULTS: dict[str, int | str] = {
@@ -36,8 +36,8 @@ _UNCHECKED = ("Scn_retries", "Scn_backoff", "SM_retries", "SM_timeout")
 
 
 class Params(RunningParams):
-    def __init__(self, shelves: Shelves) -> None:
-        super().__init__(shelves.open("hmnfd.params", DEFAULTS), DEFAULTS)
+    def __init__(self, tables: RecordTables) -> None:
+        super().__init__(tables.open("hmnfd.params", DEFAULTS), DEFAULTS)
 
     def patch(self, call: Call) -> Reply:
         try:

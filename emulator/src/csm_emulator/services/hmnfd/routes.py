@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.gorilla_mux import Mux, settle
 from csm_emulator.dialects.hms.responses import SNIFFED, encoded
 from csm_emulator.services.hmnfd.fanout import Fanout
@@ -10,17 +10,17 @@ from csm_emulator.services.hmnfd.hsm_subscription import HsmSubscription
 from csm_emulator.services.hmnfd.parameters import Params
 from csm_emulator.services.hmnfd.subscriptions import Subscriptions
 from csm_emulator.transport.call import Call, Reply
-from csm_emulator.transport.routes import Face, Handler, Route
+from csm_emulator.transport.routes import EmulatedService, Handler, Route
 
 VERSIONS = ("/hmi/v1", "/hmi/v2")
 
 
-def open_face(world: World) -> Face:
-    params = Params(world.shelves)
-    shelf = world.shelves.open("hmnfd.subscriptions")
-    fanout = Fanout(world, params, shelf)
-    hsm = HsmSubscription(world, params)
-    subscriptions = Subscriptions(shelf, hsm.wants, fanout.gone)
+def create_service(context: Context) -> EmulatedService:
+    params = Params(context.tables)
+    table = context.tables.open("hmnfd.subscriptions")
+    fanout = Fanout(context, params, table)
+    hsm = HsmSubscription(context, params)
+    subscriptions = Subscriptions(table, hsm.wants, fanout.gone)
 
     def health(_: Call) -> Reply:
         return _health(hsm.status(), fanout.waiting_to_be_pruned)
@@ -38,7 +38,9 @@ def open_face(world: World) -> Face:
     scn_one, scn_two = (Route("POST", f"{base}/scn", fanout.receive) for base in VERSIONS)
     routes = [*one, scn_one, *subscriptions.routes_v1(), *two, *subscriptions.routes_v2(), scn_two]
     mux = Mux(routes)
-    return Face("hmnfd", [("/apis/hmnfd", "")], settle(routes), mux.not_found, mux.wrong_method, restarted=restarted)
+    return EmulatedService(
+        "hmnfd", [("/apis/hmnfd", "")], settle(routes), mux.not_found, mux.wrong_method, restarted=restarted
+    )
 
 
 def _service(base: str, params: Params, health: Handler) -> list[Route]:

@@ -25,9 +25,9 @@ class Subscriptions:
     """``told`` is called for each new one, ``gone`` with each subscriber whose own went."""
 
     def __init__(
-        self, shelf: MutableMapping[str, Json], told: Callable[[Json], None], gone: Callable[[str], None]
+        self, table: MutableMapping[str, Json], told: Callable[[Json], None], gone: Callable[[str], None]
     ) -> None:
-        self._shelf = shelf
+        self._table = table
         self._told = told
         self._gone = gone
 
@@ -49,13 +49,13 @@ class Subscriptions:
         ]
 
     def list_all(self, _: Call) -> Reply:
-        return self._listed(sorted(self._shelf))
+        return self._listed(sorted(self._table))
 
     def list_node(self, call: Call) -> Reply:
         xname = verified(call.args["xname"])
         if not xname:
             return _bad_xname(call)
-        return self._listed(sorted(key for key in self._shelf if xname_of(key) == xname))
+        return self._listed(sorted(key for key in self._table if xname_of(key) == xname))
 
     def subscribe(self, call: Call) -> Reply:
         wanted = _wanted_in_v1(call)
@@ -78,7 +78,7 @@ class Subscriptions:
         return self._add(make_key(wanted, xname, call.args["agent"]), wanted, call.path)
 
     def _add(self, key: str, wanted: Json, instance: str) -> Reply:
-        if key in self._shelf:
+        if key in self._table:
             return invalid(EXISTS, instance)
         self._put(key, wanted)
         self._told(wanted)
@@ -90,8 +90,8 @@ class Subscriptions:
         if isinstance(wanted, Reply):
             return wanted
         agent, _, xname = wanted["Subscriber"].rpartition("@")
-        for key in sorted(self._shelf):
-            if self._shelf[key]["Url"] == wanted["Url"] and subscriber_of(key) == wanted["Subscriber"]:
+        for key in sorted(self._table):
+            if self._table[key]["Url"] == wanted["Url"] and subscriber_of(key) == wanted["Subscriber"]:
                 self._replace(key, make_key(wanted, xname, agent), wanted)
                 break
         return Reply(200)
@@ -105,7 +105,7 @@ class Subscriptions:
         if isinstance(wanted, Reply):
             return wanted
         agent = call.args["agent"]
-        for key in sorted(self._shelf):
+        for key in sorted(self._table):
             if xname_of(key) == xname and agent_of(key) == agent:
                 self._replace(key, make_key(wanted, xname, agent), wanted)
                 break
@@ -120,8 +120,8 @@ class Subscriptions:
         if lacking:
             # It complains of each and goes on, so that two complaints stand in one answer.
             return Reply(400, b"".join(each.body for each in lacking), lacking[0].media)
-        for key in sorted(self._shelf):
-            same_url = self._shelf[key]["Url"].lower() == said["Url"].lower()
+        for key in sorted(self._table):
+            same_url = self._table[key]["Url"].lower() == said["Url"].lower()
             if same_url and subscriber_of(key).lower() == said["Subscriber"].lower():
                 self._drop(key)
         return Reply(200)
@@ -130,7 +130,7 @@ class Subscriptions:
         xname = verified(call.args["xname"])
         if not xname:
             return _bad_xname(call)
-        for key in [key for key in self._shelf if xname_of(key) == xname]:
+        for key in [key for key in self._table if xname_of(key) == xname]:
             self._drop(key)
         return Reply(204)
 
@@ -138,7 +138,7 @@ class Subscriptions:
         xname, agent = verified(call.args["xname"]), call.args["agent"]
         if not xname:
             return _bad_xname(call)
-        keys = [key for key in self._shelf if xname_of(key) == xname and agent_of(key) == agent]
+        keys = [key for key in self._table if xname_of(key) == xname and agent_of(key) == agent]
         if not keys:
             return problem(400, "Bad DELETE request", "No matching subscription for DELETE", call.path)
         for key in keys:
@@ -146,18 +146,18 @@ class Subscriptions:
         return Reply(204)
 
     def _listed(self, keys: list[str]) -> Reply:
-        return marshalled({"SubscriptionList": [read_key(key, self._shelf[key]) for key in keys] or None})
+        return marshalled({"SubscriptionList": [read_key(key, self._table[key]) for key in keys] or None})
 
     def _replace(self, old: str, new: str, wanted: Json) -> None:
         if old != new:
-            del self._shelf[old]
+            del self._table[old]
         self._put(new, wanted)
 
     def _put(self, key: str, wanted: Json) -> None:
-        self._shelf[key] = {"Url": wanted["Url"], "ScnNodes": wanted["Components"]}
+        self._table[key] = {"Url": wanted["Url"], "ScnNodes": wanted["Components"]}
 
     def _drop(self, key: str) -> None:
-        del self._shelf[key]
+        del self._table[key]
         self._gone(subscriber_of(key))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.connexion import answering
 from csm_emulator.seed_data.secrets import s3_keys
 from csm_emulator.services.ims.images.api import Images
@@ -18,19 +18,19 @@ from csm_emulator.services.ims.responses import no_method, no_page, written
 from csm_emulator.services.ims.seed_data import seed_images, seed_recipes
 from csm_emulator.services.ims.tables import Tables
 from csm_emulator.transport.call import Call, Reply
-from csm_emulator.transport.routes import Face, Route
+from csm_emulator.transport.routes import EmulatedService, Route
 
 _VERSION = "3.25.0"
 
 
-def open_face(world: World) -> Face:
-    topology = world.machine.topology
-    seeds = seed_images(topology, world.dice), seed_recipes(topology, world.dice)
-    tables = Tables(world.shelves, world.clock, world.dice, *seeds)
-    bucket = Bucket(world.mesh, s3_keys(world.dice))
+def create_service(context: Context) -> EmulatedService:
+    topology = context.machine.topology
+    seeds = seed_images(topology, context.random), seed_recipes(topology, context.random)
+    tables = Tables(context.tables, context.clock, context.random, *seeds)
+    bucket = Bucket(context.mesh, s3_keys(context.random))
     artifacts = Artifacts(bucket)
-    nodes = RemoteNodes(tables, world.machine)
-    jobs = Jobs(tables, artifacts, nodes, Runs(world, bucket), world.clock)
+    nodes = RemoteNodes(tables, context.machine)
+    jobs = Jobs(tables, artifacts, nodes, Runs(context, bucket), context.clock)
     images, recipes, keys = Images(tables, artifacts), Recipes(tables, artifacts), PublicKeys(tables)
     routes = [
         Route("GET", "/version", lambda _: written({"version": _VERSION}, 200)),
@@ -47,7 +47,7 @@ def open_face(world: World) -> Face:
     for prefix in ("", "/v2"):
         for room in (images, recipes, keys, jobs):
             routes += room.routes(prefix)
-    return Face(
+    return EmulatedService(
         "ims",
         [("/apis/ims", "")],
         [route.through(answering) for route in routes],

@@ -5,10 +5,10 @@ from __future__ import annotations
 from csm_emulator.machine.parts import Topology
 from csm_emulator.seed_data.images import images, recipes
 from csm_emulator.services.ims.tables import Record, stamp
-from csm_emulator.state.random import Dice
+from csm_emulator.state.random import SeededRandom
 
 
-def seed_images(topology: Topology, dice: Dice) -> dict[str, Record]:
+def seed_images(topology: Topology, random: SeededRandom) -> dict[str, Record]:
     return {
         image.id: {
             "id": image.id,
@@ -18,11 +18,11 @@ def seed_images(topology: Topology, dice: Dice) -> dict[str, Record]:
             "arch": image.arch,
             "metadata": {},
         }
-        for image in images(topology, dice)
+        for image in images(topology, random)
     }
 
 
-def seed_recipes(topology: Topology, dice: Dice) -> dict[str, Record]:
+def seed_recipes(topology: Topology, random: SeededRandom) -> dict[str, Record]:
     return {
         recipe.id: {
             "id": recipe.id,
@@ -35,5 +35,5 @@ def seed_recipes(topology: Topology, dice: Dice) -> dict[str, Record]:
             "require_dkms": False,
             "arch": recipe.arch,
         }
-        for recipe in recipes(topology, dice)
+        for recipe in recipes(topology, random)
     }

@@ -12,8 +12,8 @@ from typing import Any
 
 from csm_emulator.dialects.python_times import without_zone
 from csm_emulator.state.clock import Clock
-from csm_emulator.state.random import Dice
-from csm_emulator.state.tables import Shelf, Shelves
+from csm_emulator.state.random import SeededRandom
+from csm_emulator.state.tables import RecordTable, RecordTables
 
 Record = dict[str, Any]
 
@@ -21,13 +21,13 @@ Record = dict[str, Any]
 class Table(MutableMapping[str, Record]):
     """By id, in the order in which they came."""
 
-    def __init__(self, shelves: Shelves, name: str, seed: Mapping[str, Record] | None = None) -> None:
-        self._written = shelves.open(f"ims.{name}", seed)
-        self._unwritten = shelves.open(f"ims.{name}.unwritten")
-        self._state = shelves.open(f"ims.{name}.state")
+    def __init__(self, tables: RecordTables, name: str, seed: Mapping[str, Record] | None = None) -> None:
+        self._written = tables.open(f"ims.{name}", seed)
+        self._unwritten = tables.open(f"ims.{name}.unwritten")
+        self._state = tables.open(f"ims.{name}.state")
 
     @property
-    def _here(self) -> Shelf:
+    def _here(self) -> RecordTable:
         return self._unwritten if "loose" in self._state else self._written
 
     def __getitem__(self, key: str) -> Record:
@@ -58,25 +58,30 @@ class Table(MutableMapping[str, Record]):
 
 class Tables:
     def __init__(
-        self, shelves: Shelves, clock: Clock, dice: Dice, images: Mapping[str, Record], recipes: Mapping[str, Record]
+        self,
+        tables: RecordTables,
+        clock: Clock,
+        random: SeededRandom,
+        images: Mapping[str, Record],
+        recipes: Mapping[str, Record],
     ) -> None:
         self._clock = clock
-        self._dice = dice
-        self._numbers = shelves.open("ims.numbers")
-        self.images = Table(shelves, "images", images)
-        self.deleted_images = Table(shelves, "deleted-images")
-        self.recipes = Table(shelves, "recipes", recipes)
-        self.deleted_recipes = Table(shelves, "deleted-recipes")
-        self.public_keys = Table(shelves, "public-keys")
-        self.deleted_public_keys = Table(shelves, "deleted-public-keys")
-        self.jobs = Table(shelves, "jobs")
-        self.remote_build_nodes = Table(shelves, "remote-build-nodes")
+        self._random = random
+        self._numbers = tables.open("ims.numbers")
+        self.images = Table(tables, "images", images)
+        self.deleted_images = Table(tables, "deleted-images")
+        self.recipes = Table(tables, "recipes", recipes)
+        self.deleted_recipes = Table(tables, "deleted-recipes")
+        self.public_keys = Table(tables, "public-keys")
+        self.deleted_public_keys = Table(tables, "deleted-public-keys")
+        self.jobs = Table(tables, "jobs")
+        self.remote_build_nodes = Table(tables, "remote-build-nodes")
 
     def new(self, kind: str) -> Record:
         """What every new record has."""
         number = int(self._numbers.get(kind, 0)) + 1
         self._numbers[kind] = number
-        return {"id": self._dice.uuid("ims", kind, number), "created": self.now()}
+        return {"id": self._random.uuid("ims", kind, number), "created": self.now()}
 
     def now(self) -> str:
         """Without an offset, as Python's ``datetime.now`` is written."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.keycloak.admin.groups import ADMIN, AdminGroups
 from csm_emulator.services.keycloak.admin.master_realm import MASTER, Gate, master_realm
 from csm_emulator.services.keycloak.admin.users import AdminUsers
@@ -19,7 +19,7 @@ from csm_emulator.services.keycloak.realm.roles import realm_roles
 from csm_emulator.services.keycloak.realm.users import clients
 from csm_emulator.services.keycloak.responses import json_answer
 from csm_emulator.transport.call import JSON, Call, Reply
-from csm_emulator.transport.routes import Face, Handler, Route, unsupported
+from csm_emulator.transport.routes import EmulatedService, Handler, Route, unsupported
 
 NO_CODE_FLOW = "the emulator has no authorization code flow; take the device flow, or the password grant"
 OIDC = f"{PATH}/protocol/openid-connect"
@@ -30,12 +30,12 @@ _Row = tuple[str, str, Handler]
 """Methods, path, and who answers."""
 
 
-def open_face(world: World) -> Face:
-    groups = Groups(world)
-    realm = Realm(world, groups.account, clients(world))
+def create_service(context: Context) -> EmulatedService:
+    groups = Groups(context)
+    realm = Realm(context, groups.account, clients(context))
     devices = Devices(realm)
-    rows = [*_rows(realm, devices), *_administration(world, realm, groups)]
-    return Face(
+    rows = [*_rows(realm, devices), *_administration(context, realm, groups)]
+    return EmulatedService(
         "keycloak",
         (("/keycloak", "/keycloak"),),
         [*_routes(rows), *Side(realm, not_found).routes()],
@@ -69,10 +69,10 @@ def _rows(realm: Realm, devices: Devices) -> list[_Row]:
     ]
 
 
-def _administration(world: World, realm: Realm, groups: Groups) -> list[_Row]:
-    master = master_realm(world)
+def _administration(context: Context, realm: Realm, groups: Groups) -> list[_Row]:
+    master = master_realm(context)
     gate = Gate(master, realm)
-    asked = [*AdminGroups(groups, realm_roles(world)).table(), *AdminUsers(realm, groups).table()]
+    asked = [*AdminGroups(groups, realm_roles(context)).table(), *AdminUsers(realm, groups).table()]
     return [
         ("POST", _MASTER_TOKEN, Grants(master, Devices(master)).answer),
         *((methods, path, gate.guarded(handler)) for methods, path, handler in asked),

@@ -178,6 +178,6 @@ def genuine(realm: Realm, token: str, issuer: str) -> Claims | None:
     ends = claims.get("exp")
     if not isinstance(ends, int | float) or ends <= moments.now():
         return None
-    fault = realm.world.faults.present("token-expiry", "keycloak")
+    fault = realm.context.faults.present("token-expiry", "keycloak")
     called_expired = fault is not None and moments.issued_at(claims) < fault.facts.get("before", float("inf"))
     return None if called_expired else claims

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.kubernetes.auth.identity import Identity, is_true, verb
 from csm_emulator.services.kubernetes.auth.reviews import review
 from csm_emulator.services.kubernetes.auth.token_reviews import review_token
@@ -34,34 +34,34 @@ from csm_emulator.services.kubernetes.writes.admission import Admission
 from csm_emulator.services.kubernetes.writes.delete import Deleting
 from csm_emulator.services.kubernetes.writes.write import Writing
 from csm_emulator.transport.call import Call, Reply, json_reply
-from csm_emulator.transport.routes import Face, Route
+from csm_emulator.transport.routes import EmulatedService, Route
 
 BODY = 3 << 20
 """As the API server's own limit."""
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
-def open_face(world: World) -> Face:
-    server = ApiServer(world)
+def create_service(context: Context) -> EmulatedService:
+    server = ApiServer(context)
     routes = [Route(method, path, server.answer) for method in METHODS for path in ("/", "/{path...}")]
-    return Face(
+    return EmulatedService(
         "kubernetes", (), routes, server.answer, body_limit=BODY, outside=True, too_large=too_large(BODY).reply()
     )
 
 
 class ApiServer:
-    def __init__(self, world: World) -> None:
-        store = Store(world, seeds(world))
+    def __init__(self, context: Context) -> None:
+        store = Store(context, seeds(context))
         registry = Registry(store)
         self._registry = registry
-        self._objects = Objects(world, store, registry)
-        pods, jobs = Pods(world, store), Jobs(world, store)
+        self._objects = Objects(context, store, registry)
+        pods, jobs = Pods(context, store), Jobs(context, store)
         self._objects.special |= {
             PODS.place: pods,
             JOBS.place: jobs,
-            EVENTS.place: Events(world, store),
+            EVENTS.place: Events(context, store),
         }
-        admission = Admission(world, store)
+        admission = Admission(context, store)
         self._deleting = Deleting(self._objects, admission)
         self._objects.listeners.append(self._deleting.gone)
         Controllers(self._objects, self._deleting)
@@ -73,7 +73,7 @@ class ApiServer:
         self._discovery, self._openapi = Discovery(registry), OpenApi(registry)
         self._reading, self._watching = Reading(self._objects), Watching(self._objects)
         self._writing = Writing(self._objects, admission)
-        self._logs, self._executing = Logs(world), Executing(world, ContainerShell(world).run)
+        self._logs, self._executing = Logs(context), Executing(context, ContainerShell(context).run)
         workloads.begin(first_day=store.first_day())
         Happenings(self._objects, pods)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.gorilla_mux import Mux, settle
 from csm_emulator.services.pcs.health import Service, index
 from csm_emulator.services.pcs.hsm_client import Hsm
@@ -14,20 +14,20 @@ from csm_emulator.services.pcs.problems import Refusal, problem
 from csm_emulator.services.pcs.transitions.api import Transitions
 from csm_emulator.services.pcs.transitions.records import Records
 from csm_emulator.services.pcs.transitions.worker import Worker
-from csm_emulator.transport.routes import Face, Handler, Route, catching
+from csm_emulator.transport.routes import EmulatedService, Handler, Route, catching
 
 
-def open_face(world: World) -> Face:
-    hsm = Hsm(world.mesh)
-    store = Records(world)
-    polling = Polling(world)
-    worker = Worker(world, store, polling)
-    caps = CapTasks(world, store, hsm)
+def create_service(context: Context) -> EmulatedService:
+    hsm = Hsm(context.mesh)
+    store = Records(context)
+    polling = Polling(context)
+    worker = Worker(context, store, polling)
+    caps = CapTasks(context, store, hsm)
     # In PCS's own order: whether a wrong method is 404 or 405 depends on it.
     registered = (
         Route("GET", "/", index),
         *Transitions(store, worker).routes(),
-        *PowerStatus(world.machine, polling).routes(),
+        *PowerStatus(context.machine, polling).routes(),
         *PowerCap(caps).routes(),
         *Service(hsm).routes(),
     )
@@ -42,7 +42,7 @@ def open_face(world: World) -> Face:
         polling.restart()
         worker.restart()
 
-    return Face(
+    return EmulatedService(
         "pcs",
         [("/apis/power-control", "")],
         settle(routes),

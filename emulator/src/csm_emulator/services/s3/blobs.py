@@ -9,7 +9,7 @@ from typing import Any
 from csm_emulator.errors import Unavailable
 from csm_emulator.services.s3.errors import Refused
 from csm_emulator.state.blobs import Blobs
-from csm_emulator.state.tables import Shelf
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Cut
 
 PIECE = 1 << 20
@@ -20,7 +20,7 @@ SEED = "seed:"
 
 
 class Store:
-    def __init__(self, blobs: Blobs, numbers: Shelf, seed: Callable[[str], bytes]) -> None:
+    def __init__(self, blobs: Blobs, numbers: RecordTable, seed: Callable[[str], bytes]) -> None:
         """``seed`` gives the bytes of the first day by their place, ``bucket/key``."""
         self._blobs = blobs
         self._numbers = numbers

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from csm_emulator.services.s3.blobs import Store
-from csm_emulator.state.tables import Shelves
+from csm_emulator.state.tables import RecordTables
 
 Record = dict[str, Any]
 """Of an object: size, etag, modified, media, headers, meta, tags, sums, acl, and parts: [name of the bytes, size] each.
@@ -16,11 +16,11 @@ Record = dict[str, Any]
 
 class Catalogue:
     def __init__(
-        self, shelves: Shelves, store: Store, buckets: Mapping[str, Any], objects: Mapping[tuple[str, str], Record]
+        self, tables: RecordTables, store: Store, buckets: Mapping[str, Any], objects: Mapping[tuple[str, str], Record]
     ) -> None:
         self._store = store
-        self._buckets = shelves.open("s3.buckets", buckets)
-        self._objects = shelves.open("s3.objects", {_place(*where): record for where, record in objects.items()})
+        self._buckets = tables.open("s3.buckets", buckets)
+        self._objects = tables.open("s3.objects", {_place(*where): record for where, record in objects.items()})
         self._names: dict[str, list[str]] = {name: [] for name in self._buckets}
         for place in self._objects:
             bucket, _, key = place.partition("/")

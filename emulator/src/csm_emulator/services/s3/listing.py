@@ -173,5 +173,5 @@ def _opened(token: str) -> str:
         raise Refused("InvalidArgument", "The continuation token provided is incorrect") from error
 
 
-def _word(truth: bool) -> str:
-    return "true" if truth else "false"
+def _word(control: bool) -> str:
+    return "true" if control else "false"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.seed_data.buckets import BUCKETS, etag
 from csm_emulator.seed_data.images import BUILT
 from csm_emulator.seed_data.s3_objects import SeedObject, first_objects
@@ -23,35 +23,35 @@ from csm_emulator.services.s3.operations import BUCKET, Operation, key_of, opera
 from csm_emulator.services.s3.requests import Asked, understood
 from csm_emulator.services.s3.uploads.api import LARGEST_PART, Uploads
 from csm_emulator.transport.call import Call, Reply
-from csm_emulator.transport.routes import Face, Route
+from csm_emulator.transport.routes import EmulatedService, Route
 
 METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT")
 _FRAMES = 4 << 20
 """Room for what stands between the chunks of the largest part."""
 
 
-def open_face(world: World) -> Face:
-    service = Service(world)
+def create_service(context: Context) -> EmulatedService:
+    service = Service(context)
     routes = [Route(method, "/{rest...}", service.answer) for method in METHODS]
-    return Face("s3", (), routes, service.answer, service.wrong_method, LARGEST_PART + _FRAMES, outside=True)
+    return EmulatedService("s3", (), routes, service.answer, service.wrong_method, LARGEST_PART + _FRAMES, outside=True)
 
 
 class Service:
-    def __init__(self, world: World) -> None:
-        self._clock = world.clock
-        self._door = Door(world.dice, world.clock)
+    def __init__(self, context: Context) -> None:
+        self._clock = context.clock
+        self._door = Door(context.random, context.clock)
         self._requests = count(1)
-        seeds = first_objects(world.machine.topology, world.dice)
-        store = Store(world.blobs, world.shelves.open("s3.numbers"), lambda place: _seed_bytes(seeds, place))
+        seeds = first_objects(context.machine.topology, context.random)
+        store = Store(context.blobs, context.tables.open("s3.numbers"), lambda place: _seed_bytes(seeds, place))
         self._catalogue = Catalogue(
-            world.shelves,
+            context.tables,
             store,
             {name: {"created": BUILT, "acl": access.PRIVATE, "tags": {}} for name in BUCKETS},
             {where: _record(where, seed) for where, seed in seeds.items()},
         )
-        objects = Objects(self._catalogue, store, world.clock, world.faults)
-        uploads = Uploads(world, self._catalogue, store, objects)
-        buckets = Buckets(self._catalogue, uploads, world.clock)
+        objects = Objects(self._catalogue, store, context.clock, context.faults)
+        uploads = Uploads(context, self._catalogue, store, objects)
+        buckets = Buckets(self._catalogue, uploads, context.clock)
         self._operations = operations(buckets, objects, uploads, Listing(self._catalogue))
 
     def answer(self, call: Call) -> Reply:

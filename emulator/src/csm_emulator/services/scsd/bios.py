@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.go_json.types import STRING, struct
 from csm_emulator.dialects.hms.names import hms_type, normal
@@ -24,11 +24,11 @@ _SYSTEMS = {
 
 
 class Bios:
-    def __init__(self, world: World, redfish: Redfish) -> None:
+    def __init__(self, context: Context, redfish: Redfish) -> None:
         self._redfish = redfish
         factory = {"Current": "Disabled", "Future": "Disabled"}
-        self._shelf = world.shelves.open("scsd.tpm", {part.xname: factory for part in world.machine.parts("Node")})
-        world.machine.watch(self._hear)
+        self._table = context.tables.open("scsd.tpm", {part.xname: factory for part in context.machine.parts("Node")})
+        context.machine.watch(self._hear)
 
     def routes(self) -> list[Route]:
         return [
@@ -38,7 +38,7 @@ class Bios:
 
     def get(self, call: Call) -> Reply:
         node = self._node(call.args["xname"], "Get BIOS TPM State")
-        return marshalled(self._shelf[node])
+        return marshalled(self._table[node])
 
     def patch(self, call: Call) -> Reply:
         title = "Patch BIOS TPM State"
@@ -51,7 +51,7 @@ class Bios:
         node = self._node(call.args["xname"], title)
         if self._redfish.vendor(_bmc(node)) == INTEL:
             raise Failed(400, title, f"Modifications not supported by BMC at {node}")
-        self._shelf[node] = {**self._shelf[node], "Future": wanted}
+        self._table[node] = {**self._table[node], "Future": wanted}
         return Reply(204, media="application/json")
 
     def _node(self, asked: str, title: str) -> str:
@@ -69,7 +69,7 @@ class Bios:
         vendor = self._redfish.vendor(bmc)
         if not vendor:
             raise Failed(400, title, f"ERROR: BIOS calls not supported for this type of hardware. xname: {node} ")
-        if node not in self._shelf:
+        if node not in self._table:
             known = " ".join(
                 _SYSTEMS[vendor].format(each.xname.rpartition("n")[2]) for each in self._redfish.nodes(bmc)
             )
@@ -78,10 +78,10 @@ class Bios:
         return node
 
     def _hear(self, event: Event) -> None:
-        if event.kind == "stage" and event.value == "post" and event.xname in self._shelf:
-            kept = self._shelf[event.xname]
+        if event.kind == "stage" and event.value == "post" and event.xname in self._table:
+            kept = self._table[event.xname]
             if kept["Current"] != kept["Future"]:
-                self._shelf[event.xname] = {**kept, "Current": kept["Future"]}
+                self._table[event.xname] = {**kept, "Current": kept["Future"]}
 
 
 def _bmc(node: str) -> str:

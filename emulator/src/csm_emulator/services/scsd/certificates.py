@@ -6,7 +6,7 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, Kind, struct
 from csm_emulator.dialects.hms.names import normal, verified
@@ -14,7 +14,7 @@ from csm_emulator.dialects.hms.responses import marshalled
 from csm_emulator.services.scsd.problems import Failed, answering
 from csm_emulator.services.scsd.redfish import CHASSIS, CRAY, HPE, Redfish
 from csm_emulator.services.scsd.targets import HsmTrouble, verify
-from csm_emulator.state.random import Dice
+from csm_emulator.state.random import SeededRandom
 from csm_emulator.transport.call import Call, Json, Reply
 from csm_emulator.transport.routes import Route
 
@@ -39,11 +39,11 @@ class _Certificate:
 
 
 class Certificates:
-    def __init__(self, world: World, redfish: Redfish) -> None:
-        self._world = world
+    def __init__(self, context: Context, redfish: Redfish) -> None:
+        self._context = context
         self._redfish = redfish
-        self._vault = world.shelves.open("scsd.certs")
-        self._installed = world.shelves.open("scsd.certs.installed")
+        self._vault = context.tables.open("scsd.certs")
+        self._installed = context.tables.open("scsd.certs.installed")
 
     def routes(self) -> list[Route]:
         return [
@@ -68,7 +68,7 @@ class Certificates:
             message = f"Error creating cert for '{name}', domain '{said['Domain']}': {reason}"
             return {"ID": name, "StatusCode": 500, "StatusMsg": message}
         made = self._vault.get(domain, {"number": 0})["number"] + 1
-        pem = _pem(self._world.dice, domain, made)
+        pem = _pem(self._context.random, domain, made)
         self._vault[domain] = {"certificate": pem, "fqdn": said["FQDN"], "number": made}
         return _ok(name)
 
@@ -99,7 +99,7 @@ class Certificates:
         said = _read(call.body, _SET, "request")
         names = said["Targets"] or []
         try:
-            verify(self._world, names, force=said["Force"], groups=False)
+            verify(self._context, names, force=said["Force"], groups=False)
         except HsmTrouble as trouble:
             detail = f"ERROR: Problem verifying target/states: {trouble}."
             raise Failed(500, "Indeterminate target/state", detail) from trouble
@@ -115,7 +115,7 @@ class Certificates:
         asked = call.first("Domain") if call.has("Domain") else call.first("domain", "cabinet")
         try:
             force = call.has("Force") or call.has("force")
-            verify(self._world, [target], force=force, groups=False)
+            verify(self._context, [target], force=force, groups=False)
         except HsmTrouble as trouble:
             detail = f"ERROR: Invalid xname: '{call.args['xname']}'."
             raise Failed(400, "Bad target name", detail) from trouble
@@ -196,9 +196,9 @@ def _separator(domain: str) -> str:
     return separator
 
 
-def _pem(dice: Dice, domain: str, number: int) -> str:
+def _pem(random: SeededRandom, domain: str, number: int) -> str:
     """Looks like one; no X.509 is in it."""
-    content = b"".join(bytes.fromhex(dice.hex(64, "certificate", domain, number, line)) for line in range(24))
+    content = b"".join(bytes.fromhex(random.hex(64, "certificate", domain, number, line)) for line in range(24))
     text = base64.b64encode(content).decode()
     lines = [text[start : start + 64] for start in range(0, len(text), 64)]
     return "\n".join(["-----BEGIN CERTIFICATE-----", *lines, "-----END CERTIFICATE-----"]) + "\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.go_json.types import BOOL, STRINGS, struct
 from csm_emulator.dialects.hms.names import normal
@@ -43,10 +43,10 @@ class _Factory(Mapping[str, Json]):
 
 
 class Configuration:
-    def __init__(self, world: World, redfish: Redfish) -> None:
-        self._world = world
+    def __init__(self, context: Context, redfish: Redfish) -> None:
+        self._context = context
         self._redfish = redfish
-        self._shelf = world.shelves.open("scsd.bmc", _Factory(world.machine, redfish))
+        self._table = context.tables.open("scsd.bmc", _Factory(context.machine, redfish))
 
     def routes(self) -> list[Route]:
         return [
@@ -68,7 +68,7 @@ class Configuration:
             raise Failed(400, "Missing parameters in request", "ERROR: No parameters in request.\n")
         targets = self._targets(said["Targets"], said["Force"], "HSM verification failed")
         try:
-            return marshalled({"Targets": network_protocol.fetch(self._shelf, targets, said["Params"])})
+            return marshalled({"Targets": network_protocol.fetch(self._table, targets, said["Params"])})
         except NoTargets as error:
             raise Failed(500, "NWP data fetch", f"ERROR: Problem getting NWP data: {error}\n") from error
 
@@ -80,7 +80,7 @@ class Configuration:
             raise Failed(500, "Request data unmarshall error", detail) from error
         targets = self._targets(said["Targets"] or (), said["Force"], "Indeterminate target state")
         try:
-            return marshalled({"Targets": network_protocol.load(self._shelf, targets, said["Params"])})
+            return marshalled({"Targets": network_protocol.load(self._table, targets, said["Params"])})
         except NoTargets as error:
             raise Failed(500, "NWP data", f"ERROR: problem loading NWP data: {error}\n") from error
 
@@ -101,13 +101,13 @@ class Configuration:
 
     def _fetch_one(self, xname: str, names: Sequence[str], *, force: bool) -> Json:
         try:
-            targets = verify(self._world, [xname], force=force, groups=False)
+            targets = verify(self._context, [xname], force=force, groups=False)
         except HsmTrouble as trouble:
             detail = f"ERROR: Problem verifying target with HSM: {trouble}\n"
             raise Failed(500, "HSM verification error", detail) from trouble
         self._find_mountain(targets)
         try:
-            return network_protocol.fetch(self._shelf, targets, names)[0]
+            return network_protocol.fetch(self._table, targets, names)[0]
         except NoTargets as error:
             raise Failed(500, "NWP data", f"ERROR: Problem fetching NWP data: {error}\n") from error
 
@@ -119,14 +119,14 @@ class Configuration:
             raise Failed(400, "NWP unmarshal error", detail) from error
         targets = self._targets([normal(call.args["xname"])], said["Force"], "Indeterminate target state")
         try:
-            done = network_protocol.load(self._shelf, targets, said["Params"])[0]
+            done = network_protocol.load(self._table, targets, said["Params"])[0]
         except NoTargets as error:
             raise Failed(500, "NWP data", f"ERROR: Problem setting NWP data: {error}\n") from error
         return marshalled({"StatusMsg": done["StatusMsg"]}, done["StatusCode"])
 
     def _targets(self, names: Sequence[str], force: bool, title: str) -> list[Target]:
         try:
-            targets = verify(self._world, names, force=force, groups=True)
+            targets = verify(self._context, names, force=force, groups=True)
         except HsmTrouble as trouble:
             raise hsm_failed(title, trouble) from trouble
         self._find_mountain(targets)

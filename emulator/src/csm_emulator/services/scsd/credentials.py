@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, Kind, slice_of, struct
 from csm_emulator.dialects.hms.names import CONTROLLERS, hms_type, normal, verified
@@ -49,12 +49,12 @@ _ONE_TITLES = _Titles(
 
 
 class Credentials:
-    def __init__(self, world: World, redfish: Redfish, vault_enabled: Callable[[], bool]) -> None:
-        self._world = world
+    def __init__(self, context: Context, redfish: Redfish, vault_enabled: Callable[[], bool]) -> None:
+        self._context = context
         self._redfish = redfish
         self._vault_enabled = vault_enabled
-        controllers = world.machine.parts("ChassisBMC", "NodeBMC", "RouterBMC", "CabinetPDUController")
-        self._vault = world.shelves.open("scsd.creds", {part.xname: FACTORY for part in controllers})
+        controllers = context.machine.parts("ChassisBMC", "NodeBMC", "RouterBMC", "CabinetPDUController")
+        self._vault = context.tables.open("scsd.creds", {part.xname: FACTORY for part in controllers})
 
     def routes(self) -> list[Route]:
         return [
@@ -88,7 +88,7 @@ class Credentials:
 
     def _verified(self, names: Sequence[str], force: bool, titles: _Titles, *, groups: bool) -> list[Target]:
         try:
-            return verify(self._world, names, force=force, groups=groups)
+            return verify(self._context, names, force=force, groups=groups)
         except HsmTrouble as trouble:
             detail = f"ERROR: Problem verifying target states: {trouble}."
             raise Failed(500, titles.state, detail) from trouble
@@ -116,7 +116,7 @@ class Credentials:
             if self._vault_enabled():
                 self._vault[without_port(name)] = dict(each)
         # So that HSM speaks to them with what is true now; its answer does not matter.
-        self._world.mesh.ask("smd", "POST", "/hsm/v2/Inventory/Discover", {"xnames": list(creds), "force": True})
+        self._context.mesh.ask("smd", "POST", "/hsm/v2/Inventory/Discover", {"xnames": list(creds), "force": True})
 
     def get(self, call: Call) -> Reply:
         if not self._vault_enabled():
@@ -134,9 +134,9 @@ class Credentials:
         try:
             if not xnames:
                 query = "&".join(f"type={each}" for each in ([kind] if kind else TYPES))
-                return ask_hsm(self._world, f"/hsm/v2/State/Components?{query}&stateonly=true")["Components"]
+                return ask_hsm(self._context, f"/hsm/v2/State/Components?{query}&stateonly=true")["Components"]
             body = {"ComponentIDs": list(xnames), "stateonly": True} | ({"type": [kind]} if kind else {})
-            return ask_hsm(self._world, "/hsm/v2/State/Components/Query", body)["Components"]
+            return ask_hsm(self._context, "/hsm/v2/State/Components/Query", body)["Components"]
         except HsmTrouble as trouble:
             detail = "ERROR: problem getting component info from HSM."
             raise Failed(500, "Can't get HSM component data", detail) from trouble

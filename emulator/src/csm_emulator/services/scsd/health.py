@@ -6,7 +6,7 @@ from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.go_json.types import BOOL, INT, STRING, maybe, struct
 from csm_emulator.dialects.hms.responses import marshalled
 from csm_emulator.services.scsd.problems import Failed, answering
-from csm_emulator.state.tables import Shelves
+from csm_emulator.state.tables import RecordTables
 from csm_emulator.transport.call import Call, Json, Reply
 from csm_emulator.transport.routes import Route
 
@@ -28,10 +28,10 @@ _BODY = struct("main.opParams", {name: maybe(_KINDS[type(value)]) for name, valu
 
 
 class Service:
-    """The parameters are in memory only; they stand on a shelf so that time can be cut anywhere."""
+    """The parameters are in memory only; they stand on a table so that time can be cut anywhere."""
 
-    def __init__(self, shelves: Shelves) -> None:
-        self._shelf = shelves.open("scsd.params", DEFAULTS)
+    def __init__(self, tables: RecordTables) -> None:
+        self._table = tables.open("scsd.params", DEFAULTS)
 
     def routes(self) -> list[Route]:
         return [
@@ -48,13 +48,13 @@ class Service:
         ]
 
     def vault_enabled(self) -> bool:
-        return bool(self._shelf["VaultEnable"])
+        return bool(self._table["VaultEnable"])
 
     def restarted(self) -> None:
-        self._shelf.update(DEFAULTS)
+        self._table.update(DEFAULTS)
 
     def params(self, _: Call) -> Reply:
-        return marshalled(dict(self._shelf))
+        return marshalled(dict(self._table))
 
     def set_params(self, call: Call) -> Reply:
         """What cannot be changed is ignored."""
@@ -64,11 +64,11 @@ class Service:
             detail = f"ERROR: Problem unmarshalling request body: {error}"
             raise Failed(500, "Request data unmarshal error", detail) from error
         if said["LogLevel"] not in (None, "xxx"):
-            self._shelf["LogLevel"] = said["LogLevel"] if said["LogLevel"] in LEVELS else "ERROR"
+            self._table["LogLevel"] = said["LogLevel"] if said["LogLevel"] in LEVELS else "ERROR"
         for name in ("HTTPRetries", "HTTPTimeout", "VaultEnable"):
             if said[name] not in (None, -1):
-                self._shelf[name] = said[name]
-        return marshalled(dict(self._shelf))
+                self._table[name] = said[name]
+        return marshalled(dict(self._table))
 
     def health(self, _: Call) -> Reply:
         vault = "Connected" if self.vault_enabled() else "Disabled"

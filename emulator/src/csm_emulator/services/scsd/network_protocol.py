@@ -41,12 +41,12 @@ FACTORY: Json = {
 """What CSM's installation leaves on a controller."""
 
 
-def fetch(shelf: MutableMapping[str, Json], targets: Sequence[Target], names: Iterable[str]) -> list[Json]:
+def fetch(table: MutableMapping[str, Json], targets: Sequence[Target], names: Iterable[str]) -> list[Json]:
     """Raises ``NoTargets``."""
     wanted = {name.lower() for name in names}
     answered = _able(targets)
     hosts = [without_port(target.name) for target in answered]
-    chosen = {host: _chosen(shelf[host], wanted) for host in dict.fromkeys(hosts)}
+    chosen = {host: _chosen(table[host], wanted) for host in dict.fromkeys(hosts)}
     sizes = {host: len(json.dumps(values)) for host, values in chosen.items()}
     _bound(sum(map(sizes.__getitem__, hosts)))
     told = [_told(target, 200, "OK", chosen[host]) for target, host in zip(answered, hosts, strict=True)]
@@ -60,13 +60,13 @@ def fetch(shelf: MutableMapping[str, Json], targets: Sequence[Target], names: It
     return told
 
 
-def load(shelf: MutableMapping[str, Json], targets: Sequence[Target], wanted: Json) -> list[Json]:
+def load(table: MutableMapping[str, Json], targets: Sequence[Target], wanted: Json) -> list[Json]:
     """Raises ``NoTargets``. Who is no Cray controller is passed over without a word."""
     answered = _able(targets)
     hosts = dict.fromkeys(without_port(target.name) for target in answered)
     _bound(len(hosts) * len(json.dumps(wanted)))
     for host in hosts:
-        shelf[host] = _merged(shelf[host], wanted)
+        table[host] = _merged(table[host], wanted)
     told = [{"Xname": target.name, "StatusCode": 200, "StatusMsg": "OK"} for target in answered]
     told += [
         {"Xname": target.name, "StatusCode": 422, "StatusMsg": target.complaint}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.machine.parts import Part
 
 CRAY, HPE, GIGABYTE, INTEL = "cray", "hpe", "gigabyte", "intel"
@@ -14,21 +14,21 @@ _MAKERS = {"hewlett": HPE, "hpe": HPE, "gigabyte": GIGABYTE, "giga-byte": GIGABY
 
 
 class Redfish:
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, context: Context) -> None:
+        self._context = context
         self._nodes: dict[str, list[Part]] = {}
-        for part in world.machine.parts("Node"):
+        for part in context.machine.parts("Node"):
             self._nodes.setdefault(part.controller, []).append(part)
 
     def answers(self, target: str) -> bool:
         """Whether a request to it comes back. Asking counts as a request: ask once for each operation."""
         host = without_port(target)
-        struck = self._world.faults.strikes("bmc-unreachable", host)
-        return not struck and self._world.machine.power.reachable(host)
+        struck = self._context.faults.strikes("bmc-unreachable", host)
+        return not struck and self._context.machine.power.reachable(host)
 
     def vendor(self, target: str) -> str:
         """By what stands in its Chassis collection; empty for a controller that is like none of them."""
-        part = self._world.machine.part(without_port(target))
+        part = self._context.machine.part(without_port(target))
         if part is None:
             return ""
         if part.type == "CabinetPDUController":

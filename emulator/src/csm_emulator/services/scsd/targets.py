@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.hms.names import CONTROLLERS, hms_type, verified
 from csm_emulator.services.scsd.redfish import CRAY, Redfish, without_port
 from csm_emulator.transport.call import Json
@@ -46,37 +46,37 @@ class Target:
         return f"Target '{self.name}' in bad HSM state: {self.state}"
 
 
-def ask_hsm(world: World, path: str, body: Json = NO_BODY) -> Json:
+def ask_hsm(context: Context, path: str, body: Json = NO_BODY) -> Json:
     """With a body it is a POST. Raises ``HsmTrouble``."""
-    reply = world.mesh.ask("smd", "GET" if body is NO_BODY else "POST", path, body)
+    reply = context.mesh.ask("smd", "GET" if body is NO_BODY else "POST", path, body)
     if not reply.ok:
         raise HsmTrouble(f"Bad return status from state manager: {reply.status}")
     return reply.json()
 
 
-def verify(world: World, names: Sequence[str], *, force: bool, groups: bool) -> list[Target]:
+def verify(context: Context, names: Sequence[str], *, force: bool, groups: bool) -> list[Target]:
     """With ``force`` HSM is not asked: everything that looks like an xname will do."""
     if force:
         return [Target(name, "Ready" if verified(without_port(name)) else "Unknown") for name in names]
     targets = [Target(name) for name in names]
     if groups and any(not verified(without_port(name)) for name in names):
-        targets += _members(world, targets)
+        targets += _members(context, targets)
     # Of two with the same name the later one is looked up, and the other stays unknown.
     wanted = {target.name: target for target in targets if not target.group_matched}
     # SCSD asks for all controllers; with few targets HSM's answer about those is the same.
     named = [name for name in wanted if name and verified(name) == name]
     path = COMPONENTS + "".join(f"&id={name}" for name in named) if 0 < len(named) <= FEW else COMPONENTS
-    for component in ask_hsm(world, path)["Components"]:
+    for component in ask_hsm(context, path)["Components"]:
         target = wanted.get(component["ID"])
         if target is not None and component["State"] in GOOD:
             target.state = component["State"]
     return targets
 
 
-def _members(world: World, targets: Sequence[Target]) -> list[Target]:
+def _members(context: Context, targets: Sequence[Target]) -> list[Target]:
     wanted = {target.name: target for target in targets}
     found: list[Target] = []
-    for group in ask_hsm(world, "/hsm/v2/groups"):
+    for group in ask_hsm(context, "/hsm/v2/groups"):
         label, members = group["label"], group["members"]["ids"] or ()
         controllers = [name for name in members if hms_type(without_port(name)) in CONTROLLERS]
         if label in wanted and controllers:

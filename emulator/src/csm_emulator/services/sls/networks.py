@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.go_json.types import ANY, INT64, STRING, STRINGS, struct
 from csm_emulator.dialects.hms.responses import marshalled
@@ -37,23 +37,23 @@ class Unstorable(Exception):
 
 
 class NetworkTable:
-    def __init__(self, world: World, versions: Versions) -> None:
+    def __init__(self, context: Context, versions: Versions) -> None:
         self._versions = versions
-        self._shelf = world.shelves.open(
-            "sls.networks", cast("Mapping[str, Json]", world.machine.topology.sls.get("Networks") or {})
+        self._table = context.tables.open(
+            "sls.networks", cast("Mapping[str, Json]", context.machine.topology.sls.get("Networks") or {})
         )
 
     def __contains__(self, name: object) -> bool:
-        return name in self._shelf
+        return name in self._table
 
     def names(self) -> list[str]:
-        return list(self._shelf)
+        return list(self._table)
 
     def row(self, name: str) -> Json:
-        return self._shelf[name]
+        return self._table[name]
 
     def shown(self, name: str) -> Json:
-        row = self._shelf[name]
+        row = self._table[name]
         told = {"Name": name} | {field: row.get(field, "") for field in _ALWAYS[1:]}
         told |= times(row.get("at", self._versions.begin))
         extra = row.get("ExtraProperties")
@@ -62,10 +62,10 @@ class NetworkTable:
     def put(self, network: Json) -> None:
         """Raises ``Unstorable``."""
         row = self.checked(network)
-        self._shelf[network["Name"]] = row | {"at": self._versions.change()}
+        self._table[network["Name"]] = row | {"at": self._versions.change()}
 
     def delete(self, name: str) -> None:
-        del self._shelf[name]
+        del self._table[name]
         self._versions.change()
 
     def replace(self, networks: list[Json]) -> None:
@@ -75,10 +75,10 @@ class NetworkTable:
             self.fail()
             raise Unstorable
         at = self._versions.change()
-        for name in [name for name in self._shelf if name not in rows]:
-            del self._shelf[name]
+        for name in [name for name in self._table if name not in rows]:
+            del self._table[name]
         for name, row in rows.items():
-            self._shelf[name] = row | {"at": at}
+            self._table[name] = row | {"at": at}
 
     def fail(self) -> None:
         self._versions.fail()

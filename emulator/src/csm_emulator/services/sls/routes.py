@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.gorilla_mux import Mux, settle
 from csm_emulator.dialects.hms.responses import SNIFFED, marshalled
 from csm_emulator.services.sls.hardware.api import Hardware
@@ -11,15 +11,15 @@ from csm_emulator.services.sls.networks import Networks, NetworkTable
 from csm_emulator.services.sls.state import State
 from csm_emulator.services.sls.versions import Versions
 from csm_emulator.transport.call import Call, Reply
-from csm_emulator.transport.routes import Face, Route
+from csm_emulator.transport.routes import EmulatedService, Route
 
 BODY = 8 << 20
 """Room for the state of a machine of 10,000 nodes, with indents."""
 
 
-def open_face(world: World) -> Face:
-    versions = Versions(world)
-    table, nets = HardwareTable(world, versions), NetworkTable(world, versions)
+def create_service(context: Context) -> EmulatedService:
+    versions = Versions(context)
+    table, nets = HardwareTable(context, versions), NetworkTable(context, versions)
     hardware, networks, state = Hardware(table), Networks(nets), State(table, nets)
     # In SLS's own order: whether a wrong method is 404 or 405 hangs on it.
     routes = [
@@ -45,7 +45,7 @@ def open_face(world: World) -> Face:
         Route("POST", "/v1/loadstate", state.load),
     ]
     mux = Mux(routes)
-    return Face("sls", [("/apis/sls", "")], settle(routes), mux.not_found, mux.wrong_method, BODY)
+    return EmulatedService("sls", [("/apis/sls", "")], settle(routes), mux.not_found, mux.wrong_method, BODY)
 
 
 def _alive(_: Call) -> Reply:

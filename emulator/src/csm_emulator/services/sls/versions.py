@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.state.clock import rfc3339
 from csm_emulator.transport.call import Json
 
@@ -10,30 +10,30 @@ from csm_emulator.transport.call import Json
 class Versions:
     """The counter is a sequence of PostgreSQL: a change that is rolled back has used up its number."""
 
-    def __init__(self, world: World) -> None:
-        self._clock = world.clock
-        self._shelf = world.shelves.open("sls.versions")
-        if "history" not in self._shelf:
+    def __init__(self, context: Context) -> None:
+        self._clock = context.clock
+        self._table = context.tables.open("sls.versions")
+        if "history" not in self._table:
             # The migration writes the first; loading the site's dump, hardware and networks, two more.
-            number = 3 if world.machine.topology.sls.get("Hardware") else 1
-            now = world.clock.now()
-            self._shelf["history"] = {"begin": now, "next": number + 1, "last": number, "at": now}
+            number = 3 if context.machine.topology.sls.get("Hardware") else 1
+            now = context.clock.now()
+            self._table["history"] = {"begin": now, "next": number + 1, "last": number, "at": now}
 
     @property
     def begin(self) -> float:
-        return float(self._shelf["history"]["begin"])
+        return float(self._table["history"]["begin"])
 
     def change(self) -> float:
         """Something is changed now; the moment is what it gets as its last update."""
-        history, now = self._shelf["history"], self._clock.now()
-        self._shelf["history"] = {**history, "next": history["next"] + 1, "last": history["next"], "at": now}
+        history, now = self._table["history"], self._clock.now()
+        self._table["history"] = {**history, "next": history["next"] + 1, "last": history["next"], "at": now}
         return now
 
     def fail(self) -> None:
         """Something was to be changed, and the database would not have it."""
-        history = self._shelf["history"]
-        self._shelf["history"] = {**history, "next": history["next"] + 1}
+        history = self._table["history"]
+        self._table["history"] = {**history, "next": history["next"] + 1}
 
     def told(self) -> Json:
-        history = self._shelf["history"]
+        history = self._table["history"]
         return {"Counter": history["last"], "LastUpdated": rfc3339(history["at"])}

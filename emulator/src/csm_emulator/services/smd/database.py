@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.smd.components import seed_data as inventory_seed
 from csm_emulator.services.smd.components.table import ComponentTable
 from csm_emulator.services.smd.groups import seed_data as groups_seed
 from csm_emulator.services.smd.inventory import Inventory, open_inventory
-from csm_emulator.state.tables import Shelf
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Json
 
 Notice = Callable[[Sequence[str], Mapping[str, Json]], None]
@@ -20,12 +20,12 @@ Notice = Callable[[Sequence[str], Mapping[str, Json]], None]
 
 @dataclass(slots=True)
 class Hsm:
-    world: World
+    context: Context
     components: ComponentTable
     """By xname, as they stand on the wire. Replace records, never change them."""
-    groups: Shelf
-    partitions: Shelf
-    node_maps: Shelf
+    groups: RecordTable
+    partitions: RecordTable
+    node_maps: RecordTable
     inventory: Inventory
     """What discovery found: endpoints, hardware, Ethernet interfaces."""
     notices: list[Notice] = field(default_factory=list)
@@ -35,12 +35,12 @@ class Hsm:
 
     _members: dict[tuple[str, str], tuple[Sequence[str], frozenset[str]]] = field(default_factory=dict)
 
-    def members(self, shelf: Shelf, name: str) -> frozenset[str]:
+    def members(self, table: RecordTable, name: str) -> frozenset[str]:
         """Of a group or a partition; made once for every list that is put there."""
-        ids = shelf[name]["members"]["ids"]
-        known = self._members.get((shelf.name, name))
+        ids = table[name]["members"]["ids"]
+        known = self._members.get((table.name, name))
         if known is None or known[0] is not ids:
-            known = self._members[shelf.name, name] = ids, frozenset(ids)
+            known = self._members[table.name, name] = ids, frozenset(ids)
         return known[1]
 
     def known(self, xname: str) -> bool:
@@ -61,11 +61,11 @@ class Hsm:
 
     def _remove(self, xnames: Sequence[str]) -> None:
         gone = frozenset(xnames)
-        for shelf in (self.groups, self.partitions):
-            for name, record in list(shelf.items()):
+        for table in (self.groups, self.partitions):
+            for name, record in list(table.items()):
                 ids = record["members"]["ids"]
                 if not gone.isdisjoint(ids):
-                    shelf[name] = {**record, "members": {"ids": [xname for xname in ids if xname not in gone]}}
+                    table[name] = {**record, "members": {"ids": [xname for xname in ids if xname not in gone]}}
         for xname in xnames:
             self.components.remove(xname)
             for remove in self.removals:
@@ -79,13 +79,13 @@ class Hsm:
                 notice(ids, change)
 
 
-def open_hsm(world: World) -> Hsm:
-    shelves = world.shelves
+def open_hsm(context: Context) -> Hsm:
+    tables = context.tables
     return Hsm(
-        world,
-        ComponentTable(shelves.open("smd.components", inventory_seed.components(world.machine))),
-        shelves.open("smd.groups", groups_seed.groups(world.machine.topology)),
-        shelves.open("smd.partitions"),
-        shelves.open("smd.nodemaps"),
-        open_inventory(world),
+        context,
+        ComponentTable(tables.open("smd.components", inventory_seed.components(context.machine))),
+        tables.open("smd.groups", groups_seed.groups(context.machine.topology)),
+        tables.open("smd.partitions"),
+        tables.open("smd.nodemaps"),
+        open_inventory(context),
     )

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.machine.lookup import Lookup
 from csm_emulator.machine.parts import Part
 from csm_emulator.services.smd.endpoints import seed_data as endpoint_seeds
 from csm_emulator.services.smd.hardware.numbering import Numbering
 from csm_emulator.services.smd.hardware.seed_data import FruSeeds, HardwareSeeds, HistorySeeds
 from csm_emulator.services.smd.interfaces import seed_data as interface_seeds
-from csm_emulator.state.tables import Shelf
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Json
 
 
 class Owners:
     """Which Ethernet interfaces belong to which component: found once, until one of them changes."""
 
-    def __init__(self, interfaces: Shelf) -> None:
+    def __init__(self, interfaces: RecordTable) -> None:
         self._interfaces = interfaces
         self._of: dict[str, list[str]] = {}
 
@@ -35,19 +35,19 @@ class Owners:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    endpoints: Shelf
+    endpoints: RecordTable
     """Redfish endpoints by xname, as they stand on the wire."""
-    component_endpoints: Shelf
+    component_endpoints: RecordTable
     """By xname, as they stand on the wire."""
-    service_endpoints: Shelf
+    service_endpoints: RecordTable
     """By ``<service> <xname of the Redfish endpoint>``, as they stand on the wire."""
-    hardware: Shelf
+    hardware: RecordTable
     """By xname; ``PopulatedFRU`` is the FRU's id, on the wire the FRU itself stands there."""
-    frus: Shelf
+    frus: RecordTable
     """By FRU id, as they stand on the wire."""
-    history: Shelf
+    history: RecordTable
     """By xname: what happened there, in order."""
-    interfaces: Shelf
+    interfaces: RecordTable
     """Ethernet interfaces by MAC without colons, as they stand on the wire."""
     owners: Owners
     by_endpoint: Lookup
@@ -66,7 +66,7 @@ class Inventory:
         candidates = self.by_endpoint.candidates(holders)
         return [xname for xname in candidates if self.component_endpoints[xname]["RedfishEndpointID"] in holders]
 
-    def truth(self, parts: Iterable[Part]) -> Iterator[tuple[Json, Json]]:
+    def control(self, parts: Iterable[Part]) -> Iterator[tuple[Json, Json]]:
         """The places of these parts and of what is in them, with their FRUs."""
         for part in parts:
             for xname in self.found.at(part):
@@ -74,20 +74,20 @@ class Inventory:
                 yield location, self.found_frus[location["PopulatedFRU"]]
 
 
-def open_inventory(world: World) -> Inventory:
-    shelves, machine = world.shelves, world.machine
-    begun = float(shelves.open("smd.begun").setdefault("moment", world.clock.now()))
-    numbering = Numbering(machine, world.dice)
+def open_inventory(context: Context) -> Inventory:
+    tables, machine = context.tables, context.machine
+    begun = float(tables.open("smd.begun").setdefault("moment", context.clock.now()))
+    numbering = Numbering(machine, context.random)
     found, found_frus = HardwareSeeds(numbering), FruSeeds(numbering)
-    interfaces = shelves.open("smd.ethernet_interfaces", interface_seeds.InterfaceSeeds(machine, begun))
-    components = shelves.open("smd.component_endpoints", endpoint_seeds.component_seeds(world))
+    interfaces = tables.open("smd.ethernet_interfaces", interface_seeds.InterfaceSeeds(machine, begun))
+    components = tables.open("smd.component_endpoints", endpoint_seeds.component_seeds(context))
     return Inventory(
-        shelves.open("smd.redfish_endpoints", endpoint_seeds.redfish_seeds(world, begun)),
+        tables.open("smd.redfish_endpoints", endpoint_seeds.redfish_seeds(context, begun)),
         components,
-        shelves.open("smd.service_endpoints", endpoint_seeds.ServiceSeeds(world)),
-        shelves.open("smd.hardware", found),
-        shelves.open("smd.frus", found_frus),
-        shelves.open("smd.hardware_history", HistorySeeds(numbering, begun)),
+        tables.open("smd.service_endpoints", endpoint_seeds.ServiceSeeds(context)),
+        tables.open("smd.hardware", found),
+        tables.open("smd.frus", found_frus),
+        tables.open("smd.hardware_history", HistorySeeds(numbering, begun)),
         interfaces,
         Owners(interfaces),
         Lookup(components, lambda: ((part.controller, part.xname) for part in machine.parts())),

@@ -10,7 +10,7 @@ from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.errors import with_body
 from csm_emulator.services.smd.postgres_text import LONGEST_XNAME
 from csm_emulator.services.smd.responses import answer, message, problem
-from csm_emulator.state.tables import Shelf
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Json, Reply
 from csm_emulator.transport.routes import Route
 
@@ -19,11 +19,11 @@ MAP = struct("sm.PowerMap", {"id": STRING, "poweredBy": STRINGS})
 
 
 class PowerMaps:
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
+    def __init__(self, table: RecordTable) -> None:
+        self._table = table
 
     def list(self, _: Call) -> Reply:
-        return answer(list(self._shelf.values()))
+        return answer(list(self._table.values()))
 
     def add(self, _: Call, body: Json) -> Reply:
         maps = []
@@ -37,19 +37,19 @@ class PowerMaps:
         if not all(map(_fits, maps)):
             return problem(500, "operation 'POST' failed during store. ")
         for each in maps:
-            self._shelf[each["id"]] = each
+            self._table[each["id"]] = each
         return message(f"Created or modified {len(maps)} entries")
 
     def delete_all(self, _: Call) -> Reply:
-        count = len(self._shelf)
-        self._shelf.clear()
+        count = len(self._table)
+        self._table.clear()
         return message(f"deleted {count} entries") if count else problem(404, "no entries to delete")
 
     def read(self, call: Call) -> Reply:
         xname = normal(call.args["xname"])
         if not hms_type(xname):
             return problem(400, "invalid xname")
-        found = self._shelf.get(xname)
+        found = self._table.get(xname)
         return answer(found) if found else problem(404, "no such xname.")
 
     def put(self, call: Call, body: Json) -> Reply:
@@ -64,14 +64,14 @@ class PowerMaps:
             return problem(400, f"couldn't validate PowerMap data: {wrong}")
         if not _fits(record):
             return problem(500, "operation 'PUT' failed during store")
-        self._shelf[record["id"]] = record
+        self._table[record["id"]] = record
         return answer(record)
 
     def delete(self, call: Call) -> Reply:
         xname = normal(call.args["xname"])
         if not hms_type(xname):
             return problem(400, "invalid xname")
-        if self._shelf.pop(xname, None) is None:
+        if self._table.pop(xname, None) is None:
             return problem(404, "no such xname.")
         return message("deleted 1 entry")
 
@@ -91,7 +91,7 @@ def _fits(record: Json) -> bool:
 
 
 def routes(hsm: Hsm) -> Sequence[Route]:
-    maps = PowerMaps(hsm.world.shelves.open("smd.powermaps"))
+    maps = PowerMaps(hsm.context.tables.open("smd.powermaps"))
     one = f"{BASE}/{{xname}}"
     return (
         Route("GET", one, maps.read),

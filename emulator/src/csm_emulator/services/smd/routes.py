@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.gorilla_mux import Mux, settle
 from csm_emulator.services.smd import health as service
 from csm_emulator.services.smd import power_maps as powermaps
@@ -38,7 +38,7 @@ from csm_emulator.services.smd.interfaces import api as ethernet_interfaces
 from csm_emulator.services.smd.locks import locks, reservations
 from csm_emulator.services.smd.responses import problem
 from csm_emulator.transport.call import Call, Reply
-from csm_emulator.transport.routes import Face
+from csm_emulator.transport.routes import EmulatedService
 
 MODULES = (
     service,
@@ -64,13 +64,15 @@ MODULES = (
 _SUBSCRIPTIONS = "/hsm/v2/Subscriptions/SCN"
 
 
-def open_face(world: World) -> Face:
-    hsm = open_hsm(world)
+def create_service(context: Context) -> EmulatedService:
+    hsm = open_hsm(context)
     routes = [route for module in MODULES for route in module.routes(hsm)]
     mux = Mux(routes, _wrong_method)
     machine_events.listen(hsm)
     polling.begin(hsm)
-    return Face("smd", [("/apis/smd", "")], settle(routes), not_found=mux.not_found, wrong_method=mux.wrong_method)
+    return EmulatedService(
+        "smd", [("/apis/smd", "")], settle(routes), not_found=mux.not_found, wrong_method=mux.wrong_method
+    )
 
 
 def _wrong_method(call: Call, methods: Sequence[str]) -> Reply:

@@ -12,7 +12,7 @@ from csm_emulator.services.smd.enums import ROLE, STATE, SUB_ROLE, spelled
 from csm_emulator.services.smd.errors import with_body
 from csm_emulator.services.smd.postgres_text import storable
 from csm_emulator.services.smd.responses import answer, message, nothing, problem
-from csm_emulator.state.tables import Shelf
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Json, Reply
 from csm_emulator.transport.routes import Handler, Route
 
@@ -36,12 +36,12 @@ _NO_TRIGGER = "atleast one Enabled, Role, SubRole, SoftwareStatus, or State trig
 class Subscriptions:
     def __init__(self, hsm: Hsm) -> None:
         self._hsm = hsm
-        self._shelf: Shelf = hsm.world.shelves.open("smd.subscriptions")
-        self._numbers: Shelf = hsm.world.shelves.open("smd.subscriptions.numbers")
+        self._table: RecordTable = hsm.context.tables.open("smd.subscriptions")
+        self._numbers: RecordTable = hsm.context.tables.open("smd.subscriptions.numbers")
 
     def list(self, _: Call) -> Reply:
         # Go has nil for a list that nothing was put into.
-        found = [_on_wire(int(key), record) for key, record in self._shelf.items()]
+        found = [_on_wire(int(key), record) for key, record in self._table.items()]
         return answer({"SubscriptionList": found or None})
 
     def create(self, _: Call, body: Json) -> Reply:
@@ -55,19 +55,19 @@ class Subscriptions:
         self._numbers["last"] = number
         if self._taken(body):
             return problem(400, "Subscribe failed")
-        self._shelf[str(number)] = _stored(body)
+        self._table[str(number)] = _stored(body)
         return answer(_on_wire(number, body))
 
     def delete_all(self, _: Call) -> Reply:
-        count = len(self._shelf)
-        self._shelf.clear()
+        count = len(self._table)
+        self._table.clear()
         return message(f"{count} Subscriptions deleted")
 
     def read(self, call: Call) -> Reply:
         number = int(call.args["id"])
         if number > _MOST:
             return problem(500, "failed to query DB.")
-        record = self._shelf.get(str(number))
+        record = self._table.get(str(number))
         return answer(_on_wire(number, record)) if record else problem(404, "Subscription not found")
 
     def replace(self, call: Call, body: Json) -> Reply:
@@ -77,11 +77,11 @@ class Subscriptions:
             return problem(400, wrong)
         if number > _MOST or not storable(_key(body)) or len(_key(body)) > _KEY_WIDTH:
             return problem(400, "Subscription update failed")
-        if str(number) not in self._shelf:
+        if str(number) not in self._table:
             return problem(404, "Subscription not found")
         if self._taken(body, str(number)):
             return problem(400, "Subscription update failed")
-        self._shelf[str(number)] = _stored(body)
+        self._table[str(number)] = _stored(body)
         return nothing()
 
     def change(self, call: Call, body: Json) -> Reply:
@@ -94,23 +94,23 @@ class Subscriptions:
             return problem(400, wrong)
         if number > _MOST:
             return problem(400, "Subscription patch failed")
-        record = self._shelf.get(str(number))
+        record = self._table.get(str(number))
         if record is None:
             return problem(404, "Subscription not found")
-        self._shelf[str(number)] = _stored(change(record, body))
+        self._table[str(number)] = _stored(change(record, body))
         return nothing()
 
     def delete(self, call: Call) -> Reply:
         number = int(call.args["id"])
         if number > _MOST:
             return problem(400, "Unsubscribe failed")
-        if self._shelf.pop(str(number), None) is None:
+        if self._table.pop(str(number), None) is None:
             return problem(404, "Subscription not found")
         return message("Subscription deleted")
 
     def _taken(self, body: Json, but: str = "") -> bool:
         """Subscriber and URL together are unique."""
-        return any(key != but and _key(record) == _key(body) for key, record in self._shelf.items())
+        return any(key != but and _key(record) == _key(body) for key, record in self._table.items())
 
     def tell(self, xnames: Sequence[str], change: Mapping[str, Json]) -> None:
         payload = {"Components": list(xnames)}
@@ -122,7 +122,7 @@ class Subscriptions:
         """Each URL once, however many subscriptions it stands in."""
         found = next(((field, change[name].lower()) for name, field in BY_TRIGGER if change.get(name)), None)
         urls: dict[str, None] = {}
-        for record in self._shelf.values():
+        for record in self._table.values():
             if found is None:
                 wanted = change.get("Enabled") is not None and record["Enabled"]
             else:
@@ -140,9 +140,9 @@ class Subscriptions:
             return
         service = _OURS.fullmatch(place.hostname or "")
         if service and service[1] in IN_CLUSTER:
-            self._hsm.world.mesh.ask(service[1], "POST", place.path, payload)
+            self._hsm.context.mesh.ask(service[1], "POST", place.path, payload)
         else:
-            self._hsm.world.post(url, payload)
+            self._hsm.context.post(url, payload)
 
 
 IN_CLUSTER = frozenset({"hmnfd", "bss", "hbtd", "pcs", "capmc"})

@@ -5,37 +5,37 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects import connexion
 from csm_emulator.seed_data import session_keys
 from csm_emulator.transport.call import Call, Reply
-from csm_emulator.transport.routes import Face, Route
+from csm_emulator.transport.routes import EmulatedService, Route
 
 ENDPOINT = "http://rgw-vip.nmn"
 """Where S3 is inside of the site: said when nobody can reach it from outside."""
 
 
-def open_face(world: World) -> Face:
-    sts = Sts(world)
+def create_service(context: Context) -> EmulatedService:
+    sts = Sts(context)
     routes = [Route("GET", "/healthz", _healthy), Route("PUT", "/token", sts.put_token)]
     mounts = [("/apis/sts", "")]
-    return Face("sts", mounts, routes, connexion.not_found, connexion.wrong_method)
+    return EmulatedService("sts", mounts, routes, connexion.not_found, connexion.wrong_method)
 
 
 class Sts:
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._numbers = world.shelves.open("sts.numbers")
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._numbers = context.tables.open("sts.numbers")
 
     def put_token(self, _: Call) -> Reply:
         """What is in the body is not looked at."""
         number = int(self._numbers.get("last", 0)) + 1
         self._numbers["last"] = number
         # Clients renew by their own clocks, so it is these that it lives by.
-        session = session_keys.issue(self._world.dice, number, time.time())
+        session = session_keys.issue(self._context.random, number, time.time())
         credentials = {
             "AccessKeyId": session.keys.access,
-            "EndpointURL": self._world.doors.addresses.get("s3", ENDPOINT),
+            "EndpointURL": self._context.public_addresses.addresses.get("s3", ENDPOINT),
             "Expiration": datetime.fromtimestamp(session.expires, UTC).isoformat("T", "microseconds"),
             "SecretAccessKey": session.keys.secret,
             "SessionToken": session.token,

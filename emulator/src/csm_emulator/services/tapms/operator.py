@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from csm_emulator.cluster.service_workloads import TAPMS_OPERATOR
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.tapms.hsm_client import Hsm
 from csm_emulator.services.tapms.keycloak_client import Keycloak
 from csm_emulator.services.tapms.kubernetes_client import NAMESPACE, ClusterApi, Failed, Tenant
@@ -36,31 +36,31 @@ _WORK = (10.0, 30.0)
 
 
 class Reconciling:
-    def __init__(self, world: World, api: ClusterApi, hsm: Hsm, keycloak: Keycloak, vault: Vault) -> None:
-        self._world = world
+    def __init__(self, context: Context, api: ClusterApi, hsm: Hsm, keycloak: Keycloak, vault: Vault) -> None:
+        self._context = context
         self._api = api
         self._hsm = hsm
         self._keycloak = keycloak
         self._vault = vault
-        world.agenda.answer(STEP, self._step)
+        context.scheduler.answer(STEP, self._step)
 
     def admitted(self, name: str) -> None:
         """Something about a tenant is about to change."""
-        self._world.agenda.after(_SOON, STEP, name, "look", 0)
+        self._context.scheduler.after(_SOON, STEP, name, "look", 0)
 
     def _step(self, name: str, step: str, tries: int) -> None:
-        if not self._world.cluster.runs(TAPMS_OPERATOR):
-            self._world.agenda.after(_REQUEUE, STEP, name, step, tries)
+        if not self._context.cluster.runs(TAPMS_OPERATOR):
+            self._context.scheduler.after(_REQUEUE, STEP, name, step, tries)
             return
         try:
             self._do(name, step)
         except Unheard as unheard:
-            self._world.outside.find_out(unheard.question)
+            self._context.outside.find_out(unheard.question)
             raise NotYet from unheard
         except Failed as failed:
-            self._world.log.add("tapms-retry", name, str(failed), step=step)
-            self._world.agenda.after(min(_REQUEUE * 2 ** min(tries, 10), _LONGEST), STEP, name, step, tries + 1)
-        self._world.outside.forget()
+            self._context.log.add("tapms-retry", name, str(failed), step=step)
+            self._context.scheduler.after(min(_REQUEUE * 2 ** min(tries, 10), _LONGEST), STEP, name, step, tries + 1)
+        self._context.outside.forget()
 
     def _do(self, name: str, step: str) -> None:
         """Whatever was to be done, the tenant may be another by now."""
@@ -73,11 +73,11 @@ class Reconciling:
             self._set_up(tenant, step)
 
     def _later(self, name: str, step: str, seconds: float) -> None:
-        self._world.agenda.after(seconds, STEP, name, step, 0)
+        self._context.scheduler.after(seconds, STEP, name, step, 0)
 
     def _work(self, tenant: Tenant) -> float:
         meta = tenant["metadata"]
-        return self._world.dice.between(*_WORK, "tapms", meta["name"], meta.get("resourceVersion", ""))
+        return self._context.random.between(*_WORK, "tapms", meta["name"], meta.get("resourceVersion", ""))
 
     def _set_up(self, tenant: Tenant, step: str) -> None:
         name = tenant["metadata"]["name"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.seed_data.secrets import keycloak_admin_password, vault_root
 from csm_emulator.services.tapms.admission import Admission
 from csm_emulator.services.tapms.api import Views, no_route
@@ -12,15 +12,15 @@ from csm_emulator.services.tapms.kubernetes_client import ClusterApi
 from csm_emulator.services.tapms.operator import Reconciling
 from csm_emulator.services.tapms.vault_client import Vault
 from csm_emulator.services.tapms.webhooks import Hooks
-from csm_emulator.transport.routes import Face
+from csm_emulator.transport.routes import EmulatedService
 
 
-def open_face(world: World) -> Face:
-    api, hsm = ClusterApi(world.mesh), Hsm(world.mesh)
-    keycloak = Keycloak(world.mesh, keycloak_admin_password(world.dice))
-    reconciling = Reconciling(world, api, hsm, keycloak, Vault(world.mesh, vault_root(world.dice)))
-    admission = Admission(hsm, Hooks(world, api), reconciling.admitted)
-    return Face(
+def create_service(context: Context) -> EmulatedService:
+    api, hsm = ClusterApi(context.mesh), Hsm(context.mesh)
+    keycloak = Keycloak(context.mesh, keycloak_admin_password(context.random))
+    reconciling = Reconciling(context, api, hsm, keycloak, Vault(context.mesh, vault_root(context.random)))
+    admission = Admission(hsm, Hooks(context, api), reconciling.admitted)
+    return EmulatedService(
         "tapms",
         [("/apis/tapms", "")],
         [*Views(api).routes(), *admission.routes()],

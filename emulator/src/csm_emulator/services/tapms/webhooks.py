@@ -9,7 +9,7 @@ import json
 import re
 from urllib.parse import SplitResult, urlsplit
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.tapms.kubernetes_client import ClusterApi, Failed, Tenant
 from csm_emulator.services.tapms.tenant import spec_of, written_spec
 from csm_emulator.transport.call import Json, Reply
@@ -22,8 +22,8 @@ _FORM = "application/x-www-form-urlencoded"
 
 
 class Hooks:
-    def __init__(self, world: World, api: ClusterApi) -> None:
-        self._world = world
+    def __init__(self, context: Context, api: ClusterApi) -> None:
+        self._context = context
         self._api = api
 
     def call(self, tenant: Tenant, event: str) -> None:
@@ -57,8 +57,8 @@ class Hooks:
     def _ask(self, url: str, place: SplitResult, body: bytes, headers: dict[str, str]) -> Reply:
         service = _SERVICE.fullmatch(place.hostname or "")
         if service is None:
-            return self._world.outside.consult(Question(url, body, tuple(headers.items())))
-        return self._world.mesh.ask(service[1], "POST", target(place), body, headers=headers)
+            return self._context.outside.consult(Question(url, body, tuple(headers.items())))
+        return self._context.mesh.ask(service[1], "POST", target(place), body, headers=headers)
 
 
 def _parsed(url: str) -> SplitResult:

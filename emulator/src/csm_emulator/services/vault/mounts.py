@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.vault.request_ids import Requests
 from csm_emulator.services.vault.responses import Refusal, enveloped, nothing, read, text
 from csm_emulator.transport.call import Call, Json, Reply
@@ -21,10 +21,10 @@ _OWN = frozenset({"sys", "auth", "identity", "cubbyhole"})
 
 
 class Mounts:
-    def __init__(self, world: World, requests: Requests) -> None:
-        self._dice = world.dice
+    def __init__(self, context: Context, requests: Requests) -> None:
+        self._random = context.random
         self._requests = requests
-        self._shelf = world.shelves.open("vault.mounts", _SEED)
+        self._table = context.tables.open("vault.mounts", _SEED)
         self.on_removal: list[Callable[[str], None]] = []
         """Called with the name of a mount that goes."""
 
@@ -42,19 +42,19 @@ class Mounts:
 
     def find(self, path: str) -> tuple[str, Json, str] | None:
         """The mount that a path belongs to, and what of the path is the engine's."""
-        fitting = [name for name in self._shelf if path == name or path.startswith(f"{name}/")]
+        fitting = [name for name in self._table if path == name or path.startswith(f"{name}/")]
         if not fitting:
             return None
         name = max(fitting, key=len)
-        return name, self._shelf[name], path[len(name) + 1 :]
+        return name, self._table[name], path[len(name) + 1 :]
 
     def all(self, _: Call) -> Reply:
-        shown = {f"{name}/": self._shown(name) for name in self._shelf}
+        shown = {f"{name}/": self._shown(name) for name in self._table}
         return enveloped(self._requests.next(), shown, **shown)
 
     def one(self, call: Call) -> Reply:
         name = call.args["path"].strip("/")
-        if name not in self._shelf:
+        if name not in self._table:
             raise Refusal(400, f"No secret engine mount at {name}/")
         shown = self._shown(name)
         return enveloped(self._requests.next(), shown, **shown)
@@ -73,26 +73,26 @@ class Mounts:
             raise Refusal(501, "this Vault has version 2 of kv only")
         self._check_free(name)
         described = text(body, "description")
-        self._shelf[name] = {"type": kind, "description": described, "options": VERSION_2 if kind == KV else None}
+        self._table[name] = {"type": kind, "description": described, "options": VERSION_2 if kind == KV else None}
         return nothing()
 
     def _check_free(self, name: str) -> None:
         if not name or name.split("/", maxsplit=1)[0] in _OWN:
             raise Refusal(400, f'cannot mount "{name}/"')
-        for other in self._shelf:
+        for other in self._table:
             if f"{name}/".startswith(f"{other}/") or f"{other}/".startswith(f"{name}/"):
                 raise Refusal(400, f"path is already in use at {other}/")
 
     def delete(self, call: Call) -> Reply:
         """What is not there is no error."""
         name = call.args["path"].strip("/")
-        if self._shelf.pop(name, None) is not None:
+        if self._table.pop(name, None) is not None:
             for removed in self.on_removal:
                 removed(name)
         return nothing()
 
     def for_users(self, _: Call) -> Reply:
-        shown = {f"{name}/": self._shown(name) for name in self._shelf}
+        shown = {f"{name}/": self._shown(name) for name in self._table}
         return enveloped(self._requests.next(), {"auth": {}, "secret": shown})
 
     def for_a_user(self, call: Call) -> Reply:
@@ -108,9 +108,9 @@ class Mounts:
         return enveloped(self._requests.next(), {**self._shown(found[0]), "path": f"{found[0]}/"})
 
     def _shown(self, name: str) -> Json:
-        kept = self._shelf[name]
+        kept = self._table[name]
         return {
-            "accessor": f"{kept['type']}_{self._dice.hex(8, 'vault.mount', name)}",
+            "accessor": f"{kept['type']}_{self._random.hex(8, 'vault.mount', name)}",
             "config": {"default_lease_ttl": 0, "force_no_cache": False, "max_lease_ttl": 0},
             "description": kept["description"],
             "external_entropy_access": False,
@@ -121,5 +121,5 @@ class Mounts:
             "running_sha256": "",
             "seal_wrap": False,
             "type": kept["type"],
-            "uuid": self._dice.uuid("vault.mount", name),
+            "uuid": self._random.uuid("vault.mount", name),
         }

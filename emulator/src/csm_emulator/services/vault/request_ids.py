@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from csm_emulator.state.random import Dice
+from csm_emulator.state.random import SeededRandom
 
 
 class Requests:
     """Told to clients, who write it into their logs, and never asked for: nothing of it has to survive."""
 
-    def __init__(self, dice: Dice) -> None:
-        self._dice = dice
+    def __init__(self, random: SeededRandom) -> None:
+        self._random = random
         self._count = 0
 
     def next(self) -> str:
         self._count += 1
-        return self._dice.uuid("vault.request", self._count)
+        return self._random.uuid("vault.request", self._count)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.vault.auth.logins import Logins
 from csm_emulator.services.vault.auth.policies import Policies
 from csm_emulator.services.vault.auth.token_api import TokenApi
@@ -19,7 +19,7 @@ from csm_emulator.services.vault.seed_data import secrets, sources, stand_in
 from csm_emulator.services.vault.system import System
 from csm_emulator.services.vault.transit import Transit
 from csm_emulator.transport.call import Call, Reply
-from csm_emulator.transport.routes import Face, Handler, Route, catching
+from csm_emulator.transport.routes import EmulatedService, Handler, Route, catching
 
 BODY = 32 << 20
 """max_request_size."""
@@ -34,15 +34,15 @@ _NEEDED = {
 _DENIED = "1 error occurred:\n\t* permission denied\n\n"
 
 
-def open_face(world: World) -> Face:
-    requests, policies, tokens = Requests(world.dice), Policies(world.shelves), Tokens(world)
-    mounts = Mounts(world, requests)
-    shelf, settings = world.shelves.open("vault.secrets", secrets(world)), world.shelves.open("vault.kv")
-    kept = Secrets(shelf, settings, sources(world.doors), stand_in)
-    transit = Transit(world, requests)
+def create_service(context: Context) -> EmulatedService:
+    requests, policies, tokens = Requests(context.random), Policies(context.tables), Tokens(context)
+    mounts = Mounts(context, requests)
+    table, settings = context.tables.open("vault.secrets", secrets(context)), context.tables.open("vault.kv")
+    kept = Secrets(table, settings, sources(context.public_addresses), stand_in)
+    transit = Transit(context, requests)
     mounts.on_removal += [kept.forget_all, transit.forget_all]
-    logins, system = Logins(world, tokens, requests), System(world, policies, tokens, requests)
-    engines = Engines(mounts, KvApi(kept, world.clock, requests), transit)
+    logins, system = Logins(context, tokens, requests), System(context, policies, tokens, requests)
+    engines = Engines(mounts, KvApi(kept, context.clock, requests), transit)
     guard = Guard(tokens, policies)
     guarded = [
         *TokenApi(tokens, requests).routes(),
@@ -53,7 +53,9 @@ def open_face(world: World) -> Face:
     ]
     routes = [*system.open_routes(), *logins.routes(), *(route.through(guard.over) for route in guarded)]
     answering = [route.through(_answering) for route in routes]
-    return Face("vault", [], answering, not_found=_not_found, wrong_method=_wrong_method, body_limit=BODY, outside=True)
+    return EmulatedService(
+        "vault", [], answering, not_found=_not_found, wrong_method=_wrong_method, body_limit=BODY, outside=True
+    )
 
 
 @dataclass(frozen=True, slots=True)

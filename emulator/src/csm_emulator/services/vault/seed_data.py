@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from base64 import b64encode
 
-from csm_emulator.context import Doors, World
+from csm_emulator.context import Context, PublicAddresses
 from csm_emulator.seed_data.repositories import FIRST_DAY
 from csm_emulator.seed_data.secrets import node_password, vcs_token
 from csm_emulator.services.vault.kv.store import Source, seeded
-from csm_emulator.state.random import Dice
+from csm_emulator.state.random import SeededRandom
 from csm_emulator.transport.call import Json
 
 KUBERNETES = "kubernetes"
@@ -27,29 +27,29 @@ def stand_in(key: str) -> str:
     return f"manta/{ALPS}/{name}" if mount == "manta" and site and name in ("k8s", "vcs") else key
 
 
-def secrets(world: World) -> dict[str, Json]:
+def secrets(context: Context) -> dict[str, Json]:
     """By mount and path."""
     found: dict[str, Json] = {
-        "secret/csm/users/root": _written({"password": node_password(world.dice)}),
-        "secret/slurm/munge": _written({"key": _munge(world.dice)}),
+        "secret/csm/users/root": _written({"password": node_password(context.random)}),
+        "secret/slurm/munge": _written({"key": _munge(context.random)}),
     }
-    for site in sites(world.machine.topology.name):
+    for site in sites(context.machine.topology.name):
         found[f"manta/{site}/k8s"] = seeded(FIRST_DAY, {"from": KUBERNETES})
-        found[f"manta/{site}/vcs"] = _written({"token": vcs_token(world.dice)})
+        found[f"manta/{site}/vcs"] = _written({"token": vcs_token(context.random)})
     return found
 
 
-def sources(doors: Doors) -> dict[str, Source]:
+def sources(public_addresses: PublicAddresses) -> dict[str, Source]:
     """The administrator's certificate is another whenever the machine is served anew."""
-    return {KUBERNETES: lambda: _kubernetes(doors)}
+    return {KUBERNETES: lambda: _kubernetes(public_addresses)}
 
 
-def _kubernetes(doors: Doors) -> dict[str, str]:
+def _kubernetes(public_addresses: PublicAddresses) -> dict[str, str]:
     """As a kubeconfig has it, and csm-rs makes one of it."""
     return {
-        "certificate-authority-data": _base64(doors.kubernetes_ca),
-        "client-certificate-data": _base64(doors.kubernetes_certificate),
-        "client-key-data": _base64(doors.kubernetes_key),
+        "certificate-authority-data": _base64(public_addresses.kubernetes_ca),
+        "client-certificate-data": _base64(public_addresses.kubernetes_certificate),
+        "client-key-data": _base64(public_addresses.kubernetes_key),
     }
 
 
@@ -57,8 +57,8 @@ def _written(data: dict[str, str]) -> Json:
     return seeded(FIRST_DAY, {"data": data})
 
 
-def _munge(dice: Dice) -> str:
-    return _base64(dice.hex(64, "munge.key"))
+def _munge(random: SeededRandom) -> str:
+    return _base64(random.hex(64, "munge.key"))
 
 
 def _base64(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.vault.auth.logins import JWT, KUBERNETES, OF_MANTA
 from csm_emulator.services.vault.auth.policies import Policies
 from csm_emulator.services.vault.auth.tokens import Tokens
@@ -18,8 +18,8 @@ VERSION = "1.15.6"
 
 
 class System:
-    def __init__(self, world: World, policies: Policies, tokens: Tokens, requests: Requests) -> None:
-        self._world = world
+    def __init__(self, context: Context, policies: Policies, tokens: Tokens, requests: Requests) -> None:
+        self._context = context
         self._policies = policies
         self._tokens = tokens
         self._requests = requests
@@ -57,7 +57,7 @@ class System:
                 "performance_standby": False,
                 "replication_performance_mode": "disabled",
                 "replication_dr_mode": "disabled",
-                "server_time_utc": int(self._world.clock.now()),
+                "server_time_utc": int(self._context.clock.now()),
                 "version": VERSION,
                 **self._cluster(),
             }
@@ -83,21 +83,21 @@ class System:
         )
 
     def leader(self, _: Call) -> Reply:
-        address = self._world.doors.addresses.get("vault", "")
+        address = self._context.public_addresses.addresses.get("vault", "")
         return json_reply({"ha_enabled": True, "is_self": True, "leader_address": address})
 
     def _cluster(self) -> Json:
-        return {"cluster_name": "cray-vault", "cluster_id": self._world.dice.uuid("vault.cluster")}
+        return {"cluster_name": "cray-vault", "cluster_id": self._context.random.uuid("vault.cluster")}
 
     def auth(self, _: Call) -> Reply:
         kinds = {"token": "token", JWT: "jwt", KUBERNETES: "kubernetes"}
-        kinds |= {OF_MANTA + site: "jwt" for site in sites(self._world.machine.topology.name)}
+        kinds |= {OF_MANTA + site: "jwt" for site in sites(self._context.machine.topology.name)}
         shown = {f"{name}/": self._mount(name, kind) for name, kind in kinds.items()}
         return enveloped(self._requests.next(), shown, **shown)
 
     def _mount(self, name: str, kind: str) -> Json:
         return {
-            "accessor": f"auth_{kind}_{self._world.dice.hex(8, 'vault.auth', name)}",
+            "accessor": f"auth_{kind}_{self._context.random.hex(8, 'vault.auth', name)}",
             "config": {
                 "default_lease_ttl": 0,
                 "force_no_cache": False,
@@ -109,7 +109,7 @@ class System:
             "options": None,
             "seal_wrap": False,
             "type": kind,
-            "uuid": self._world.dice.uuid("vault.auth", name),
+            "uuid": self._context.random.uuid("vault.auth", name),
         }
 
     def policies(self, _: Call) -> Reply:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.vault.request_ids import Requests
 from csm_emulator.services.vault.responses import Refusal, enveloped, nothing, read, text
 from csm_emulator.state.clock import rfc3339
@@ -24,10 +24,10 @@ _WRITES = ("POST", "PUT")
 
 
 class Transit:
-    def __init__(self, world: World, requests: Requests) -> None:
-        self._clock = world.clock
+    def __init__(self, context: Context, requests: Requests) -> None:
+        self._clock = context.clock
         self._requests = requests
-        self._shelf = world.shelves.open("vault.transit")
+        self._table = context.tables.open("vault.transit")
         """By ``mount/key``."""
 
     def answer(self, call: Call, method: str, mount: str, inner: str) -> Reply:
@@ -46,23 +46,23 @@ class Transit:
         return self._read(mount, name)
 
     def forget_all(self, mount: str) -> None:
-        for key in [key for key in self._shelf if key.startswith(f"{mount}/")]:
-            del self._shelf[key]
+        for key in [key for key in self._table if key.startswith(f"{mount}/")]:
+            del self._table[key]
 
     def _create(self, call: Call, mount: str, name: str) -> Reply:
         """A key that is there stays as it is."""
         kind = text(read(call), "type", _FIRST)
         if kind not in (*_RSA, *_CURVES, *_SYMMETRIC, _EDWARDS):
             raise Refusal(400, f"unknown key type {kind}")
-        if f"{mount}/{name}" not in self._shelf:
-            self._shelf[f"{mount}/{name}"] = {"type": kind, "versions": {"1": self._made(kind)}}
+        if f"{mount}/{name}" not in self._table:
+            self._table[f"{mount}/{name}"] = {"type": kind, "versions": {"1": self._made(kind)}}
         return nothing()
 
     def _rotate(self, mount: str, name: str) -> Reply:
         kept = self._kept(mount, name)
         number = str(len(kept["versions"]) + 1)
         versions = {**kept["versions"], number: self._made(kept["type"])}
-        self._shelf[f"{mount}/{name}"] = {**kept, "versions": versions}
+        self._table[f"{mount}/{name}"] = {**kept, "versions": versions}
         return nothing()
 
     def _delete(self, mount: str, name: str) -> Reply:
@@ -70,7 +70,7 @@ class Transit:
         raise Refusal(400, f"error deleting policy {name}: deletion is not allowed for this key")
 
     def _list(self, mount: str) -> Reply:
-        names = sorted(key.removeprefix(f"{mount}/") for key in self._shelf if key.startswith(f"{mount}/"))
+        names = sorted(key.removeprefix(f"{mount}/") for key in self._table if key.startswith(f"{mount}/"))
         if not names:
             raise Refusal(404)
         return enveloped(self._requests.next(), {"keys": names})
@@ -103,7 +103,7 @@ class Transit:
         )
 
     def _kept(self, mount: str, name: str) -> Json:
-        found = self._shelf.get(f"{mount}/{name}")
+        found = self._table.get(f"{mount}/{name}")
         if found is None:
             raise Refusal(404)
         return found

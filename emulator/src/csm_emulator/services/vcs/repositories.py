@@ -1,4 +1,4 @@
-"""The repositories: records and refs on shelves, what they hold as bundles in the state file; folders are a cache."""
+"""The repositories: records and refs on tables, what they hold as bundles in the state file; folders are a cache."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.seed_data import repositories as furniture
 from csm_emulator.seed_data.git_objects import framed
 from csm_emulator.services.vcs.git.bundles import Bundles
@@ -38,19 +38,19 @@ class Repository:
 
 
 class Repositories:
-    def __init__(self, world: World, git: Git) -> None:
-        self._world = world
+    def __init__(self, context: Context, git: Git) -> None:
+        self._context = context
         self._git = git
-        self._records = world.shelves.open("vcs.repositories", _seed())
-        self._refs = world.shelves.open("vcs.refs")
-        self._numbers = world.shelves.open("vcs.numbers", {"repository": len(furniture.names())})
+        self._records = context.tables.open("vcs.repositories", _seed())
+        self._refs = context.tables.open("vcs.refs")
+        self._numbers = context.tables.open("vcs.numbers", {"repository": len(furniture.names())})
         self._bundles = Bundles(git)
         self._loaded: set[int] = set()
         self._moved: dict[int, dict[str, str]] = {}
         """Refs that are not kept yet. They are, with what they lead to: never a ref without its commit."""
         self._ended = False
-        world.before_keep.append(self.keep)
-        world.at_end.append(self._end)
+        context.before_keep.append(self.keep)
+        context.at_end.append(self._end)
 
     def __iter__(self) -> Iterator[Repository]:
         return (Repository(**record) for record in self._records.values())
@@ -63,7 +63,7 @@ class Repositories:
     def create(self, owner: str, name: str, description: str, private: bool, default_branch: str) -> Repository:
         number = self._numbers["repository"] + 1
         self._numbers["repository"] = number
-        now = self._world.clock.now()
+        now = self._context.clock.now()
         made = Repository(number, owner, name, description, private, default_branch, now, now, {})
         self._records[_key(owner, name)] = asdict(made)
         self._refs[str(number)] = {"refs": {}, "bundle": ""}
@@ -80,7 +80,7 @@ class Repositories:
         del self._records[_key(repository.owner, repository.name)]
         kept = self._refs.pop(str(repository.id), None)
         if kept and kept["bundle"]:
-            self._world.blobs.delete(kept["bundle"])
+            self._context.blobs.delete(kept["bundle"])
         self._loaded.discard(repository.id)
         self._moved.pop(repository.id, None)
         self._bundles.forget(repository.id)
@@ -111,7 +111,7 @@ class Repositories:
         if refs == self.refs(repository):
             return
         self._moved[repository.id] = refs
-        self.change(repository, updated=self._world.clock.now())
+        self.change(repository, updated=self._context.clock.now())
 
     def keep(self) -> None:
         """What was pushed goes into the state file, under a new name each time: its refs are written with it.
@@ -124,7 +124,7 @@ class Repositories:
                 continue
             kept = self._refs.get(str(number))
             if kept and kept["bundle"]:
-                self._world.blobs.delete(kept["bundle"])
+                self._context.blobs.delete(kept["bundle"])
             self._refs[str(number)] = {"refs": refs, "bundle": bundle}
             del self._moved[number]
         if self._ended:
@@ -138,7 +138,7 @@ class Repositories:
         count = self._numbers.get("bundle", 0) + 1
         self._numbers["bundle"] = count
         name = f"vcs/{number}/{count}"
-        self._world.blobs.put(name, made)
+        self._context.blobs.put(name, made)
         return name
 
     def _end(self) -> None:
@@ -164,7 +164,7 @@ class Repositories:
             _write_loose(path, furniture.furnished(repository.name).objects)
         elif kept["bundle"]:
             file = path / "bundle"
-            file.write_bytes(self._world.blobs.get(kept["bundle"]) or b"")
+            file.write_bytes(self._context.blobs.get(kept["bundle"]) or b"")
             self._git.run(path, "bundle", "unbundle", str(file), bounds=WRITE)
             file.unlink()
         orders = "".join(f"create {name} {at}\n" for name, at in self.refs(repository).items())

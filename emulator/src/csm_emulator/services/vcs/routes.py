@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.vcs.api.branches import BranchApi
 from csm_emulator.services.vcs.api.contents import ContentsApi
 from csm_emulator.services.vcs.api.objects import ObjectApi
@@ -17,32 +17,32 @@ from csm_emulator.services.vcs.git.smart_http import SmartHttp
 from csm_emulator.services.vcs.repositories import Repositories
 from csm_emulator.services.vcs.responses import Refusal, refused, told
 from csm_emulator.transport.call import Call, Reply, text_reply
-from csm_emulator.transport.routes import Face, Handler, Route
+from csm_emulator.transport.routes import EmulatedService, Handler, Route
 
 VERSION = "1.17.2"
 """What CSM 1.6 and 1.7 ship."""
 
 
-def open_face(world: World) -> Face:
+def create_service(context: Context) -> EmulatedService:
     git = Git()
-    repositories = Repositories(world, git)
-    accounts = Accounts(world)
-    owners = Owners(world, accounts, repositories)
+    repositories = Repositories(context, git)
+    accounts = Accounts(context)
+    owners = Owners(context, accounts, repositories)
     access = Access(accounts, repositories)
     reading = Reading(git, repositories)
     writing = Writing(git, repositories)
     rooms = (
         accounts,
         owners,
-        RepositoryApi(world, repositories, access, owners, writing),
-        BranchApi(world, repositories, access, reading, writing),
-        ObjectApi(world, repositories, access, reading, writing),
-        ContentsApi(world, repositories, access, reading, writing),
+        RepositoryApi(context, repositories, access, owners, writing),
+        BranchApi(context, repositories, access, reading, writing),
+        ObjectApi(context, repositories, access, reading, writing),
+        ContentsApi(context, repositories, access, reading, writing),
         SmartHttp(git, repositories, accounts, owners),
     )
     routes = [route.through(_answering) for room in rooms for route in room.routes()]
     routes += [Route("GET", "/api/v1/version", _version), Route("GET", "/api/healthz", _healthy)]
-    return Face(
+    return EmulatedService(
         "vcs",
         [("/vcs", "")],
         routes,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from csm_emulator.services.vnid.jobs import Jobs
 from csm_emulator.services.vnid.problems import Refusal, read
 from csm_emulator.services.vnid.table import Book
-from csm_emulator.state.tables import Shelves
+from csm_emulator.state.tables import RecordTables
 from csm_emulator.transport.call import Call, Reply, json_reply
 from csm_emulator.transport.routes import Route
 
@@ -13,8 +13,8 @@ MOST_VERBOSE = 2
 
 
 class Status:
-    def __init__(self, shelves: Shelves, book: Book, jobs: Jobs) -> None:
-        self._shelf = shelves.open("vnid.status", {"verbose": 0})
+    def __init__(self, tables: RecordTables, book: Book, jobs: Jobs) -> None:
+        self._table = tables.open("vnid.status", {"verbose": 0})
         self._book = book
         self._jobs = jobs
 
@@ -26,14 +26,14 @@ class Status:
         ]
 
     def get(self, _: Call) -> Reply:
-        return json_reply({"status": "Active", "verbose": self._shelf["verbose"]})
+        return json_reply({"status": "Active", "verbose": self._table["verbose"]})
 
     def post(self, call: Call) -> Reply:
         said = read(call, {"verbose": int})
-        verbose = said.get("verbose", self._shelf["verbose"])
+        verbose = said.get("verbose", self._table["verbose"])
         if not 0 <= verbose <= MOST_VERBOSE:
             raise Refusal(400, f"verbose must be from 0 to {MOST_VERBOSE}")
-        self._shelf["verbose"] = verbose
+        self._table["verbose"] = verbose
         return self.get(call)
 
     def empty(self, _: Call) -> Reply:

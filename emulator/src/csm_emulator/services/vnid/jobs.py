@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.vnid.problems import Refusal, check_name, read
 from csm_emulator.services.vnid.table import Book, link, links_to_vnis
 from csm_emulator.transport.call import Call, Json, Reply, json_reply
@@ -27,9 +27,9 @@ _COLLECTIVES = "/fabric/collectives/jobs"
 
 
 class Jobs:
-    def __init__(self, world: World, book: Book) -> None:
-        self._mesh = world.mesh
-        self._doors = world.doors
+    def __init__(self, context: Context, book: Book) -> None:
+        self._mesh = context.mesh
+        self._public_addresses = context.public_addresses
         self._book = book
 
     def routes(self) -> list[Route]:
@@ -125,7 +125,7 @@ class Jobs:
         multicast = (self._book.jobs.get(f"{partition}/{name}") or {}).get("multicast")
         if not multicast:
             return {}
-        gateway = self._doors.addresses.get("gateway", "https://api-gw-service-nmn.local")
+        gateway = self._public_addresses.addresses.get("gateway", "https://api-gw-service-nmn.local")
         return {
             "mcastLimit": multicast["limit"],
             "mcastMinNodes": multicast["nodes"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from csm_emulator.state.tables import Shelves
+from csm_emulator.state.tables import RecordTables
 from csm_emulator.transport.call import Call, Json, Reply, json_reply
 from csm_emulator.transport.routes import Route
 
@@ -12,8 +12,8 @@ _DIVIDERS = {"asked": [1, 2, 4, 8, 16, 32, 64], "used": [16, 64, 256, 1024, 4096
 
 
 class Performance:
-    def __init__(self, shelves: Shelves) -> None:
-        self._shelf = shelves.open("vnid.performance", {name: _nothing(name) for name in _DIVIDERS})
+    def __init__(self, tables: RecordTables) -> None:
+        self._table = tables.open("vnid.performance", {name: _nothing(name) for name in _DIVIDERS})
 
     def routes(self) -> list[Route]:
         return [
@@ -23,14 +23,14 @@ class Performance:
 
     def note(self, asked: int, used: int) -> None:
         for name, value in (("asked", asked), ("used", used)):
-            self._shelf[name] = _with(name, self._shelf[name], value)
+            self._table[name] = _with(name, self._table[name], value)
 
     def get(self, _: Call) -> Reply:
-        return json_reply([_shown(name, self._shelf[name]) for name in _DIVIDERS])
+        return json_reply([_shown(name, self._table[name]) for name in _DIVIDERS])
 
     def reset(self, _: Call) -> Reply:
         for name in _DIVIDERS:
-            self._shelf[name] = _nothing(name)
+            self._table[name] = _nothing(name)
         return json_reply({})
 
 

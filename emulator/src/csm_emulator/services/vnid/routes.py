@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.vnid.health import Status
 from csm_emulator.services.vnid.jobs import Jobs
 from csm_emulator.services.vnid.partitions import Partitions
@@ -13,22 +13,22 @@ from csm_emulator.services.vnid.problems import Refusal, problem
 from csm_emulator.services.vnid.table import Book
 from csm_emulator.services.vnid.vnis import Vnis
 from csm_emulator.transport.call import Call, Reply
-from csm_emulator.transport.routes import Face, Handler, catching
+from csm_emulator.transport.routes import EmulatedService, Handler, catching
 
 
-def open_face(world: World) -> Face:
-    book = Book(world.shelves)
-    jobs = Jobs(world, book)
-    performance = Performance(world.shelves)
+def create_service(context: Context) -> EmulatedService:
+    book = Book(context.tables)
+    jobs = Jobs(context, book)
+    performance = Performance(context.tables)
     rooms = (
         Partitions(book, jobs),
         Vnis(book, jobs, performance),
         jobs,
-        Status(world.shelves, book, jobs),
+        Status(context.tables, book, jobs),
         performance,
     )
     routes = [route.through(_answering) for room in rooms for route in room.routes()]
-    return Face("vnid", [("/apis/vnid", "")], routes, not_found=_not_found, wrong_method=_wrong_method)
+    return EmulatedService("vnid", [("/apis/vnid", "")], routes, not_found=_not_found, wrong_method=_wrong_method)
 
 
 def _answering(handler: Handler) -> Handler:

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from csm_emulator.services.vnid.problems import Refusal
-from csm_emulator.state.tables import Shelf, Shelves
+from csm_emulator.state.tables import RecordTable, RecordTables
 from csm_emulator.transport.call import Json
 
 LOWEST, HIGHEST = 1, 65_535
@@ -16,13 +16,13 @@ Range = tuple[int, int]
 
 
 class Book:
-    def __init__(self, shelves: Shelves) -> None:
-        self.partitions = shelves.open("vnid.partitions")
+    def __init__(self, tables: RecordTables) -> None:
+        self.partitions = tables.open("vnid.partitions")
         """Name → description, first, last, and ``next``, from which the search goes on."""
-        self.pools = shelves.open("vnid.pools")
-        self.jobs = shelves.open("vnid.jobs")
+        self.pools = tables.open("vnid.pools")
+        self.jobs = tables.open("vnid.jobs")
         """Both by partition and name, with a slash between, which no name has."""
-        self._vnis = shelves.open("vnid.vnis")
+        self._vnis = tables.open("vnid.vnis")
         self._of: dict[str, dict[int, None]] = {name: {} for name in self.partitions}
         """The VNIs of a partition, as reserved."""
         for vni, record in self._vnis.items():
@@ -39,9 +39,9 @@ class Book:
 
     def close_partition(self, name: str) -> None:
         self.clear(name)
-        for shelf in (self.pools, self.jobs):
-            for key in [key for key in shelf if key.startswith(f"{name}/")]:
-                del shelf[key]
+        for table in (self.pools, self.jobs):
+            for key in [key for key in table if key.startswith(f"{name}/")]:
+                del table[key]
         del self.partitions[name]
         del self._of[name]
 
@@ -50,9 +50,9 @@ class Book:
         for vni in list(self._of[partition]):
             self.release(vni)
 
-    def names(self, shelf: Shelf, partition: str) -> list[str]:
+    def names(self, table: RecordTable, partition: str) -> list[str]:
         """Of the pools or jobs of a partition."""
-        return [key.removeprefix(f"{partition}/") for key in shelf if key.startswith(f"{partition}/")]
+        return [key.removeprefix(f"{partition}/") for key in table if key.startswith(f"{partition}/")]
 
     def vnis(self, partition: str) -> list[int]:
         return list(self._of[partition])

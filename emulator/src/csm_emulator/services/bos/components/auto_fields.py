@@ -5,15 +5,15 @@ from __future__ import annotations
 from csm_emulator.services.bos.components.records import NO_ATTEMPTS, ON_HOLD, Record
 from csm_emulator.services.bos.timestamps import stamp
 from csm_emulator.state.clock import Clock
-from csm_emulator.state.tables import Shelves
+from csm_emulator.state.tables import RecordTables
 
 _TOKEN_ALONE = {"bss_token"}
 
 
 class AutoFields:
-    def __init__(self, clock: Clock, shelves: Shelves) -> None:
+    def __init__(self, clock: Clock, tables: RecordTables) -> None:
         self._clock = clock
-        self._tokens = shelves.open("bos.tokens")
+        self._tokens = tables.open("bos.tokens")
 
     def remember_token(self, token: str, artefacts: Record) -> None:
         """What a node runs that was started with this token of BSS."""

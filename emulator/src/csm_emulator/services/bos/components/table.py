@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.machine.faults.faults import Faults
 from csm_emulator.services.bos.components.auto_fields import AutoFields
 from csm_emulator.services.bos.components.records import (
@@ -44,43 +44,43 @@ def new_component(component: str) -> Record:
 
 
 class ComponentStore:
-    def __init__(self, world: World, auto: AutoFields) -> None:
+    def __init__(self, context: Context, auto: AutoFields) -> None:
         self._auto = auto
-        self._hidden = Hidden(world.faults)
-        began = world.shelves.open("bos.began")
+        self._hidden = Hidden(context.faults)
+        began = context.tables.open("bos.began")
         if "at" not in began:
-            began["at"] = world.clock.now()
-        self._shelf = world.shelves.open("bos.components", _seed(world, float(began["at"])))
+            began["at"] = context.clock.now()
+        self._table = context.tables.open("bos.components", _seed(context, float(began["at"])))
         self._by_status: defaultdict[str, set[str]] = defaultdict(set)
         self._by_session: defaultdict[str, set[str]] = defaultdict(set)
         self._by_staged: defaultdict[str, set[str]] = defaultdict(set)
         self._running: set[str] = set()
-        for name, record in self._shelf.items():
-            if not self._shelf.is_of_seed(name):
+        for name, record in self._table.items():
+            if not self._table.is_of_seed(name):
                 self._index(name, record)
 
     # Reading
 
     def __contains__(self, component: object) -> bool:
-        return component in self._shelf and not self._hidden.covers(str(component))
+        return component in self._table and not self._hidden.covers(str(component))
 
     def get(self, component: str) -> Record:
         if component not in self:
             raise NoSuchComponent(component)
-        record: Record = self._shelf[component]
+        record: Record = self._table[component]
         return record
 
     def names(self) -> list[str]:
-        return self._sorted(self._shelf)
+        return self._sorted(self._table)
 
     def all_known(self) -> Iterator[str]:
         """Hidden ones too."""
-        return iter(self._shelf)
+        return iter(self._table)
 
     def with_status(self, *statuses: str) -> list[Record]:
         """Enabled ones, in the order of their names."""
         found = [name for status in statuses for name in self._by_status.get(status, ())]
-        return [self._shelf[name] for name in self._sorted(found)]
+        return [self._table[name] for name in self._sorted(found)]
 
     def enabled(self) -> list[Record]:
         return self.with_status(*self._by_status)
@@ -110,9 +110,9 @@ class ComponentStore:
 
     def put(self, component: str, record: Record) -> Record:
         """As it is."""
-        if component in self._shelf:
-            self._unindex(component, self._shelf[component])
-        self._shelf[component] = record
+        if component in self._table:
+            self._unindex(component, self._table[component])
+        self._table[component] = record
         self._index(component, record)
         return record
 
@@ -136,7 +136,7 @@ class ComponentStore:
 
     def delete(self, component: str) -> None:
         self._unindex(component, self.get(component))
-        del self._shelf[component]
+        del self._table[component]
 
     def _index(self, name: str, record: Record) -> None:
         if record.get("enabled"):
@@ -179,7 +179,7 @@ class Hidden:
         return any(fault.kind == UNKNOWN_MEMBER for fault in self._faults)
 
 
-def _seed(world: World, began: float) -> Mapping[str, Record]:
+def _seed(context: Context, began: float) -> Mapping[str, Record]:
     """Discovery ran before our time began."""
     dated = {"last_updated": stamp(began)}
     common = {
@@ -190,4 +190,4 @@ def _seed(world: World, began: float) -> Mapping[str, Record]:
         "last_action": {"action": DISCOVERED, "failed": False, **dated},
         "event_stats": NO_ATTEMPTS,
     }
-    return {part.xname: {**common, "id": part.xname} for part in world.machine.parts("Node")}
+    return {part.xname: {**common, "id": part.xname} for part in context.machine.parts("Node")}

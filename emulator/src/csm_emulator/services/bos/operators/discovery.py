@@ -17,7 +17,7 @@ class Discovery:
 
     def __init__(self, bos: Bos) -> None:
         self._bos = bos
-        self._looked = bos.world.shelves.open("bos.discovery")
+        self._looked = bos.context.tables.open("bos.discovery")
         if "at" not in self._looked:
             self._looked["at"] = bos.now
 

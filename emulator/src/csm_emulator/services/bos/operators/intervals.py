@@ -39,9 +39,9 @@ class Rhythm:
         self._bos = bos
         self._operators: Mapping[str, Operator] = {operator.name: operator for operator in operators}
         self._beats = {operator.name: place / len(operators) for place, operator in enumerate(operators)}
-        self._next = bos.world.shelves.open("bos.rhythm")
+        self._next = bos.context.tables.open("bos.rhythm")
         """When each of them looks next."""
-        bos.world.agenda.answer("bos.look", self._look)
+        bos.context.scheduler.answer("bos.look", self._look)
 
     def stir(self) -> None:
         """Something was changed: who has work now, and had none, looks at its next beat."""
@@ -61,7 +61,7 @@ class Rhythm:
             return
         moment = self._beat_after(name, operator, max(due, self._bos.now))
         self._next[name] = moment
-        self._bos.world.agenda.at(moment, "bos.look", name, moment)
+        self._bos.context.scheduler.at(moment, "bos.look", name, moment)
 
     def _beat_after(self, name: str, operator: Operator, moment: float) -> float:
         interval = max(float(self._bos.options.number(operator.frequency)), SHORTEST)
@@ -74,8 +74,8 @@ class Rhythm:
         del self._next[name]
         try:
             # Operators work through the API: while it is away, they do nothing.
-            world = self._bos.world
-            if not world.faults.present("service-restart", "bos") and world.cluster.runs(bos_operator(name)):
+            context = self._bos.context
+            if not context.faults.present("service-restart", "bos") and context.cluster.runs(bos_operator(name)):
                 self._operators[name].run()
         except (Failure, NoSuchComponent) as error:
             log.info("BOS's %s broke off: %s", name, error)

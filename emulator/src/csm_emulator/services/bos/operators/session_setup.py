@@ -98,6 +98,6 @@ class SessionSetup:
         cause = f"Component '{unknown}' does not exist"
         if self._stuck.get(session["name"]) != cause:
             self._stuck[session["name"]] = cause
-            self._bos.world.log.add("bos-session-pending", session["name"], cause)
+            self._bos.context.log.add("bos-session-pending", session["name"], cause)
         told = f"Non-2XX response (404) to PATCH http://cray-bos/v2/components; NOT FOUND {cause}"
         raise Failure(API_ERROR, told)

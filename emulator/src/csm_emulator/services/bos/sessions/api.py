@@ -38,7 +38,7 @@ class Sessions:
         self._bos = bos
         self._store = bos.sessions
         self._boot_sets = boot_sets
-        self._numbers = bos.world.shelves.open("bos.session-numbers")
+        self._numbers = bos.context.tables.open("bos.session-numbers")
 
     def routes(self) -> Sequence[Route]:
         path, one = "/v2/sessions", "/v2/sessions/{session_id}"
@@ -99,7 +99,7 @@ class Sessions:
     def _new_name(self) -> str:
         number = int(self._numbers.get("last", 0)) + 1
         self._numbers["last"] = number
-        return self._bos.world.dice.uuid("bos.session", number)
+        return self._bos.context.random.uuid("bos.session", number)
 
     def _list(self, call: Call) -> Reply:
         """An age that nobody has is a mistake that the real one only expects where it deletes."""

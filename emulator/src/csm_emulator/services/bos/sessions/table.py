@@ -8,19 +8,19 @@ from collections.abc import Iterator
 from csm_emulator.services.bos.components.records import Record
 from csm_emulator.services.bos.ownership import Owned, owned_key
 from csm_emulator.services.bos.timestamps import before, moment_of
-from csm_emulator.state.tables import Shelves
+from csm_emulator.state.tables import RecordTables
 
 PENDING, RUNNING, COMPLETE = "pending", "running", "complete"
 
 
 class SessionStore:
-    def __init__(self, shelves: Shelves) -> None:
-        self._shelf = shelves.open("bos.sessions")
-        self._owned = Owned(self._shelf)
-        self.statuses = Owned(shelves.open("bos.session-statuses"))
+    def __init__(self, tables: RecordTables) -> None:
+        self._table = tables.open("bos.sessions")
+        self._owned = Owned(self._table)
+        self.statuses = Owned(tables.open("bos.session-statuses"))
         """What sessions that are over had come to."""
         self._by_status: defaultdict[str, set[str]] = defaultdict(set)
-        for key, session in self._shelf.items():
+        for key, session in self._table.items():
             self._by_status[_status(session)].add(key)
 
     def get(self, name: str, tenant: str | None) -> Record | None:
@@ -54,7 +54,7 @@ class SessionStore:
         return told
 
     def with_status(self, status: str) -> list[Record]:
-        return [self._shelf[key] for key in sorted(self._by_status[status])]
+        return [self._table[key] for key in sorted(self._by_status[status])]
 
     def any_with_status(self, status: str) -> bool:
         return bool(self._by_status[status])

@@ -21,7 +21,7 @@ from csm_emulator.services.bos.ownership import Owned
 from csm_emulator.services.bos.schemas import NAME, TEMPLATE, TEMPLATE_PATCH
 from csm_emulator.services.bos.sessions.boot_sets import BootSets, without_empty_cfs
 from csm_emulator.services.bos.tenants import HEADER, Tenants, tenant_of
-from csm_emulator.state.tables import Shelves
+from csm_emulator.state.tables import RecordTables
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
@@ -47,8 +47,8 @@ EXAMPLE: Record = {
 
 
 class TemplateStore(Owned):
-    def __init__(self, shelves: Shelves) -> None:
-        super().__init__(shelves.open("bos.templates"))
+    def __init__(self, tables: RecordTables) -> None:
+        super().__init__(tables.open("bos.templates"))
 
 
 class Templates:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.seed_data.secrets import s3_keys
 from csm_emulator.services.bss.boot_parameters.records import BootData
-from csm_emulator.services.bss.boot_script.ipxe import SERVER, Booted, NoScript, Outside, waiting, written
+from csm_emulator.services.bss.boot_script.ipxe import SERVER, Booted, ExternalServers, NoScript, waiting, written
 from csm_emulator.services.bss.boot_script.presigned_urls import resolved
 from csm_emulator.services.bss.inventory import Inventory
 from csm_emulator.services.bss.last_access import BOOTSCRIPT, History
@@ -18,16 +18,18 @@ _NOBODY: Json = {"ID": "", "MAC": None, "EndpointEnabled": False}
 
 
 class BootScript:
-    def __init__(self, world: World, store: BootStore, inventory: Inventory, history: History) -> None:
-        self._world = world
+    def __init__(self, context: Context, store: BootStore, inventory: Inventory, history: History) -> None:
+        self._context = context
         self._store = store
         self._inventory = inventory
         self._history = history
-        keys = s3_keys(world.dice)
-        self._outside = Outside(lambda address: resolved(address, keys, int(world.clock.now())), self._join_token)
+        keys = s3_keys(context.random)
+        self._outside = ExternalServers(
+            lambda address: resolved(address, keys, int(context.clock.now())), self._join_token
+        )
 
     def get(self, call: Call) -> Reply:
-        asked = _Asked(call, int(self._world.clock.now()))
+        asked = _Asked(call, int(self._context.clock.now()))
         if not (asked.mac or asked.name or asked.nid >= 0):
             return problem(400, "Need a mac=, name=, or nid= parameter")
         data, component, about = self._found(asked)
@@ -89,7 +91,7 @@ class BootScript:
 
     def _join_token(self, xname: str) -> str:
         """SPIRE's token service makes a new one each time. There is none here: its answer is made up."""
-        return self._world.dice.uuid("spire.join-token", xname, self._world.clock.now())
+        return self._context.random.uuid("spire.join-token", xname, self._context.clock.now())
 
 
 class _Asked:

@@ -33,7 +33,7 @@ class Booted:
 
 
 @dataclass(frozen=True, slots=True)
-class Outside:
+class ExternalServers:
     """What has to be asked for: URLs of images, and SPIRE's join tokens."""
 
     url: Callable[[str], str]
@@ -45,7 +45,7 @@ def waiting(chain: str) -> str:
     return f"#!ipxe\nsleep {RETRIEVAL_DELAY}\n{chain}\n"
 
 
-def written(data: BootData, booted: Booted, chain: str, about: str, outside: Outside) -> str:
+def written(data: BootData, booted: Booted, chain: str, about: str, outside: ExternalServers) -> str:
     """Raises ``NoScript``."""
     if not data.kernel.path:
         raise NoScript(f"{about}: this host not configured for booting.")
@@ -66,7 +66,7 @@ def written(data: BootData, booted: Booted, chain: str, about: str, outside: Out
     return "\n".join(["#!ipxe", *lines, "boot || goto boot_retry", ":boot_retry", f"sleep {RETRY_DELAY}", chain, ""])
 
 
-def _params(data: BootData, booted: Booted, outside: Outside) -> str:
+def _params(data: BootData, booted: Booted, outside: ExternalServers) -> str:
     params = " ".join([data.params, *(extra for extra in (data.kernel.params, data.initrd.params) if extra)])
     for name, value in (
         ("xname=", booted.xname),

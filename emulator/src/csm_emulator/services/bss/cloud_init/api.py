@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.reader import Undecodable, decode_first
 from csm_emulator.services.bss.boot_parameters.records import PHONE_HOME, BootData, shown
 from csm_emulator.services.bss.cloud_init.go_yaml import cloud_config
@@ -17,12 +17,12 @@ GLOBAL = "Global"
 
 
 class CloudInit:
-    def __init__(self, world: World, store: BootStore, inventory: Inventory, history: History) -> None:
-        self._world = world
+    def __init__(self, context: Context, store: BootStore, inventory: Inventory, history: History) -> None:
+        self._context = context
         self._store = store
         self._inventory = inventory
         self._history = history
-        self._instances = world.shelves.open("bss.instances")
+        self._instances = context.tables.open("bss.instances")
 
     def meta_data(self, call: Call) -> Reply:
         everywhere = self._store.first(GLOBAL).cloud("meta-data")
@@ -100,7 +100,7 @@ class CloudInit:
         """A new one at every request."""
         number = self._instances.get("last", 0) + 1
         self._instances["last"] = number
-        return f"{prefix}-{self._world.dice.hex(12, 'bss.instance', number)}".lower()
+        return f"{prefix}-{self._context.random.hex(12, 'bss.instance', number)}".lower()
 
 
 def _source(call: Call) -> str:

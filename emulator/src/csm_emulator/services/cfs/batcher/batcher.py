@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from csm_emulator.cluster.service_workloads import CFS_BATCHER
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.cfs.batcher.backoff import Backoff
 from csm_emulator.services.cfs.batcher.batches import Batch, BatchBook, as_member, pending_layers
 from csm_emulator.services.cfs.batcher.results import BatchResults
@@ -29,17 +29,17 @@ _OWN = "batcher"
 
 class Batcher:
     def __init__(
-        self, world: World, options: Options, components: Components, sessions: Sessions, results: BatchResults
+        self, context: Context, options: Options, components: Components, sessions: Sessions, results: BatchResults
     ) -> None:
-        self._world = world
+        self._context = context
         self._options = options
         self._components = components
         self._sessions = sessions
         self._results = results
-        self._batches = BatchBook(world.shelves)
-        self._backoff = Backoff(world.shelves, options)
-        self._shelf = world.shelves.open("cfs.batcher")
-        world.agenda.answer(_ROUND, self._round)
+        self._batches = BatchBook(context.tables)
+        self._backoff = Backoff(context.tables, options)
+        self._table = context.tables.open("cfs.batcher")
+        context.scheduler.answer(_ROUND, self._round)
         components.when_ready = self._arm
         options.watchers.append(self._arm)
         self._arm()
@@ -48,7 +48,7 @@ class Batcher:
         """All that it knows then are the sessions that it made and that are not over."""
         self._batches.clear()
         self._backoff.reset()
-        self._shelf.pop("next", None)
+        self._table.pop("next", None)
         for name in self._sessions.names():
             session = self._sessions.get(name) or {}
             if _OWN in name and session["status"]["session"]["status"] != "complete":
@@ -57,16 +57,16 @@ class Batcher:
 
     def _arm(self) -> None:
         waiting = self._components.ready() and not self._options.flag("batcher_disable")
-        if "next" in self._shelf or not (waiting or self._batches):
+        if "next" in self._table or not (waiting or self._batches):
             return
-        self._shelf["next"] = next_beat(self._world.clock.now(), self._options.number("batcher_check_interval"))
-        self._world.agenda.at(self._shelf["next"], _ROUND)
+        self._table["next"] = next_beat(self._context.clock.now(), self._options.number("batcher_check_interval"))
+        self._context.scheduler.at(self._table["next"], _ROUND)
 
     def _round(self) -> None:
-        if self._shelf.get("next") != self._world.clock.now():
+        if self._table.get("next") != self._context.clock.now():
             return
-        del self._shelf["next"]
-        if self._world.faults.present("service-restart", "cfs") is None and self._world.cluster.runs(CFS_BATCHER):
+        del self._table["next"]
+        if self._context.faults.present("service-restart", "cfs") is None and self._context.cluster.runs(CFS_BATCHER):
             self._check()
             # It cannot read the list while there is a component that the service cannot show.
             if not self._options.flag("batcher_disable") and not self._components.with_status(BROKEN):
@@ -82,7 +82,7 @@ class Batcher:
                 outcomes.append(outcome)
                 self._batches.remove(number)
         if outcomes:
-            self._backoff.note(outcomes, self._world.clock.now())
+            self._backoff.note(outcomes, self._context.clock.now())
 
     def _outcome(self, batch: Batch) -> bool | None:
         """Whether its session did well; None while it goes on."""
@@ -102,9 +102,9 @@ class Batcher:
         return self._give_up(batch) if status["status"] == "pending" else None
 
     def _give_up(self, batch: Batch) -> bool | None:
-        if self._world.clock.now() - batch.sent < self._options.number("batcher_pending_timeout"):
+        if self._context.clock.now() - batch.sent < self._options.number("batcher_pending_timeout"):
             return None
-        self._world.mesh.ask("cfs", "DELETE", f"/v3/sessions/{batch.session}")
+        self._context.mesh.ask("cfs", "DELETE", f"/v3/sessions/{batch.session}")
         return False
 
     def _collect(self) -> None:
@@ -130,7 +130,7 @@ class Batcher:
 
     def _newcomers(self) -> Iterator[Batch]:
         """Each as a batch of its own."""
-        now = self._world.clock.now()
+        now = self._context.clock.now()
         for xname in sorted(self._components.ready() - self._batches.taken):
             yield self._alone(xname, self._components.get(xname) or {}, now)
 
@@ -140,7 +140,7 @@ class Batcher:
         return Batch(record["desired_config"], pending_layers(layers), member.latest_status, now, {xname: member})
 
     def _send(self) -> None:
-        now = self._world.clock.now()
+        now = self._context.clock.now()
         if self._backoff.holds(now):
             return
         size, window = self._options.number("batch_size"), self._options.number("batch_window")
@@ -152,7 +152,7 @@ class Batcher:
 
     def _create(self, batch: Batch) -> str:
         """The name of a new session; empty when it could not be made: then there is another try at the next round."""
-        name = f"{_OWN}-{self._world.dice.uuid('cfs.batcher', self._new_number())}"
+        name = f"{_OWN}-{self._context.random.uuid('cfs.batcher', self._new_number())}"
         body: Record = {
             "name": name,
             "configuration_name": batch.configuration,
@@ -161,11 +161,11 @@ class Batcher:
             "target": {"definition": "dynamic"},
         }
         tags = batch.common_tags()
-        reply = self._world.mesh.ask("cfs", "POST", "/v3/sessions", {**body, "tags": tags} if tags else body)
+        reply = self._context.mesh.ask("cfs", "POST", "/v3/sessions", {**body, "tags": tags} if tags else body)
         return name if reply.ok else ""
 
     def _take_over(self, session: Record) -> None:
-        now = self._world.clock.now()
+        now = self._context.clock.now()
         names = (session["ansible"]["limit"] or "").split(",")
         found = [(xname, self._components.get(xname)) for xname in names]
         members = [self._alone(xname, record, now) for xname, record in found if record and "state" in record]
@@ -176,5 +176,5 @@ class Batcher:
             self._batches.put(self._new_number(), batch)
 
     def _new_number(self) -> str:
-        number = self._shelf["last"] = self._shelf.get("last", 0) + 1
+        number = self._table["last"] = self._table.get("last", 0) + 1
         return str(number)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from csm_emulator.services.cfs.components.layer_status import PENDING
-from csm_emulator.state.tables import Shelves
+from csm_emulator.state.tables import RecordTables
 
 Record = dict[str, Any]
 
@@ -64,9 +64,9 @@ def pending_layers(layers: Sequence[Record]) -> str:
 class BatchBook:
     """All batches, by number, and who is in one."""
 
-    def __init__(self, shelves: Shelves) -> None:
-        self._shelf = shelves.open("cfs.batches")
-        self._batches = {key: _read(value) for key, value in self._shelf.items()}
+    def __init__(self, tables: RecordTables) -> None:
+        self._table = tables.open("cfs.batches")
+        self._batches = {key: _read(value) for key, value in self._table.items()}
         self.taken = {xname for batch in self._batches.values() for xname in batch.members}
 
     def __len__(self) -> int:
@@ -81,13 +81,13 @@ class BatchBook:
         return replace(batch, members=dict(batch.members))
 
     def put(self, number: str, batch: Batch) -> None:
-        self._shelf[number] = asdict(batch)
+        self._table[number] = asdict(batch)
         self._batches[number] = batch
         self.taken.update(batch.members)
 
     def remove(self, number: str) -> None:
         self.taken.difference_update(self._batches.pop(number).members)
-        del self._shelf[number]
+        del self._table[number]
 
     def clear(self) -> None:
         for number in list(self._batches):

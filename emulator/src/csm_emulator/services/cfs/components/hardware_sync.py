@@ -6,7 +6,7 @@ such a moment, so an idle machine asks nothing.
 
 from __future__ import annotations
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.cfs.components.table import BROKEN, Components, fresh
 from csm_emulator.services.cfs.options.table import Options
 
@@ -14,25 +14,25 @@ _NODES = "/hsm/v2/State/Components?type=Node&type=VirtualNode&stateonly=true"
 
 
 class HardwareSync:
-    def __init__(self, world: World, options: Options, components: Components) -> None:
-        self._world = world
+    def __init__(self, context: Context, options: Options, components: Components) -> None:
+        self._context = context
         self._options = options
         self._components = components
-        self._shelf = world.shelves.open("cfs.hardware-sync")
-        self._shelf.setdefault("last", world.clock.now())
+        self._table = context.tables.open("cfs.hardware-sync")
+        self._table.setdefault("last", context.clock.now())
 
     def follow(self) -> None:
         interval = self._options.number("hardware_sync_interval")
-        due = self._world.clock.now() // interval * interval
-        if due <= self._shelf["last"]:
+        due = self._context.clock.now() // interval * interval
+        if due <= self._table["last"]:
             return
-        self._shelf["last"] = due
+        self._table["last"] = due
         # The agent lists all components first, and that fails where one cannot be looked at.
         if not self._components.with_status(BROKEN):
             self._add_missing()
 
     def _add_missing(self) -> None:
-        reply = self._world.mesh.ask("smd", "GET", _NODES)
+        reply = self._context.mesh.ask("smd", "GET", _NODES)
         if not reply.ok:
             return
         known = self._components

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.cfs.components.layer_status import (
     PENDING,
     Defaults,
@@ -28,9 +28,9 @@ def fresh(xname: str) -> Record:
 
 
 class Components:
-    def __init__(self, world: World, options: Options, configurations: Configurations) -> None:
-        nodes = (node.xname for node in world.machine.parts("Node"))
-        self._shelf = world.shelves.open("cfs.components", {xname: fresh(xname) for xname in nodes})
+    def __init__(self, context: Context, options: Options, configurations: Configurations) -> None:
+        nodes = (node.xname for node in context.machine.parts("Node"))
+        self._table = context.tables.open("cfs.components", {xname: fresh(xname) for xname in nodes})
         self._options = options
         self._configurations = configurations
         self._defaults = self._read_defaults()
@@ -42,26 +42,26 @@ class Components:
         self._ready: set[str] = set()
         self.when_ready: Callable[[], None] = _nobody
         """Called when a component begins to wait for the batcher."""
-        for key, record in self._shelf.items():
+        for key, record in self._table.items():
             self._index(key, record)
         options.watchers.append(self._options_changed)
         configurations.watchers.append(self._configuration_changed)
 
     def get(self, key: str) -> Record | None:
-        found: Record | None = self._shelf.get(key)
+        found: Record | None = self._table.get(key)
         return found
 
     def __contains__(self, key: str) -> bool:
-        return key in self._shelf
+        return key in self._table
 
     def put(self, key: str, record: Record) -> None:
-        if key not in self._shelf:
+        if key not in self._table:
             self._sorted = None
-        self._shelf[key] = record
+        self._table[key] = record
         self._index(key, record)
 
     def delete(self, key: str) -> None:
-        del self._shelf[key]
+        del self._table[key]
         self._sorted = None
         self._by_status[self._status.pop(key)].discard(key)
         self._by_wish[self._wish.pop(key)].discard(key)
@@ -70,7 +70,7 @@ class Components:
     def keys_after(self, after: str) -> Sequence[str]:
         """All names beyond this one, in order."""
         if self._sorted is None:
-            self._sorted = sorted(self._shelf)
+            self._sorted = sorted(self._table)
         return self._sorted[bisect_right(self._sorted, after) :] if after else self._sorted
 
     def status(self, key: str) -> str:
@@ -125,14 +125,14 @@ class Components:
         defaults = self._read_defaults()
         if defaults != self._defaults:
             self._defaults = defaults
-            self._look_again(list(self._shelf))
+            self._look_again(list(self._table))
 
     def _configuration_changed(self, name: str) -> None:
         self._look_again(list(self._by_wish[name]))
 
     def _look_again(self, keys: Iterable[str]) -> None:
         for key in keys:
-            self._index(key, self._shelf[key])
+            self._index(key, self._table[key])
 
     def _read_defaults(self) -> Defaults:
         return Defaults(self._options.number("default_batcher_retry_policy"), self._options.text("default_playbook"))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from csm_emulator.services.cfs.table import Record, Table
-from csm_emulator.state.tables import Shelves
+from csm_emulator.state.tables import RecordTables
 
 
 class Configurations(Table):
-    def __init__(self, shelves: Shelves) -> None:
-        super().__init__(shelves.open("cfs.configurations"))
+    def __init__(self, tables: RecordTables) -> None:
+        super().__init__(tables.open("cfs.configurations"))
         self.watchers: list[Callable[[str], None]] = []
         """Called with the name of one that was put or is gone."""
 

@@ -79,7 +79,7 @@ class Cloning:
 
     def _log(self, run: Run, message: str, level: str = "INFO") -> None:
         first, *rest = message.split("\n")
-        moment, head = line(self._bench.world.clock.now(), _LOGGER, first, level)
+        moment, head = line(self._bench.context.clock.now(), _LOGGER, first, level)
         self._bench.say(run, CONTAINER, [(moment, text) for text in (head, *rest)])
 
 

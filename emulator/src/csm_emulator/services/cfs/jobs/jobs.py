@@ -6,7 +6,7 @@ from typing import Any
 
 from csm_emulator.cluster.pods import PodEvent
 from csm_emulator.cluster.service_workloads import CFS_OPERATOR
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.cfs.jobs.ansible.container import Configuring
 from csm_emulator.services.cfs.jobs.ansible.run_settings import Settings
 from csm_emulator.services.cfs.jobs.git_clone import Cloning
@@ -34,28 +34,28 @@ _STUCK = "cfs-session-stuck"
 
 
 class Runs:
-    def __init__(self, world: World, book: Book) -> None:
-        self._world = world
+    def __init__(self, context: Context, book: Book) -> None:
+        self._context = context
         self._book = book
-        self._bench = Bench(world, book)
+        self._bench = Bench(context, book)
         self._jobs = Jobs(self._bench)
-        self._ims = Ims(world.mesh)
+        self._ims = Ims(context.mesh)
         self._monitor = Monitor(self._bench)
-        library = Library(Vcs(world), book)
+        library = Library(Vcs(context), book)
         Cloning(self._bench, library)
         inventories = Inventories(self._bench, library)
         ImageInventories(self._bench, self._ims, inventories)
         self._configuring = Configuring(self._bench, Settings(self._bench, library))
         Teardown(self._bench, self._ims)
-        world.cluster.watch(self._hear)
-        world.agenda.answer(_LAUNCH, self._launch)
-        world.agenda.answer(_DELETE, self._delete)
-        world.agenda.answer(_ORPHAN, self._remove_orphan)
+        context.cluster.watch(self._hear)
+        context.scheduler.answer(_LAUNCH, self._launch)
+        context.scheduler.answer(_DELETE, self._delete)
+        context.scheduler.answer(_ORPHAN, self._remove_orphan)
 
     def session_created(self, name: str) -> None:
         """The API told of a new session."""
-        now = self._world.clock.now()
-        self._world.agenda.after(self._bench.chance(*HEARD, "heard", name, now), _LAUNCH, name, 0, now)
+        now = self._context.clock.now()
+        self._context.scheduler.after(self._bench.chance(*HEARD, "heard", name, now), _LAUNCH, name, 0, now)
 
     def session_deleted(self, name: str) -> None:
         """The API told that a session is gone: the operator deletes its job, and its jobs of IMS.
@@ -71,15 +71,15 @@ class Runs:
         run = self._bench.find(name)
         if run is None or run["job"] != job:
             return
-        if self._world.cluster.runs(CFS_OPERATOR):
+        if self._context.cluster.runs(CFS_OPERATOR):
             self._remove(run)
         else:
-            self._world.agenda.after(HEARS_AGAIN, _DELETE, name, job)
+            self._context.scheduler.after(HEARS_AGAIN, _DELETE, name, job)
 
     def _remove(self, run: Run) -> None:
         self._configuring.forget(run)
         self._bench.forget(run)
-        self._world.cluster.delete_job(NAMESPACE, run["job"])
+        self._context.cluster.delete_job(NAMESPACE, run["job"])
         for made in run["images"].values():
             if "ended" not in made:
                 self._ims.delete_job(made["job"])
@@ -89,11 +89,11 @@ class Runs:
         status = session["status"]["session"] if session else {}
         if session is None or status.get("job") or status.get("status") != "pending":
             return
-        if not self._world.cluster.runs(CFS_OPERATOR):
+        if not self._context.cluster.runs(CFS_OPERATOR):
             # Kafka keeps the event until the operator is back.
-            self._world.agenda.after(HEARS_AGAIN, _LAUNCH, name, attempt, self._world.clock.now())
+            self._context.scheduler.after(HEARS_AGAIN, _LAUNCH, name, attempt, self._context.clock.now())
             return
-        if self._world.faults.strikes(_STUCK, name):
+        if self._context.faults.strikes(_STUCK, name):
             return
         try:
             layers = self._book.layers(session)
@@ -109,8 +109,8 @@ class Runs:
         self._monitor.add(self._jobs.start(session, layers, job))
 
     def _launch_again(self, name: str, attempt: int, since: float) -> None:
-        if attempt <= TRIES or self._world.clock.now() - since <= LONGEST_TRYING:
-            self._world.agenda.after(TRY_AGAIN, _LAUNCH, name, attempt, since)
+        if attempt <= TRIES or self._context.clock.now() - since <= LONGEST_TRYING:
+            self._context.scheduler.after(TRY_AGAIN, _LAUNCH, name, attempt, since)
 
     def _hear(self, event: PodEvent) -> None:
         """What goes while its session is there was taken from outside: the job, or its pod, and then it has failed."""
@@ -120,7 +120,7 @@ class Runs:
         if event.kind == "job-deleted":
             self._cut_off(run, lost=True)
         elif run["ended"] is None:
-            self._cut_off(run, ended=self._world.clock.now(), code=1)
+            self._cut_off(run, ended=self._context.clock.now(), code=1)
 
     def _cut_off(self, run: Run, **end: Any) -> None:
         self._configuring.forget(run)
@@ -128,18 +128,18 @@ class Runs:
 
     def _leave_orphans(self, run: Run) -> None:
         """Another loop of the operator finds jobs of IMS whose session is over."""
-        moment = next_beat(self._world.clock.now(), ORPHANS) + ORPHANS
+        moment = next_beat(self._context.clock.now(), ORPHANS) + ORPHANS
         for made in run["images"].values():
-            self._world.agenda.at(moment, _ORPHAN, made["job"])
+            self._context.scheduler.at(moment, _ORPHAN, made["job"])
 
     def _remove_orphan(self, job_id: str) -> None:
-        if not self._world.cluster.runs(CFS_OPERATOR):
-            self._world.agenda.after(ORPHANS, _ORPHAN, job_id)
+        if not self._context.cluster.runs(CFS_OPERATOR):
+            self._context.scheduler.after(ORPHANS, _ORPHAN, job_id)
             return
         try:
             status = self._ims.job(job_id)["status"]
         except ImsSilent:
-            self._world.agenda.after(ORPHANS, _ORPHAN, job_id)
+            self._context.scheduler.after(ORPHANS, _ORPHAN, job_id)
         except ImsRefused:
             return
         else:

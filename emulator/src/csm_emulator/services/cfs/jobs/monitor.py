@@ -18,7 +18,7 @@ class Monitor:
         self._bench = bench
         self._open = {run["name"] for run in bench.all() if run["seen"] != "complete"}
         self._expected = bool(self._open)
-        bench.world.agenda.answer(_LOOK, self._look)
+        bench.context.scheduler.answer(_LOOK, self._look)
 
     def add(self, run: Run) -> None:
         self._open.add(run["name"])
@@ -26,12 +26,12 @@ class Monitor:
 
     def _expect(self) -> None:
         if not self._expected:
-            self._bench.world.agenda.at(next_beat(self._bench.world.clock.now(), INTERVAL), _LOOK)
+            self._bench.context.scheduler.at(next_beat(self._bench.context.clock.now(), INTERVAL), _LOOK)
             self._expected = True
 
     def _look(self) -> None:
         self._expected = False
-        if not self._bench.world.cluster.runs(CFS_OPERATOR):
+        if not self._bench.context.cluster.runs(CFS_OPERATOR):
             self._expect()
             return
         for name in sorted(self._open):

@@ -20,13 +20,13 @@ _LONGEST_LABEL = 60
 class Jobs:
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
-        self._workers = workers(bench.world.machine.topology)
-        self._numbers = bench.world.shelves.open("cfs.runs.numbers")
+        self._workers = workers(bench.context.machine.topology)
+        self._numbers = bench.context.tables.open("cfs.runs.numbers")
 
     def new_name(self, session: str) -> str:
         number = int(self._numbers.get("last", 0)) + 1
         self._numbers["last"] = number
-        return f"cfs-{self._bench.world.dice.uuid('cfs.job', session, number)}"
+        return f"cfs-{self._bench.context.random.uuid('cfs.job', session, number)}"
 
     def start(self, session: dict[str, Any], layers: list[dict[str, Any]], job: str) -> Run:
         """The job of this name; Kubernetes takes a moment to place its pod."""
@@ -37,7 +37,7 @@ class Jobs:
                 "name": session["name"],
                 "job": job,
                 "pod": pod,
-                "began": bench.world.clock.now(),
+                "began": bench.context.clock.now(),
                 "ended": None,
                 "code": None,
                 "lost": False,
@@ -73,16 +73,16 @@ class Jobs:
         main += [("teardown", UTILITY)] if run["target"]["definition"] == "image" else []
         containers = [Container("git-clone", UTILITY, init=True)]
         containers += [Container(container, image) for container, image in (*main, ("istio-proxy", PROXY))]
-        self._bench.world.cluster.start_pod(
+        self._bench.context.cluster.start_pod(
             NAMESPACE, run["pod"], containers, labels, owner=("Job", run["job"]), node=self._worker(run["job"])
         )
 
     def _worker(self, job: str) -> str:
-        return one_of(self._workers, self._bench.world.dice, job)
+        return one_of(self._workers, self._bench.context.random, job)
 
     def _suffix(self, job: str) -> str:
-        dice = self._bench.world.dice
-        return "".join(_SUFFIX[int(dice.roll("cfs.pod", job, place) * len(_SUFFIX))] for place in range(5))
+        random = self._bench.context.random
+        return "".join(_SUFFIX[int(random.roll("cfs.pod", job, place) * len(_SUFFIX))] for place in range(5))
 
 
 def _debug_wait(session: dict[str, Any], options: dict[str, Any]) -> int:

@@ -43,7 +43,7 @@ class Teardown:
         if code:
             self._close(run, code)
         else:
-            self._bench.next(run, POLL, "teardown-poll", self._bench.world.clock.now(), 0)
+            self._bench.next(run, POLL, "teardown-poll", self._bench.context.clock.now(), 0)
 
     def _signal(self, run: Run, image: str, made: dict[str, Any], code: int) -> None:
         """Touch the file that IMS waits for; it says what was done to the image."""
@@ -54,13 +54,13 @@ class Teardown:
         told = json.dumps({"layers": layers, "commands": run["commands"]})
         pod = self._pod(made)
         if pod is not None:
-            self._bench.world.cluster.touch("ims", pod, _SSHD, f"{_FOLDER}/{flag}", told)
+            self._bench.context.cluster.touch("ims", pod, _SSHD, f"{_FOLDER}/{flag}", told)
         if code:
             done = "Completed teardown of image customization after failed Ansible run for "
             self._log(run, f"{done}image={image}, job={made['job']}")
 
     def _pod(self, made: dict[str, Any]) -> str | None:
-        pods = self._bench.world.cluster.pods("ims")
+        pods = self._bench.context.cluster.pods("ims")
         return next((pod.name for pod in pods if pod.labels.get("job-name") == made["pod"]), None)
 
     def _poll(self, run: Run, since: float, errors: int) -> None:
@@ -85,7 +85,7 @@ class Teardown:
             self._close(run, int(any(made["ended"] == "error" for made in run["images"].values())))
 
     def _look(self, run: Run, image: str, job: dict[str, Any], since: float) -> Run:
-        elapsed = int(self._bench.world.clock.now() - since)
+        elapsed = int(self._bench.context.clock.now() - since)
         waiting = f"Waiting for resultant image of job={job['id']}; IMS status={job['status']}; elapsed time={elapsed}s"
         self._log(run, waiting)
         if job["status"] == "error":
@@ -112,4 +112,4 @@ class Teardown:
         self._bench.finish(run, code)
 
     def _log(self, run: Run, message: str, level: str = "INFO") -> None:
-        self._bench.say(run, CONTAINER, [line(self._bench.world.clock.now(), _LOGGER, message, level)])
+        self._bench.say(run, CONTAINER, [line(self._bench.context.clock.now(), _LOGGER, message, level)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from csm_emulator.state.tables import Shelves
+from csm_emulator.state.tables import RecordTables
 
 DEFAULTS: dict[str, Any] = {
     "additional_inventory_source": "",
@@ -31,9 +31,9 @@ _LARGEST = 10**12
 
 
 class Options:
-    def __init__(self, shelves: Shelves) -> None:
-        self._shelf = shelves.open("cfs.options", DEFAULTS)
-        self._all = dict(self._shelf)
+    def __init__(self, tables: RecordTables) -> None:
+        self._table = tables.open("cfs.options", DEFAULTS)
+        self._all = dict(self._table)
         self.watchers: list[Callable[[], None]] = []
         """Called after a change."""
 
@@ -52,7 +52,7 @@ class Options:
 
     def change(self, values: dict[str, Any]) -> None:
         for name, value in values.items():
-            self._shelf[name] = value
+            self._table[name] = value
             self._all[name] = value
         for watcher in self.watchers:
             watcher()

@@ -6,7 +6,7 @@ from contextlib import suppress
 from datetime import UTC, timedelta
 
 from csm_emulator.cluster.service_workloads import CFS_OPERATOR
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.python_times import span, without_zone
 from csm_emulator.services.cfs.components.changes import Stumble
 from csm_emulator.services.cfs.options.table import Options
@@ -21,23 +21,23 @@ _LOOK = "cfs.cleanup"
 class Cleanup:
     """Looks at the first such moment at which there is something to find."""
 
-    def __init__(self, world: World, options: Options, actions: SessionActions) -> None:
-        self._world = world
+    def __init__(self, context: Context, options: Options, actions: SessionActions) -> None:
+        self._context = context
         self._options = options
         self._actions = actions
-        self._shelf = world.shelves.open("cfs.cleanup")
-        world.agenda.answer(_LOOK, self._look)
+        self._table = context.tables.open("cfs.cleanup")
+        context.scheduler.answer(_LOOK, self._look)
         actions.table.when_complete = self._arm_for
         options.watchers.append(self._arm)
 
     def _look(self) -> None:
-        now = self._world.clock.now()
-        if self._shelf.get("next") != now:
+        now = self._context.clock.now()
+        if self._table.get("next") != now:
             return
-        del self._shelf["next"]
+        del self._table["next"]
         ttl = self._ttl()
-        answers = self._world.faults.present("service-restart", "cfs") is None
-        if ttl is not None and answers and self._world.cluster.runs(CFS_OPERATOR):
+        answers = self._context.faults.present("service-restart", "cfs") is None
+        if ttl is not None and answers and self._context.cluster.runs(CFS_OPERATOR):
             with suppress(Stumble, OverflowError):
                 self._actions.delete_matching(SessionFilter(youngest=without_zone(now) - ttl, status="complete"))
         self._arm()
@@ -55,10 +55,10 @@ class Cleanup:
             start = begun(self._actions.get(name)["status"]["session"]).replace(tzinfo=UTC).timestamp()
         except Stumble:
             return
-        moment = next_beat(max(start + ttl.total_seconds(), self._world.clock.now()), _EVERY)
-        if moment < self._shelf.get("next", float("inf")):
-            self._shelf["next"] = moment
-            self._world.agenda.at(moment, _LOOK)
+        moment = next_beat(max(start + ttl.total_seconds(), self._context.clock.now()), _EVERY)
+        if moment < self._table.get("next", float("inf")):
+            self._table["next"] = moment
+            self._context.scheduler.at(moment, _LOOK)
 
     def _ttl(self) -> timedelta | None:
         text = self._options.text("session_ttl")

@@ -6,27 +6,27 @@ from collections.abc import Callable
 from typing import Any
 
 from csm_emulator.services.cfs.table import Record, Table
-from csm_emulator.state.tables import Shelves
+from csm_emulator.state.tables import RecordTables
 
 _ORDER = {"status": ["pending", "running", "complete"], "succeeded": ["none", "unknown", "false", "true"]}
 """Several report on one session; whoever is late does not turn it back."""
 
 
 class Sessions(Table):
-    def __init__(self, shelves: Shelves) -> None:
-        super().__init__(shelves.open("cfs.sessions"))
+    def __init__(self, tables: RecordTables) -> None:
+        super().__init__(tables.open("cfs.sessions"))
         self.when_complete: Callable[[str], None] = _nobody
         """Called with the name of a session that has just come to its end."""
 
     def change(self, name: str, fields: Record, artifacts: list[Any]) -> Record:
         """Lay a report over the status of a session that there is."""
-        before: Record = self._shelf[name]
+        before: Record = self._table[name]
         status = before["status"]
         session = {**status["session"], **_news(status["session"], fields)}
         known = list(status["artifacts"])
         known += [artifact for artifact in artifacts if not any(_says_all(each, artifact) for each in known)]
         after = {**before, "status": {**status, "session": session, "artifacts": known}}
-        self._shelf[name] = after
+        self._table[name] = after
         if session.get("status") == "complete" != status["session"].get("status"):
             self.when_complete(name)
         return after

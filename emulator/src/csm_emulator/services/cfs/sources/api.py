@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import unquote
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.connexion import Refused, json_reply, no_content, read_body, read_parameters
 from csm_emulator.services.cfs import parameters, schemas
 from csm_emulator.services.cfs.components.changes import Stumble, merged_with
@@ -21,12 +21,12 @@ Record = dict[str, Any]
 
 
 class SourcesApi:
-    def __init__(self, world: World, options: Options, table: Sources, configurations: Configurations) -> None:
-        self._world = world
+    def __init__(self, context: Context, options: Options, table: Sources, configurations: Configurations) -> None:
+        self._context = context
         self._options = options
         self._table = table
         self._configurations = configurations
-        self._counters = world.shelves.open("cfs.source-counter")
+        self._counters = context.tables.open("cfs.source-counter")
 
     def get_all(self, call: Call) -> Reply:
         unsaid = {"in_use": None, "limit": self._options.number("default_page_size"), "after_id": ""}
@@ -103,14 +103,14 @@ class SourcesApi:
 
     def _new_secret_name(self) -> str:
         number = self._counters["last"] = self._counters.get("last", 0) + 1
-        return f"cfs-source-credentials-{self._world.dice.uuid('cfs.source', number)}"
+        return f"cfs-source-credentials-{self._context.random.uuid('cfs.source', number)}"
 
     def _in_use(self) -> set[str]:
         parts = (part for record in self._configurations.all() for part in layers_and_inventory(record))
         return {part.get("source", "") for part in parts} | {self._options.text("additional_inventory_source")}
 
     def _stamped(self, data: Record) -> Record:
-        return {**data, "last_updated": stamp(self._world.clock.now())}
+        return {**data, "last_updated": stamp(self._context.clock.now())}
 
 
 def _name(call: Call) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from csm_emulator.services.cfs.table import Record, Table
-from csm_emulator.state.tables import Shelves
+from csm_emulator.state.tables import RecordTables
 
 
 class Sources(Table):
-    def __init__(self, shelves: Shelves) -> None:
-        super().__init__(shelves.open("cfs.sources"))
-        self._secrets = shelves.open("cfs.secrets")
+    def __init__(self, tables: RecordTables) -> None:
+        super().__init__(tables.open("cfs.sources"))
+        self._secrets = tables.open("cfs.secrets")
 
     def secret(self, name: str) -> Record | None:
         """Username and password."""

@@ -7,7 +7,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from urllib.parse import quote
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.seed_data.secrets import VCS_USER, vcs_password
 from csm_emulator.transport.call import Reply
 
@@ -15,9 +15,9 @@ _OF_THIS_SITE = re.compile(r"https?://[^/]+/vcs/(?P<owner>[^/]+)/(?P<repo>[^/]+?
 
 
 class Vcs:
-    def __init__(self, world: World) -> None:
-        self._mesh = world.mesh
-        self._own = {"username": VCS_USER, "password": vcs_password(world.dice)}
+    def __init__(self, context: Context) -> None:
+        self._mesh = context.mesh
+        self._own = {"username": VCS_USER, "password": vcs_password(context.random)}
 
     def authorization(self, secret: Mapping[str, str] | None = None) -> str:
         """Of who has this username and password; CFS has its own."""

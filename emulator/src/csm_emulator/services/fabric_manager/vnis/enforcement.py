@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.machine.fabric.plan import PortPlace
 from csm_emulator.machine.fabric.ports import Ranges, join_ranges
 from csm_emulator.services.fabric_manager.documents import Document
@@ -37,17 +37,17 @@ class Order:
 
 
 class Enforcement:
-    def __init__(self, world: World, store: Store, pushing: Pushing) -> None:
-        self._world = world
+    def __init__(self, context: Context, store: Store, pushing: Pushing) -> None:
+        self._context = context
         self._store = store
         self._pushing = pushing
-        self._fabric = world.machine.fabric
-        self._enforced = world.shelves.open("fabric-manager.enforced")
+        self._fabric = context.machine.fabric
+        self._enforced = context.tables.open("fabric-manager.enforced")
         """By block, what the switches were told at last: ranges and addresses of ports."""
-        self._busy = world.shelves.open("fabric-manager.busy")
+        self._busy = context.tables.open("fabric-manager.busy")
         """By block, when its last task ends."""
-        world.agenda.answer("fabric-manager.task-starts", self._start)
-        world.agenda.answer("fabric-manager.task-ends", self._end)
+        context.scheduler.answer("fabric-manager.task-starts", self._start)
+        context.scheduler.answer("fabric-manager.task-ends", self._end)
 
     def routes(self) -> Sequence[Route]:
         return (Route("GET", f"{TASKS}/{{id}}", self._one),)
@@ -55,10 +55,10 @@ class Enforcement:
     def begin(self, order: Order) -> str:
         """The link of the task."""
         self._forget_old()
-        now, name = self._world.clock.now(), self._store.new_id("task")
+        now, name = self._context.clock.now(), self._store.new_id("task")
         before = self._enforced.get(order.block, {"ranges": [], "dfas": []})
-        starts = max(now, self._busy.get(order.block, now)) + self._world.dice.between(*STARTS, "task", name)
-        ends = starts + self._world.dice.between(*TAKES, "task ends", name)
+        starts = max(now, self._busy.get(order.block, now)) + self._context.random.between(*STARTS, "task", name)
+        ends = starts + self._context.random.between(*TAKES, "task ends", name)
         ends += self._pushing.delay(*(port.xname for port in self._ports({*order.dfas, *before["dfas"]})))
         self._busy[order.block] = ends
         content = {
@@ -70,12 +70,12 @@ class Enforcement:
             "expires": ends + KEPT,
         }
         self._store.tasks.create(name, content)
-        self._world.agenda.at(starts, "fabric-manager.task-starts", name)
-        self._world.agenda.at(ends, "fabric-manager.task-ends", name)
+        self._context.scheduler.at(starts, "fabric-manager.task-starts", name)
+        self._context.scheduler.at(ends, "fabric-manager.task-ends", name)
         return self._store.tasks.link(name)
 
     def _forget_old(self) -> None:
-        now = self._world.clock.now()
+        now = self._context.clock.now()
         for name in [name for name, task in self._store.tasks.items() if task["expires"] < now]:
             self._store.tasks.delete(name)
         for block in [block for block, until in self._busy.items() if until < now]:
@@ -90,20 +90,20 @@ class Enforcement:
         ports = self._ports({*task["edgePortDFAs"], *before["dfas"]})
         why = self._obstacle(task["order"], ports)
         if why:
-            self._world.log.add("enforcement-failed", task["order"]["block"], why)
+            self._context.log.add("enforcement-failed", task["order"]["block"], why)
             self._store.tasks.change(name, _stage(FAILED))
             return
         self._note(task)
         vnis = self._vnis({port.dfa for port in ports})
         for port in ports:
-            if self._world.faults.strikes("fm-no-effect", port.xname):
-                self._world.log.add("port-push-lost", port.xname, "fault fm-no-effect")
+            if self._context.faults.strikes("fm-no-effect", port.xname):
+                self._context.log.add("port-push-lost", port.xname, "fault fm-no-effect")
             else:
                 self._fabric.configure(port.xname, "fabric-manager enforcement", vnis=vnis.get(port.dfa))
         self._store.tasks.change(name, _stage(FINISHED))
 
     def _obstacle(self, order: dict[str, str], ports: Iterable[PortPlace]) -> str:
-        if self._world.faults.strikes("enforcement-failed", order["block"], order["partition"]):
+        if self._context.faults.strikes("enforcement-failed", order["block"], order["partition"]):
             return "fault enforcement-failed"
         away = next((port.switch for port in ports if not self._pushing.reaches(port.switch)), None)
         return f"{away.xname} does not answer" if away else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.fas.actions.operations import Launching
 from csm_emulator.services.fas.actions.records import Records
 from csm_emulator.services.fas.actions.states import ACTION, OPERATION, OVER, after, can
@@ -16,23 +16,23 @@ _DONE = ("completed", "aborted")
 
 
 class Control:
-    def __init__(self, world: World, records: Records, launching: Launching) -> None:
-        self._world = world
+    def __init__(self, context: Context, records: Records, launching: Launching) -> None:
+        self._context = context
         self._records = records
         self._launching = launching
-        self._timer = world.shelves.open("fas.timer")
+        self._timer = context.tables.open("fas.timer")
         self._touched = set(records.actions)
         """Actions in which something happened that the loop has not seen."""
         records.changed = self._touched.add
-        world.agenda.answer("fas.loop", self._loop)
+        context.scheduler.answer("fas.loop", self._loop)
 
     def wake(self) -> None:
         if "next" not in self._timer:
-            now, dice = self._world.clock.now(), self._world.dice
-            beat = next_beat(now, EVERY, dice.between(0.0, EVERY, "fas.loop"))
+            now, random = self._context.clock.now(), self._context.random
+            beat = next_beat(now, EVERY, random.between(0.0, EVERY, "fas.loop"))
             # It sleeps for five seconds after each round, and a round takes its time.
-            self._timer["next"] = beat + dice.between(0.0, ROUND, "fas.round", beat)
-            self._world.agenda.at(self._timer["next"], "fas.loop")
+            self._timer["next"] = beat + random.between(0.0, ROUND, "fas.round", beat)
+            self._context.scheduler.at(self._timer["next"], "fas.loop")
 
     def restarted(self) -> None:
         """What was under way begins again where it can."""
@@ -51,7 +51,7 @@ class Control:
 
     def _loop(self) -> None:
         self._timer.pop("next", None)
-        if self._world.faults.present("service-restart", "fas"):
+        if self._context.faults.present("service-restart", "fas"):
             return
         running = ""
         for action in [each for each in self._records.actions.values() if each["state"] not in (*_DONE, "new")]:
@@ -96,7 +96,7 @@ class Control:
         self._unblock(action)
         if any(operation["state"] not in OVER for operation in self._records.of_action(action)):
             return False
-        self._records.put_action(after(ACTION, action, "finish", endTime=self._world.clock.now()))
+        self._records.put_action(after(ACTION, action, "finish", endTime=self._context.clock.now()))
         for xname in {operation["xname"] for operation in self._records.of_action(action)}:
             self._launching.release(xname)
         return True
@@ -117,7 +117,7 @@ class Control:
             launched = f"abort received from quit in {where}"
             helper = launched if operation["launched"] else "abort received from abort loop"
             self._launching.end(operation, "abort", helper, operation["error"])
-        self._records.put_action(after(ACTION, action, "abort", endTime=self._world.clock.now()))
+        self._records.put_action(after(ACTION, action, "abort", endTime=self._context.clock.now()))
 
 
 def signal_abort(action: Json) -> Json | None:

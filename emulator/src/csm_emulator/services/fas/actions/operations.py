@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.machine.power import Refused, Unreachable
 from csm_emulator.services.fas.actions.records import Records
 from csm_emulator.services.fas.actions.states import OPERATION, OVER, after
@@ -37,8 +37,8 @@ Next = tuple[float, str] | None
 
 
 class Launching:
-    def __init__(self, world: World, records: Records, images: Images, firmware: Firmware, hsm: Hsm) -> None:
-        self._world = world
+    def __init__(self, context: Context, records: Records, images: Images, firmware: Firmware, hsm: Hsm) -> None:
+        self._context = context
         self._records = records
         self._images = images
         self._firmware = firmware
@@ -53,7 +53,7 @@ class Launching:
             "rebooted": self._rebooted,
             "poll": self._poll,
         }
-        world.agenda.answer("fas.step", self._step)
+        context.scheduler.answer("fas.step", self._step)
 
     def start(self, operation: Json) -> None:
         event, helper = ("start", "launch") if operation["state"] == "configured" else ("restart", "re-launch")
@@ -72,7 +72,7 @@ class Launching:
 
     def end(self, operation: Json, event: str, helper: str, error: str = "") -> None:
         """Over, and the device is free again."""
-        ended = {"stateHelper": helper, "error": error, "endTime": self._world.clock.now()}
+        ended = {"stateHelper": helper, "error": error, "endTime": self._context.clock.now()}
         self._records.put_operation(after(OPERATION, operation, event, turn=operation["turn"] + 1, **ended))
         self._hsm.release(operation["xname"])
 
@@ -82,27 +82,27 @@ class Launching:
     def _enter(self, operation: Json, seconds: float, step: str) -> None:
         """Launching and verifying have each the whole of the time limit."""
         expires, began = operation["expirationTime"], operation["startTime"]
-        deadline = None if expires is None else self._world.clock.now() + expires - began
+        deadline = None if expires is None else self._context.clock.now() + expires - began
         entered = {**operation, "deadline": deadline, "turn": operation["turn"] + 1}
         self._records.put_operation(entered)
         self._due(entered, seconds, step)
 
     def _due(self, operation: Json, seconds: float, step: str) -> None:
         """Nothing is looked at more often than once a second, whatever an image says."""
-        now, deadline = self._world.clock.now(), operation["deadline"]
-        work = self._world.dice.between(0.0, WORK, "fas.step", operation["operationID"], step, now)
+        now, deadline = self._context.clock.now(), operation["deadline"]
+        work = self._context.random.between(0.0, WORK, "fas.step", operation["operationID"], step, now)
         moment = now + max(SECOND, seconds) + work
         if deadline is not None and deadline < moment:
             moment = max(deadline, now)
-        self._world.agenda.at(moment, "fas.step", operation["operationID"], operation["turn"], step)
+        self._context.scheduler.at(moment, "fas.step", operation["operationID"], operation["turn"], step)
 
     def _step(self, operation_id: str, turn: int, step: str) -> None:
         operation = self._records.operations.get(operation_id)
         if operation is None or operation["turn"] != turn or operation["state"] in OVER:
             return
-        if self._world.faults.present("service-restart", "fas"):
+        if self._context.faults.present("service-restart", "fas"):
             return
-        if operation["deadline"] is not None and operation["deadline"] <= self._world.clock.now():
+        if operation["deadline"] is not None and operation["deadline"] <= self._context.clock.now():
             self._expire(operation)
             return
         image = self._images.find(operation["toImageID"])
@@ -157,7 +157,7 @@ class Launching:
             self.end(operation, "nosol", NO_WAY_BACK)
         elif not command["overrideDryrun"]:
             helper = f"dry run completed: Updated Image: {image['firmwareVersion']}"
-            ended = {"stateHelper": helper, "endTime": self._world.clock.now(), "error": ""}
+            ended = {"stateHelper": helper, "endTime": self._context.clock.now(), "error": ""}
             self._records.put_operation(after(OPERATION, operation, "success", **ended))
         else:
             self._send(operation, image)
@@ -189,7 +189,7 @@ class Launching:
             return LOCK_AGAIN, "reboot"
         # A device that will not is written down in the log of FAS, and nowhere else.
         with suppress(Refused, Unreachable):
-            self._world.machine.power.reset(operation["xname"], image["forceResetType"], "fas")
+            self._context.machine.power.reset(operation["xname"], image["forceResetType"], "fas")
         self._say(operation, "reboot command issued")
         return max(image["waitTimeAfterRebootSeconds"], self._polling(image)), "rebooted"
 

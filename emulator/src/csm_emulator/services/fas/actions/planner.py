@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.fas.actions.records import Records
 from csm_emulator.services.fas.actions.states import ACTION, OPERATION, after, can
 from csm_emulator.services.fas.devices import Spot
@@ -58,25 +58,25 @@ class Choice:
 
 
 class Planning:
-    def __init__(self, world: World, records: Records, images: Images, survey: Survey, firmware: Firmware) -> None:
-        self._world = world
+    def __init__(self, context: Context, records: Records, images: Images, survey: Survey, firmware: Firmware) -> None:
+        self._context = context
         self._records = records
         self._images = images
         self._survey = survey
         self._firmware = firmware
         self.ready: Callable[[], None] = lambda: None
         """Called when an action can be run."""
-        world.agenda.answer("fas.plan", self._plan)
-        world.agenda.answer("fas.restore", self._restore)
+        context.scheduler.answer("fas.plan", self._plan)
+        context.scheduler.answer("fas.restore", self._restore)
 
     def begin(self, parameters: Json) -> str:
         action = self._records.new_action(parameters)
-        self._world.agenda.after(GATHER, "fas.plan", action)
+        self._context.scheduler.after(GATHER, "fas.plan", action)
         return action
 
     def begin_restore(self, parameters: Json, devices: Json, expires: float | None) -> str:
         action = self._records.new_action(parameters)
-        self._world.agenda.after(GATHER, "fas.restore", action, devices, expires)
+        self._context.scheduler.after(GATHER, "fas.restore", action, devices, expires)
         return action
 
     def _plan(self, action_id: str) -> None:
@@ -111,7 +111,7 @@ class Planning:
         self._store({**action, "parameters": parameters}, operations)
 
     def _operation(self, action: Json, spot: Spot, device: Device, to: str) -> Json:
-        limit, now = action["command"]["timeLimit"], self._world.clock.now()
+        limit, now = action["command"]["timeLimit"], self._context.clock.now()
         discovered = device.discovered == OK
         return self._records.new_operation(
             action["actionID"],
@@ -128,7 +128,7 @@ class Planning:
         )
 
     def _decide(self, operation: Json, spot: Spot, command: Json, images: Choice) -> Json:
-        over = {"endTime": self._world.clock.now()}
+        over = {"endTime": self._context.clock.now()}
         if operation["error"]:
             return after(OPERATION, operation, "fail", stateHelper="ERROR Found See Operation Details", **over)
         fitting = images.fitting(operation)
@@ -144,7 +144,7 @@ class Planning:
 
     def _store(self, action: Json, operations: list[Json]) -> None:
         if not operations:
-            self._records.put_action(after(ACTION, action, "finish", endTime=self._world.clock.now()))
+            self._records.put_action(after(ACTION, action, "finish", endTime=self._context.clock.now()))
             return
         for operation in _lined_up(operations):
             self._records.put_operation(operation)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.fas.responses import NIL, Failed
 from csm_emulator.transport.call import Json
 
@@ -12,11 +12,11 @@ from csm_emulator.transport.call import Json
 class Records:
     """``changed`` is called with the id of each action whose operations changed."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self.actions = world.shelves.open("fas.actions")
-        self.operations = world.shelves.open("fas.operations")
-        self._count = world.shelves.open("fas.count")
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.actions = context.tables.open("fas.actions")
+        self.operations = context.tables.open("fas.operations")
+        self._count = context.tables.open("fas.count")
         self.changed: Callable[[str], None] = lambda _: None
 
     def new_action(self, parameters: Json) -> str:
@@ -25,7 +25,7 @@ class Records:
             "actionID": action,
             "snapshotID": NIL,
             "command": parameters["command"],
-            "startTime": self._world.clock.now(),
+            "startTime": self._context.clock.now(),
             "endTime": None,
             "state": "new",
             "parameters": parameters,
@@ -36,7 +36,7 @@ class Records:
         return action
 
     def new_operation(self, action: str, **facts: Json) -> Json:
-        now = self._world.clock.now()
+        now = self._context.clock.now()
         return {
             "operationID": self._id("operation"),
             "actionID": action,
@@ -60,7 +60,7 @@ class Records:
         self.actions[action["actionID"]] = action
 
     def put_operation(self, operation: Json) -> None:
-        self.operations[operation["operationID"]] = {**operation, "refreshTime": self._world.clock.now()}
+        self.operations[operation["operationID"]] = {**operation, "refreshTime": self._context.clock.now()}
         self.changed(operation["actionID"])
 
     def of_action(self, action: Json) -> Iterator[Json]:
@@ -77,7 +77,7 @@ class Records:
     def _id(self, what: str) -> str:
         number = self._count.get(what, 0) + 1
         self._count[what] = number
-        return self._world.dice.uuid("fas", what, number)
+        return self._context.random.uuid("fas", what, number)
 
 
 def _expect(found: Json | None, what: str, key: str) -> Json:

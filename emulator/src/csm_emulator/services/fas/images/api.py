@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.fas import bodies
 from csm_emulator.services.fas.devices import Devices
 from csm_emulator.services.fas.images import seed_data as library
@@ -27,15 +27,15 @@ _NEEDED_WITHOUT_ID = {
 
 
 class Images:
-    def __init__(self, world: World, devices: Devices) -> None:
-        self._world = world
-        self._library = library.images(devices, world.dice)
+    def __init__(self, context: Context, devices: Devices) -> None:
+        self._context = context
+        self._library = library.images(devices, context.random)
         seed = {
-            world.dice.uuid("image", number): {**image, "createTime": LOADED}
+            context.random.uuid("image", number): {**image, "createTime": LOADED}
             for number, image in enumerate(self._library)
         }
-        self._shelf = world.shelves.open("fas.images", seed)
-        self._count = world.shelves.open("fas.images.count")
+        self._table = context.tables.open("fas.images", seed)
+        self._count = context.tables.open("fas.images.count")
 
     def routes(self) -> list[Route]:
         return [
@@ -47,15 +47,15 @@ class Images:
         ]
 
     def all(self) -> dict[str, Json]:
-        return dict(self._shelf)
+        return dict(self._table)
 
     def find(self, image: str) -> Json | None:
-        return self._shelf.get(image)
+        return self._table.get(image)
 
     def expect(self, image: str, status: int) -> Json:
         if image == NIL:
             raise Failed(status, "Null image id")
-        found = self._shelf.get(image)
+        found = self._table.get(image)
         if found is None:
             raise Failed(status, f"Key /images/{image} does not exist")
         return found
@@ -82,12 +82,12 @@ class Images:
         checked = _checked(said)
         if image == NIL:
             raise Failed(400, "imageID cannot be Nil")
-        known = image in self._shelf
-        self._shelf[image] = {**checked, "createTime": self._world.clock.now()}
+        known = image in self._table
+        self._table[image] = {**checked, "createTime": self._context.clock.now()}
         return Reply(200 if known else 201)
 
     def list_all(self, _: Call) -> Reply:
-        return answer({"images": [self._show(image) for image in sorted(self._shelf)]})
+        return answer({"images": [self._show(image) for image in sorted(self._table)]})
 
     def get(self, call: Call) -> Reply:
         image = uuid_from(call, "imageID")
@@ -97,22 +97,22 @@ class Images:
     def delete(self, call: Call) -> Reply:
         image = uuid_from(call, "imageID")
         self.expect(image, 404)
-        del self._shelf[image]
+        del self._table[image]
         return Reply(204)
 
     def _add(self, image: Json) -> str:
         number = self._count.get("made", 0) + 1
         self._count["made"] = number
-        made = self._world.dice.uuid("image made", number)
-        self._shelf[made] = {**image, "createTime": self._world.clock.now()}
+        made = self._context.random.uuid("image made", number)
+        self._table[made] = {**image, "createTime": self._context.clock.now()}
         return made
 
     def _has(self, image: Json) -> bool:
         names = ("deviceType", "manufacturer", "models", "target", "semanticFirmwareVersion")
-        return any(all(kept[name] == image[name] for name in names) for kept in self._shelf.values())
+        return any(all(kept[name] == image[name] for name in names) for kept in self._table.values())
 
     def _show(self, image: str) -> Json:
-        kept = self._shelf[image]
+        kept = self._table[image]
         shown = {"imageID": image, "createTime": rfc3339(kept["createTime"], 0)}
         return shown | filled({name: kept[name] for name in bodies.IMAGE.fields})
 

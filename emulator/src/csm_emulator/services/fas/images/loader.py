@@ -5,7 +5,7 @@ from __future__ import annotations
 from email.message import Message
 from email.parser import BytesParser
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.hms.responses import marshal
 from csm_emulator.services.fas.images.api import Images
 from csm_emulator.services.fas.responses import Failed, answer, answering, filled, uuid_from
@@ -18,12 +18,12 @@ _SUFFIXES = (".rpm", ".zip")
 
 
 class Loader:
-    def __init__(self, world: World, images: Images) -> None:
-        self._world = world
+    def __init__(self, context: Context, images: Images) -> None:
+        self._context = context
         self._images = images
-        self._runs = world.shelves.open("fas.loader")
-        self._now = world.shelves.open("fas.loader.now")
-        world.agenda.answer("fas.loaded", self._loaded)
+        self._runs = context.tables.open("fas.loader")
+        self._now = context.tables.open("fas.loader.now")
+        context.scheduler.answer("fas.loaded", self._loaded)
 
     def routes(self) -> list[Route]:
         return [
@@ -73,10 +73,10 @@ class Loader:
     def _begin(self, name: str) -> Reply:
         self._expect_idle()
         number = self._now.get("number", 0) + 1
-        run = self._world.dice.uuid("loader", number)
+        run = self._context.random.uuid("loader", number)
         self._now.update({"number": number, "busy": run})
         self._runs[run] = {"output": []}
-        self._world.agenda.after(TAKES, "fas.loaded", run, name)
+        self._context.scheduler.after(TAKES, "fas.loaded", run, name)
         return answer({"loaderRunID": run})
 
     def _loaded(self, run: str, name: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from csm_emulator.services.fas.devices import GIGABYTE, Devices, Spot
-from csm_emulator.state.random import Dice
+from csm_emulator.state.random import SeededRandom
 from csm_emulator.transport.call import Json
 
 _NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+)+|[0-9]+")
@@ -18,7 +18,7 @@ _REBOOT = {
 """What HPE's images for Gigabyte say."""
 
 
-def images(devices: Devices, dice: Dice) -> list[Json]:
+def images(devices: Devices, random: SeededRandom) -> list[Json]:
     """As their bodies stand in a POST of images."""
     found: dict[tuple[str, ...], Json] = {}
     for controller in devices.one_of_each_kind():
@@ -27,12 +27,12 @@ def images(devices: Devices, dice: Dice) -> list[Json]:
             for version in versions:
                 key = (spot.device_type, spot.manufacturer, spot.model, spot.name, version)
                 if key not in found:
-                    found[key] = _image(spot, version, dice)
+                    found[key] = _image(spot, version, random)
     return list(found.values())
 
 
-def _image(spot: Spot, version: str, dice: Dice) -> Json:
-    place = dice.hex(32, "image", spot.model, spot.name, version)
+def _image(spot: Spot, version: str, random: SeededRandom) -> Json:
+    place = random.hex(32, "image", spot.model, spot.name, version)
     name = re.sub("[^a-z0-9.]+", "-", f"{spot.model}-{spot.name}-{version}".lower())
     return {
         "deviceType": spot.device_type,

@@ -54,7 +54,7 @@ def ready(run: Run, _: int) -> None:
     dkms = "True" if run["dkms"] else "False"
     run.say(SHELL, f"JOB_ENABLE_DKMS: {dkms}", f"is_dkms={dkms.lower()}", *_mounts(run))
     run.say(SHELL, f"Checking build architecture: {run['arch']}", *_howto(run))
-    run.keep(next="user", since=run.world.clock.now())
+    run.keep(next="user", since=run.context.clock.now())
 
 
 def _howto(run: Run) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ def signalled(run: Run, path: str) -> None:
     """Somebody wrote the file that ends it; both containers look now and then."""
     if run["next"] != "user" or path.rpartition("/")[0] not in FOLDERS:
         return
-    since, now = run["since"], run.world.clock.now()
+    since, now = run["since"], run.context.clock.now()
     look = since + LOOKS * (int((now - since) // LOOKS) + 2)
     run.keep(signal=path)
     run.go("left", look - now)
@@ -107,7 +107,7 @@ def left(run: Run, _: int) -> None:
 
 
 def _read(run: Run, container: str, path: str) -> str | None:
-    return run.world.cluster.read(NAMESPACE, run["pod"], container, path)
+    return run.context.cluster.read(NAMESPACE, run["pod"], container, path)
 
 
 def _shown(command: object) -> str:

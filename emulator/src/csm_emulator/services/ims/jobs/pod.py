@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.ims.images.artifacts import Bucket
-from csm_emulator.state.tables import Shelf
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Json, Reply
 
 NAMESPACE = "ims"
@@ -16,44 +16,44 @@ HELPER = "INFO:ims_python_helper:"
 
 
 class Run:
-    """Its facts are on a shelf, the files that it fetched among the blobs: it goes on after a restart."""
+    """Its facts are on a table, the files that it fetched among the blobs: it goes on after a restart."""
 
-    def __init__(self, world: World, shelf: Shelf, s3: Bucket, job_id: str) -> None:
-        self.world = world
+    def __init__(self, context: Context, table: RecordTable, s3: Bucket, job_id: str) -> None:
+        self.context = context
         self.job_id = job_id
         self.s3 = s3
-        self._shelf = shelf
+        self._table = table
 
     def __getitem__(self, name: str) -> Any:
-        return self._shelf[self.job_id][name]
+        return self._table[self.job_id][name]
 
     def keep(self, **facts: Json) -> None:
-        self._shelf[self.job_id] = {**self._shelf[self.job_id], **facts}
+        self._table[self.job_id] = {**self._table[self.job_id], **facts}
 
     def say(self, container: str, *lines: str) -> None:
-        self.world.cluster.say(NAMESPACE, self["pod"], container, lines)
+        self.context.cluster.say(NAMESPACE, self["pod"], container, lines)
 
     def say_over(self, container: str, seconds: float, lines: Iterable[str]) -> None:
         """One after another, over this span from now."""
         told = list(lines)
-        now = self.world.clock.now()
+        now = self.context.clock.now()
         spaced = [(now + seconds * (place + 1) / (len(told) + 1), line) for place, line in enumerate(told)]
-        self.world.cluster.say(NAMESPACE, self["pod"], container, spaced)
+        self.context.cluster.say(NAMESPACE, self["pod"], container, spaced)
 
     def begin(self, *containers: str) -> None:
         for container in containers:
-            self.world.cluster.begin(NAMESPACE, self["pod"], container)
+            self.context.cluster.begin(NAMESPACE, self["pod"], container)
 
     def end(self, container: str, code: int = 0) -> None:
-        self.world.cluster.end(NAMESPACE, self["pod"], container, code)
+        self.context.cluster.end(NAMESPACE, self["pod"], container, code)
 
     def chance(self, least: float, most: float, what: str) -> float:
-        return self.world.dice.between(least, most, "ims.job", self.job_id, what)
+        return self.context.random.between(least, most, "ims.job", self.job_id, what)
 
     def go(self, step: str, seconds: float, tries: int = 0) -> None:
         """To this step, after so long."""
         self.keep(next=step)
-        self.world.agenda.after(seconds, STEP, self.job_id, step, tries)
+        self.context.scheduler.after(seconds, STEP, self.job_id, step, tries)
 
     def tell(self, status: str) -> bool:
         """Ask IMS to note the status. Nobody asks twice: when IMS is away, the job keeps the status that it had."""
@@ -67,7 +67,7 @@ class Run:
             self.say(container, f"Warning: Could not set job status for job {self.job_id} to {status}")
 
     def ask(self, method: str, path: str, body: Json) -> Reply:
-        return self.world.mesh.ask("ims", method, path, body)
+        return self.context.mesh.ask("ims", method, path, body)
 
     def fail(self, container: str, *lines: str) -> None:
         """The container ends with an error, and so does the job."""
@@ -81,15 +81,15 @@ class Run:
         self.drop_files()
 
     def save_file(self, kind: str, data: bytes) -> None:
-        self.world.blobs.put(self._file(kind), data)
+        self.context.blobs.put(self._file(kind), data)
         self.keep(files=sorted({*self["files"], kind}))
 
     def file(self, kind: str) -> bytes | None:
-        return self.world.blobs.get(self._file(kind)) if kind in self["files"] else None
+        return self.context.blobs.get(self._file(kind)) if kind in self["files"] else None
 
     def drop_files(self) -> None:
         for kind in self["files"]:
-            self.world.blobs.delete(self._file(kind))
+            self.context.blobs.delete(self._file(kind))
         self.keep(files=[])
 
     def _file(self, kind: str) -> str:

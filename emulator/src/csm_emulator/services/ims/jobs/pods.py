@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from csm_emulator.cluster.pods import Container, Pod, PodEvent
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.errors import InvalidMachine
 from csm_emulator.machine.context import Event
 from csm_emulator.machine.faults.faults import Fault
@@ -51,21 +51,21 @@ def _check_status(fault: Fault) -> None:
 
 
 class Runs:
-    def __init__(self, world: World, s3: Bucket) -> None:
-        self._world = world
+    def __init__(self, context: Context, s3: Bucket) -> None:
+        self._context = context
         self._s3 = s3
-        self._shelf = world.shelves.open("ims.runs")
-        world.agenda.answer(STEP, self._step)
-        world.faults.answer("image-job-stuck", _check_status)
-        world.cluster.watch(self._seen)
-        world.cluster.volumes.append(self._files)
-        world.machine.watch(self._heard)
+        self._table = context.tables.open("ims.runs")
+        context.scheduler.answer(STEP, self._step)
+        context.faults.answer("image-job-stuck", _check_status)
+        context.cluster.watch(self._seen)
+        context.cluster.volumes.append(self._files)
+        context.machine.watch(self._heard)
 
     def start(self, job: Record, source: Source) -> None:
         """The pod is there at once, and begins when its image is pulled."""
         job_id = job["id"]
-        pod = f"{job['kubernetes_job']}-{self._world.dice.hex(5, 'ims.pod', job_id)}"
-        self._shelf[job_id] = {
+        pod = f"{job['kubernetes_job']}-{self._context.random.hex(5, 'ims.pod', job_id)}"
+        self._table[job_id] = {
             "pod": pod,
             "kind": job["job_type"],
             "status": job["status"],
@@ -94,7 +94,7 @@ class Runs:
         run.go("fetch", run.chance(4, 15, "schedule"))
 
     def _start_pod(self, job: Record, pod: str) -> None:
-        self._world.cluster.start_pod(
+        self._context.cluster.start_pod(
             NAMESPACE,
             pod,
             _containers(job["job_type"]),
@@ -107,14 +107,14 @@ class Runs:
 
     def remove(self, job: Record) -> None:
         """The pod goes, whatever it is doing."""
-        self._world.cluster.delete_job(NAMESPACE, job["kubernetes_job"])
+        self._context.cluster.delete_job(NAMESPACE, job["kubernetes_job"])
 
     def _run(self, job_id: str) -> Run:
-        return Run(self._world, self._shelf, self._s3, job_id)
+        return Run(self._context, self._table, self._s3, job_id)
 
     def _step(self, job_id: str, step: str, tries: int) -> None:
         """Nothing, when the pod is gone by now."""
-        if job_id not in self._shelf:
+        if job_id not in self._table:
             return
         run = self._run(job_id)
         if self._sticks(run):
@@ -125,7 +125,7 @@ class Runs:
     def _sticks(self, run: Run) -> bool:
         status, usual = run["status"], _USUALLY_STUCK[run["kind"]]
         return (
-            self._world.faults.strikes(
+            self._context.faults.strikes(
                 "image-job-stuck",
                 run.job_id,
                 run["name"],
@@ -136,12 +136,12 @@ class Runs:
 
     def _seen(self, event: PodEvent) -> None:
         job_id = _job_of(event.pod)
-        if job_id not in self._shelf:
+        if job_id not in self._table:
             return
         run = self._run(job_id)
         if event.kind == "deleted":
             run.drop_files()
-            del self._shelf[job_id]
+            del self._table[job_id]
         elif event.kind == "file":
             path = event.what.partition(":")[2]
             if path.rpartition("/")[2] in (customizing.COMPLETE, customizing.FAILED):
@@ -149,7 +149,7 @@ class Runs:
 
     def _files(self, pod: Pod, container: str) -> Mapping[str, str]:
         """A builder has signing keys, the others the image that is laid out; a remote job has it on another node."""
-        facts = self._shelf.get(_job_of(pod))
+        facts = self._table.get(_job_of(pod))
         if facts is not None and container == building.BUILD:
             return dict.fromkeys(_SIGNING_KEYS, "-----BEGIN PGP PUBLIC KEY BLOCK-----\n")
         if facts is None or facts["remote"] or container not in (customizing.SHELL, packaging.SIDECAR):
@@ -160,7 +160,7 @@ class Runs:
         """A node that goes takes the container with it in which somebody works on an image."""
         if event.kind != "beat" or event.value != "stopped":
             return
-        for job_id, facts in list(self._shelf.items()):
+        for job_id, facts in list(self._table.items()):
             if facts["remote"] == event.xname and facts["next"] == "user":
                 self._run(job_id).go("lost", _HEARTBEATS)
 

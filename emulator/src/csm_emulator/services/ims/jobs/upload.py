@@ -115,4 +115,4 @@ def _put(run: Run, image: str, name: str, data: bytes, kind: str, notes: dict[st
 
 
 def _created(run: Run) -> str:
-    return stamp(run.world.clock.now()).replace("T", " ")
+    return stamp(run.context.clock.now()).replace("T", " ")

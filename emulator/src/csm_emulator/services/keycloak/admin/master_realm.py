@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.seed_data.secrets import KEYCLOAK_ADMIN, keycloak_admin_password
 from csm_emulator.services.keycloak.admin.responses import Denied
 from csm_emulator.services.keycloak.realm.realm import REALMS, SETTINGS, Realm
@@ -17,10 +17,10 @@ _CLIENT = "admin-cli"
 _SETTINGS = {**SETTINGS, "access_token_lifespan": 60, "session_lifespan": 1800}
 
 
-def master_realm(world: World) -> Realm:
-    admin = Account(KEYCLOAK_ADMIN, password=keycloak_admin_password(world.dice))
+def master_realm(context: Context) -> Realm:
+    admin = Account(KEYCLOAK_ADMIN, password=keycloak_admin_password(context.random))
     return Realm(
-        world,
+        context,
         {admin.username: admin}.get,
         {_CLIENT: Client(_CLIENT, light=True)},
         MASTER,

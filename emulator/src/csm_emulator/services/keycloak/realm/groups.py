@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.keycloak.realm.users import Account, accounts, group_roles, union
 
 _COUNT = "groups"
@@ -19,19 +19,19 @@ class Group:
 
 
 class Groups:
-    def __init__(self, world: World) -> None:
-        self._dice = world.dice
-        self._accounts = accounts(world)
-        fixed = group_roles(world)
+    def __init__(self, context: Context) -> None:
+        self._random = context.random
+        self._accounts = accounts(context)
+        fixed = group_roles(context)
         ids = {name: self._new_id(name, 0) for name in fixed}
         joined = {name: [ids[group] for group in account.groups] for name, account in self._accounts.items()}
         seed = {ids[name]: [name, list(roles)] for name, roles in fixed.items()}
-        self._groups = world.shelves.open("keycloak.groups", seed)
-        self._joined = world.shelves.open("keycloak.memberships", joined)
-        self._made = world.shelves.open("keycloak.made", {_COUNT: 0})
+        self._groups = context.tables.open("keycloak.groups", seed)
+        self._joined = context.tables.open("keycloak.memberships", joined)
+        self._made = context.tables.open("keycloak.made", {_COUNT: 0})
 
     def _new_id(self, name: str, number: int) -> str:
-        return self._dice.uuid("keycloak", "group", name, number)
+        return self._random.uuid("keycloak", "group", name, number)
 
     def all(self) -> list[Group]:
         """By name."""

@@ -18,7 +18,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import OctKey, RSAKey
 
 from csm_emulator.services.keycloak import wall_clock as moments
-from csm_emulator.state.tables import Shelf
+from csm_emulator.state.tables import RecordTable
 
 Claims = dict[str, Any]
 BITS = 2048
@@ -32,8 +32,8 @@ _BROKEN = (JoseError, ValueError, TypeError, KeyError, RecursionError)
 class Keys:
     """Made when first needed: most machines of a test never see a token."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
+    def __init__(self, table: RecordTable) -> None:
+        self._table = table
         self._read: dict[str, RSAKey] = {}
         self._published: bytes | None = None
 
@@ -46,7 +46,7 @@ class Keys:
         """Whether there was such a key and it is gone; the one that signs stays."""
         if kid not in self._kids("sig")[:-1]:
             return False
-        del self._shelf[kid]
+        del self._table[kid]
         self._read.pop(kid, None)
         self._published = None
         return True
@@ -60,13 +60,13 @@ class Keys:
         """As published: with the key for encryption, as Keycloak has it, so that who takes just any key fails."""
         if self._published is None:
             self._ensure("enc", "sig")
-            shown = [_shown(kid, self._shelf[kid]) for use in ("enc", "sig") for kid in self._kids(use)]
+            shown = [_shown(kid, self._table[kid]) for use in ("enc", "sig") for kid in self._kids(use)]
             self._published = json.dumps({"keys": shown}, separators=(",", ":")).encode()
         return self._published
 
     def public_key(self) -> str:
         """Of the active one, as the description of the realm has it."""
-        key = _private(self._shelf[self.kids()[-1]]["pem"]).public_key()
+        key = _private(self._table[self.kids()[-1]]["pem"]).public_key()
         return _base64(key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo))
 
     def sign(self, claims: Claims) -> str:
@@ -94,13 +94,13 @@ class Keys:
             return None
 
     def _secret(self) -> dict[str, str]:
-        if _SECRET not in self._shelf:
-            self._shelf[_SECRET] = {"kid": moments.identifier(moments.now(), "0" * 20), "value": secrets.token_hex(64)}
-        found: dict[str, str] = self._shelf[_SECRET]
+        if _SECRET not in self._table:
+            self._table[_SECRET] = {"kid": moments.identifier(moments.now(), "0" * 20), "value": secrets.token_hex(64)}
+        found: dict[str, str] = self._table[_SECRET]
         return found
 
     def _kids(self, use: str) -> list[str]:
-        found = [(row["number"], kid) for kid, row in self._shelf.items() if row.get("use") == use]
+        found = [(row["number"], kid) for kid, row in self._table.items() if row.get("use") == use]
         return [kid for _, kid in sorted(found)]
 
     def _ensure(self, *uses: str) -> None:
@@ -112,14 +112,14 @@ class Keys:
         key = rsa.generate_private_key(65537, BITS)
         form, public = serialization.PublicFormat.SubjectPublicKeyInfo, key.public_key()
         kid = _base64url(hashlib.sha256(public.public_bytes(serialization.Encoding.DER, form)).digest())
-        number = max((row.get("number", 0) for row in self._shelf.values()), default=0) + 1
-        self._shelf[kid] = {"use": use, "number": number, "pem": _pem(key), "certificate": _base64(_certificate(key))}
+        number = max((row.get("number", 0) for row in self._table.values()), default=0) + 1
+        self._table[kid] = {"use": use, "number": number, "pem": _pem(key), "certificate": _base64(_certificate(key))}
         self._published = None
         return kid
 
     def _key(self, kid: str) -> RSAKey:
         if kid not in self._read:
-            self._read[kid] = RSAKey.import_key(self._shelf[kid]["pem"])
+            self._read[kid] = RSAKey.import_key(self._table[kid]["pem"])
         return self._read[kid]
 
 

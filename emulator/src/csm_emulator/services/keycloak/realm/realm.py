@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.keycloak import wall_clock as moments
 from csm_emulator.services.keycloak.realm.keys import Keys
 from csm_emulator.services.keycloak.realm.users import Account, Client
@@ -45,22 +45,22 @@ class Session:
 class Realm:
     def __init__(
         self,
-        world: World,
+        context: Context,
         account: Callable[[str], Account | None],
         clients: Mapping[str, Client],
         path: str = PATH,
-        shelf: str = "keycloak",
+        table: str = "keycloak",
         settings: Mapping[str, int] = SETTINGS,
     ) -> None:
-        """``account`` knows people by their username; ``shelf`` is what the names of the shelves begin with."""
-        self.world = world
+        """``account`` knows people by their username; ``table`` is what the names of the tables begin with."""
+        self.context = context
         self.account = account
         self.clients = clients
-        self.keys = Keys(world.shelves.open(f"{shelf}.keys"))
-        self.settings = world.shelves.open(f"{shelf}.settings", settings)
+        self.keys = Keys(context.tables.open(f"{table}.keys"))
+        self.settings = context.tables.open(f"{table}.settings", settings)
         self._path = path
-        self._sessions = world.shelves.open(f"{shelf}.sessions")
-        self._revoked = world.shelves.open(f"{shelf}.revoked")
+        self._sessions = context.tables.open(f"{table}.sessions")
+        self._revoked = context.tables.open(f"{table}.revoked")
         self._count = 0
 
     def issuer(self, call: Call) -> str:
@@ -68,14 +68,14 @@ class Realm:
         return origin(call) + self._path
 
     def subject(self, account: Account) -> str:
-        return self.world.dice.uuid("keycloak", "account", account.username)
+        return self.context.random.uuid("keycloak", "account", account.username)
 
     def new_id(self, moment: float) -> str:
         return moments.identifier(moment, self.new_code(20, moment))
 
     def new_code(self, digits: int, moment: float) -> str:
         self._count += 1
-        return self.world.dice.hex(digits, "keycloak", "code", moment, self._count)
+        return self.context.random.hex(digits, "keycloak", "code", moment, self._count)
 
     def log_in(self, username: str, password: str) -> Account | None:
         """Names are not case sensitive in Keycloak; passwords are."""

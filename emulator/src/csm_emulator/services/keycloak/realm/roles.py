@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.keycloak.realm.users import TENANT_ADMIN, accounts, group_roles
 
 # What every realm has, described by the names of texts in Keycloak's own console.
@@ -36,12 +36,12 @@ class Role:
         }
 
 
-def realm_roles(world: World) -> dict[str, Role]:
+def realm_roles(context: Context) -> dict[str, Role]:
     """By name, in the order of names."""
-    of_people = {role for account in accounts(world).values() for role in account.realm_roles}
-    of_groups = {role for roles in group_roles(world).values() for role in roles}
-    realm = world.dice.uuid("keycloak", "realm", "shasta")
+    of_people = {role for account in accounts(context).values() for role in account.realm_roles}
+    of_groups = {role for roles in group_roles(context).values() for role in roles}
+    realm = context.random.uuid("keycloak", "realm", "shasta")
     return {
-        name: Role(world.dice.uuid("keycloak", "role", name), name, realm, _BUILT_IN.get(name, ""))
+        name: Role(context.random.uuid("keycloak", "role", name), name, realm, _BUILT_IN.get(name, ""))
         for name in sorted({*_BUILT_IN, TENANT_ADMIN, *of_people, *of_groups})
     }

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.machine.parts import Owner
 from csm_emulator.seed_data.secrets import client_secret
-from csm_emulator.state.random import Dice
+from csm_emulator.state.random import SeededRandom
 
 SHASTA = "shasta"
 SLINGSHOT = "system-slingshot-client"
@@ -63,10 +63,10 @@ _SERVICES = {
 }
 
 
-def users(world: World) -> list[User]:
+def users(context: Context) -> list[User]:
     """For people to read; the administrator is the first."""
-    roles = group_roles(world)
-    return [_shown(account, roles) for account in accounts(world).values()]
+    roles = group_roles(context)
+    return [_shown(account, roles) for account in accounts(context).values()]
 
 
 def _shown(account: Account, roles: Mapping[str, tuple[str, ...]]) -> User:
@@ -75,10 +75,10 @@ def _shown(account: Account, roles: Mapping[str, tuple[str, ...]]) -> User:
     return User(account.username, account.password, (*of_clients, *of_groups), account.groups)
 
 
-def group_roles(world: World) -> dict[str, tuple[str, ...]]:
+def group_roles(context: Context) -> dict[str, tuple[str, ...]]:
     """The groups that come with the machine, and the realm roles that they give."""
     found: dict[str, tuple[str, ...]] = {}
-    for owner in world.machine.topology.owners:
+    for owner in context.machine.topology.owners:
         found[owner.label] = (owner.label,)
         found[tenant_admins(owner.label)] = (TENANT_ADMIN,)
     return found
@@ -88,13 +88,13 @@ def tenant_admins(label: str) -> str:
     return f"vcluster-{label}-tenant-admin"
 
 
-def accounts(world: World) -> dict[str, Account]:
+def accounts(context: Context) -> dict[str, Account]:
     """By username. Somebody who belongs to two owners has the roles of both."""
     merged: dict[str, Account] = {}
-    for account in _everybody(world.machine.topology.owners):
+    for account in _everybody(context.machine.topology.owners):
         known = merged.get(account.username)
         merged[account.username] = _joined(known, account) if known else account
-    return {name: _with_password(account, world.dice) for name, account in merged.items()}
+    return {name: _with_password(account, context.random) for name, account in merged.items()}
 
 
 def _everybody(owners: Iterable[Owner]) -> Iterator[Account]:
@@ -128,20 +128,20 @@ def union(*named: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for names in named for name in names))
 
 
-def _with_password(account: Account, dice: Dice) -> Account:
+def _with_password(account: Account, random: SeededRandom) -> Account:
     return Account(
         account.username,
         account.name,
         account.realm_roles,
         account.client_roles,
         account.groups,
-        _password(account.username, dice),
+        _password(account.username, random),
     )
 
 
-def _password(username: str, dice: Dice) -> str:
+def _password(username: str, random: SeededRandom) -> str:
     """Two short words that nobody wrote: ``vamu-todi``."""
-    digits = int(dice.hex(16, "keycloak", "password", username), 16)
+    digits = int(random.hex(16, "keycloak", "password", username), 16)
     letters = ""
     for alphabet in (_CONSONANTS, _VOWELS) * 4:
         digits, place = divmod(digits, len(alphabet))
@@ -149,11 +149,11 @@ def _password(username: str, dice: Dice) -> str:
     return f"{letters[:4]}-{letters[4:]}"
 
 
-def clients(world: World) -> dict[str, Client]:
+def clients(context: Context) -> dict[str, Client]:
     services = {
         name: Client(
             name,
-            client_secret(world.dice, name),
+            client_secret(context.random, name),
             Account(f"service-account-{name}", client_roles={SHASTA: (role,)}),
         )
         for name, role in _SERVICES.items()

@@ -9,7 +9,7 @@ from csm_emulator.services.kubernetes.kinds.kinds import SECRETS
 from csm_emulator.services.kubernetes.requests import Request
 from csm_emulator.services.kubernetes.statuses import forbidden, forbidden_path, unauthorized
 from csm_emulator.services.kubernetes.storage.table import Store
-from csm_emulator.state.random import Dice
+from csm_emulator.state.random import SeededRandom
 from csm_emulator.transport.call import Call
 
 ADMINISTRATOR = "kubernetes-admin"
@@ -83,9 +83,9 @@ def is_true(text: str) -> bool:
     return text.lower() in ("true", "1", "t")
 
 
-def account_token(dice: Dice, *about: str) -> str:
+def account_token(random: SeededRandom, *about: str) -> str:
     """Three parts with dots, as tokens look; nobody but the API server reads it."""
-    parts = (dice.hex(48, "account token", *about, part) for part in range(3))
+    parts = (random.hex(48, "account token", *about, part) for part in range(3))
     return ".".join(base64.urlsafe_b64encode(part.encode()).decode().rstrip("=") for part in parts)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from csm_emulator.cluster.pods import RUNNING, Container, Exec, Pod, Program
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.kubernetes.auth.identity import is_true
 from csm_emulator.services.kubernetes.containers import exec_spdy, exec_websocket
 from csm_emulator.services.kubernetes.containers import names as containers
@@ -16,13 +16,13 @@ LOOK = 0.25
 
 
 class Executing:
-    def __init__(self, world: World, default: Program) -> None:
-        self._world = world
+    def __init__(self, context: Context, default: Program) -> None:
+        self._context = context
         self._default = default
 
     def answer(self, request: Request) -> Reply:
         call = request.call
-        pod, container = containers.find(self._world, request)
+        pod, container = containers.find(self._context, request)
         if container.state != RUNNING:
             message = f'unable to upgrade connection: container not found ("{container.name}")'
             raise Refused(failure(500, "InternalError", message))
@@ -34,21 +34,21 @@ class Executing:
             raise bad_request("you must specify at least 1 of stdin, stdout, stderr")
         upgrade = call.headers.get("upgrade", "").lower()
         if upgrade == "websocket":
-            return exec_websocket.answer(call, wish, self._world)
+            return exec_websocket.answer(call, wish, self._context)
         if upgrade == "spdy/3.1":
-            return exec_spdy.answer(call, wish, self._world)
+            return exec_spdy.answer(call, wish, self._context)
         raise bad_request("Upgrade request required")
 
     def _program(self, request: Request, pod: Pod) -> Program:
         if request.subresource == "attach":
             return self._attached
-        return self._world.cluster.programs.get(pod.program, self._default)
+        return self._context.cluster.programs.get(pod.program, self._default)
 
     async def _attached(self, run: Exec) -> int:
         """What the container says from now on."""
-        cluster, at = self._world.cluster, (run.pod.namespace, run.pod.name, run.container)
+        cluster, at = self._context.cluster, (run.pod.namespace, run.pod.name, run.container)
         position = cluster.follow(*at, 0)[1]
-        while await self._world.pulse.wait(LOOK):
+        while await self._context.change_signal.wait(LOOK):
             lines, position = cluster.follow(*at, position)
             await run.write(utf8("".join(f"{text}\r\n" if run.tty else f"{text}\n" for _, text in lines)))
             pod = cluster.pod(run.pod.namespace, run.pod.name)

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections import deque
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.kubernetes.containers.terminals import (
     ERROR,
     RESIZE,
@@ -30,7 +30,7 @@ STREAMS_WITHIN = 30.0
 """Real seconds in which the client has opened all its streams."""
 
 
-def answer(call: Call, wish: Wish, world: World) -> Reply:
+def answer(call: Call, wish: Wish, context: Context) -> Reply:
     offered = [name.strip() for name in call.headers.get(_HEADER, "").split(",") if name.strip()]
     protocol = next((name for name in PROTOCOLS if name in (offered or PROTOCOLS[-1:])), None)
     if protocol is None:
@@ -48,7 +48,7 @@ def answer(call: Call, wish: Wish, world: World) -> Reply:
         except (SpdyError, TimeoutError):
             return
         if opened:
-            await converse(peer, wish, world)
+            await converse(peer, wish, context)
 
     return Reply(101, headers=headers, talk=talk)
 

@@ -6,7 +6,7 @@ import base64
 import binascii
 import json
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.kubernetes.containers.terminals import ERROR, STDERR, STDIN, STDOUT, Wish, converse
 from csm_emulator.services.kubernetes.kinds.kinds import Json
 from csm_emulator.transport.call import Call, Reply
@@ -18,12 +18,12 @@ CLOSES = 255
 """In v5: the other side will say no more on the channel that follows."""
 
 
-def answer(call: Call, wish: Wish, world: World) -> Reply:
+def answer(call: Call, wish: Wish, context: Context) -> Reply:
     async def talk(socket: WebSocket) -> None:
         peer = _Peer(socket)
         # The client learns that it may begin: an empty message on the first channel that it listens to.
         await peer.send(STDOUT if wish.stdout else STDERR if wish.stderr else ERROR, b"")
-        await converse(peer, wish, world)
+        await converse(peer, wish, context)
 
     return accept(call, talk, (*BINARY, *BASE64))
 

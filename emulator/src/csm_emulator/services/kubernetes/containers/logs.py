@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from csm_emulator.cluster.logs import Line
 from csm_emulator.cluster.pods import RUNNING, WAITING, Pod
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.kubernetes.auth.identity import is_true
 from csm_emulator.services.kubernetes.containers import names as containers
 from csm_emulator.services.kubernetes.pods.view import waiting_reason
@@ -35,27 +35,27 @@ class Wanted:
 
 
 class Logs:
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     def read(self, request: Request) -> Reply:
-        wanted = _wanted(request.call, self._world.clock.now())
-        pod, container = containers.find(self._world, request)
+        wanted = _wanted(request.call, self._context.clock.now())
+        pod, container = containers.find(self._context, request)
         if is_true(request.call.first("previous")):
             raise bad_request(f'previous terminated container "{container.name}" in pod "{pod.name}" not found')
         if container.state == WAITING:
             raise bad_request(
                 f'container "{container.name}" in pod "{pod.name}" is waiting to start: {waiting_reason(pod)}'
             )
-        follower = _Follower(self._world, pod, container.name, wanted)
+        follower = _Follower(self._context, pod, container.name, wanted)
         if wanted.follow:
             return Reply(200, media=TEXT, stream=follower.stream)
         return Reply(200, b"".join(follower.all()), TEXT)
 
 
 class _Follower:
-    def __init__(self, world: World, pod: Pod, container: str, wanted: Wanted) -> None:
-        self._world = world
+    def __init__(self, context: Context, pod: Pod, container: str, wanted: Wanted) -> None:
+        self._context = context
         self._pod = pod
         self._container = container
         self._wanted = wanted
@@ -80,7 +80,7 @@ class _Follower:
             ended = self._ended()
             while self._fill():
                 yield self._taken()
-            if ended or not await self._world.pulse.wait(LOOK):
+            if ended or not await self._context.change_signal.wait(LOOK):
                 return
 
     def _skip(self) -> None:
@@ -101,11 +101,11 @@ class _Follower:
         return bool(self._piece)
 
     def _follow(self, after: int, most: int | None) -> tuple[list[Line], int]:
-        return self._world.cluster.follow(self._pod.namespace, self._pod.name, self._container, after, most)
+        return self._context.cluster.follow(self._pod.namespace, self._pod.name, self._container, after, most)
 
     def _ended(self) -> bool:
         """Whether nothing will be said any more."""
-        pod = self._world.cluster.pod(self._pod.namespace, self._pod.name)
+        pod = self._context.cluster.pod(self._pod.namespace, self._pod.name)
         if pod is None or pod.uid != self._pod.uid:
             return True
         container = pod.container(self._container)

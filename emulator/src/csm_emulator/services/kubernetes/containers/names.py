@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from csm_emulator.cluster.pods import Container, Pod
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.kubernetes.kinds.kinds import PODS
 from csm_emulator.services.kubernetes.requests import Request
 from csm_emulator.services.kubernetes.statuses import bad_request, not_found
 
 
-def find(world: World, request: Request) -> tuple[Pod, Container]:
+def find(context: Context, request: Request) -> tuple[Pod, Container]:
     """Raises ``Refused``."""
-    pod = world.cluster.pod(request.namespace, request.name)
+    pod = context.cluster.pod(request.namespace, request.name)
     if pod is None:
         raise not_found(PODS, request.name)
     name = request.call.first("container")

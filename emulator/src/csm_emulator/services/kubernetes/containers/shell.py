@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping, MutableMapping
 
 from csm_emulator.cluster.pods import Exec
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.kubernetes.containers.shell_terminal import Typing, serve, streams_of
 from csm_emulator.services.kubernetes.pods.view import pod_address
 from csm_emulator.services.kubernetes.seed_data.volumes import BINARIES
@@ -42,8 +42,8 @@ fe00::2\tip6-allrouters
 class ContainerShell:
     """``sh``, ``sh -c …``, or one command."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     async def run(self, asked: Exec) -> int:
         shell = self._shell(asked)
@@ -78,7 +78,7 @@ class ContainerShell:
         return await shell.run(_step(asked.argv), streams, budget)
 
     def _shell(self, asked: Exec) -> Shell:
-        address = pod_address(asked.pod, self._world.dice)
+        address = pod_address(asked.pod, self._context.random)
         fixed: dict[str, Text] = {
             "/etc/hostname": f"{asked.pod.name}\n",
             "/etc/hosts": f"{_HOSTS}{address}\t{asked.pod.name}\n",
@@ -87,9 +87,9 @@ class ContainerShell:
         }
         if asked.container == "cray-ipxe":
             fixed |= {f"/shared_tftp/{name}": "" for name in BINARIES}
-        for volume in self._world.cluster.volumes:
+        for volume in self._context.cluster.volumes:
             fixed |= volume(asked.pod, asked.container)
-        files = Files(fixed, FOLDERS, _Written(self._world, asked))
+        files = Files(fixed, FOLDERS, _Written(self._context, asked))
         return Shell(Variables(_environment(asked)), files, {**STANDARD, **self._commands(asked)})
 
     def _commands(self, asked: Exec) -> dict[str, Program]:
@@ -98,7 +98,7 @@ class ContainerShell:
         whole = f"uid={number}({user}) gid={number}({user}){groups}"
 
         async def date(process: Process) -> int:
-            text = date_text(self._world.clock.now(), process.argv[1:])
+            text = date_text(self._context.clock.now(), process.argv[1:])
             await process.out.write(f"{text}\n")
             return 0
 
@@ -146,8 +146,8 @@ def _environment(asked: Exec) -> dict[str, str]:
 class _Written(MutableMapping[str, str]):
     """The files that were written in the container; the cluster keeps them."""
 
-    def __init__(self, world: World, asked: Exec) -> None:
-        self._cluster = world.cluster
+    def __init__(self, context: Context, asked: Exec) -> None:
+        self._cluster = context.cluster
         self._at = (asked.pod.namespace, asked.pod.name, asked.container)
 
     def __getitem__(self, path: str) -> str:

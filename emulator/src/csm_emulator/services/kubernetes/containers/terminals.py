@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from csm_emulator.cluster.pods import Container, Exec, Pod, Program
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.kubernetes.kinds.kinds import Json
 
 log = logging.getLogger("csm_emulator")
@@ -51,13 +51,13 @@ class Wish:
         return {ERROR, *(channel for channel, wanted in asked.items() if wanted)}
 
 
-async def converse(peer: Peer, wish: Wish, world: World) -> None:
+async def converse(peer: Peer, wish: Wish, context: Context) -> None:
     """Until the program ends, or the other side goes, or the machine does."""
     typed: asyncio.Queue[bytes] = asyncio.Queue(_UNREAD)
     run = _exec(peer, wish, typed)
     program = asyncio.ensure_future(_ended(wish, run))
     listening = asyncio.ensure_future(_listen(peer, run, typed, wants_input=wish.stdin))
-    machine = asyncio.ensure_future(_machine_ends(world))
+    machine = asyncio.ensure_future(_machine_ends(context))
     try:
         await asyncio.wait((program, listening, machine), return_when=asyncio.FIRST_COMPLETED)
         if program.done():
@@ -124,8 +124,8 @@ def _size(data: bytes, before: tuple[int, int]) -> tuple[int, int]:
     return (width, height) if fits else before
 
 
-async def _machine_ends(world: World) -> None:
-    while await world.pulse.wait(1.0):
+async def _machine_ends(context: Context) -> None:
+    while await context.change_signal.wait(1.0):
         pass
 
 

@@ -27,9 +27,9 @@ class Controllers:
     def __init__(self, objects: Objects, deleting: Deleting) -> None:
         self._objects = objects
         self._deleting = deleting
-        self._agenda = objects.world.agenda
+        self._scheduler = objects.context.scheduler
         objects.listeners.append(self._changed)
-        self._agenda.answer("kubernetes.empty-namespace", self._empty)
+        self._scheduler.answer("kubernetes.empty-namespace", self._empty)
 
     def _changed(self, kind: Kind, before: Json, after: Json) -> None:
         if kind == NAMESPACES:
@@ -44,7 +44,7 @@ class Controllers:
         account = (after["metadata"].get("annotations") or {}).get(ACCOUNT)
         data = after.get("data") or {}
         if after.get("type") == ACCOUNT_TOKEN and account and "token" not in data:
-            token = account_token(self._objects.world.dice, after["metadata"]["uid"], account)
+            token = account_token(self._objects.context.random, after["metadata"]["uid"], account)
             encoded = base64.b64encode(token.encode()).decode()
             self._objects.put(SECRETS, {**after, "data": {**data, "token": encoded}})
 
@@ -61,7 +61,7 @@ class Controllers:
             furnish(self._objects, name)
         elif after["metadata"].get("deletionTimestamp") and (after.get("status") or {}).get("phase") != "Terminating":
             self._objects.put(NAMESPACES, {**after, "status": {"phase": "Terminating"}})
-            self._agenda.after(SOON, "kubernetes.empty-namespace", name)
+            self._scheduler.after(SOON, "kubernetes.empty-namespace", name)
 
     def _empty(self, name: str) -> None:
         """Everything in it is asked to go; when nothing is left, it goes itself."""
@@ -76,7 +76,7 @@ class Controllers:
                 self._deleting.remove(kind, each)
                 left += self._objects.get(kind, name, each["metadata"]["name"]) is not None
         if left:
-            self._agenda.after(_LOOK_AGAIN, "kubernetes.empty-namespace", name)
+            self._scheduler.after(_LOOK_AGAIN, "kubernetes.empty-namespace", name)
         else:
             self._objects.remove(NAMESPACES, "", name)
 
@@ -97,7 +97,7 @@ def furnish(objects: Objects, namespace: str) -> None:
     meta = {"name": "default", "namespace": namespace}
     objects.create(SERVICE_ACCOUNTS, {"kind": "ServiceAccount", "apiVersion": "v1", "metadata": meta})
     trust = {"name": "kube-root-ca.crt", "namespace": namespace}
-    data = {"ca.crt": objects.world.doors.kubernetes_ca}
+    data = {"ca.crt": objects.context.public_addresses.kubernetes_ca}
     objects.create(CONFIG_MAPS, {"kind": "ConfigMap", "apiVersion": "v1", "metadata": trust, "data": data})
 
 

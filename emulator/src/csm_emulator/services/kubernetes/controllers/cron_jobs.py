@@ -33,17 +33,17 @@ class CronJobs:
     def __init__(self, objects: Objects, jobs: Jobs) -> None:
         self._objects = objects
         self._jobs = jobs
-        self._looked = objects.world.shelves.open("kubernetes.cron-jobs")
+        self._looked = objects.context.tables.open("kubernetes.cron-jobs")
         """Until when each schedule was looked at; one that is new is looked at from now on."""
         self._settled = -1
         """The minute in which nothing is left to do."""
         objects.listeners.append(self._changed)
         for cron_job in objects.store.list(CRON_JOBS.place):
-            self._looked.setdefault(_key(cron_job), objects.world.clock.now())
+            self._looked.setdefault(_key(cron_job), objects.context.clock.now())
 
     def _changed(self, kind: Kind, before: Json, after: Json) -> None:
         if kind == CRON_JOBS and before is None:
-            self._looked[_key(after)] = self._objects.world.clock.now()
+            self._looked[_key(after)] = self._objects.context.clock.now()
         elif kind == CRON_JOBS and after is None:
             self._looked.pop(_key(before), None)
             for job in self._of(before):
@@ -53,7 +53,7 @@ class CronJobs:
 
     def _resume(self, cron_job: Json) -> None:
         """What was missed counts: the last of it runs at once, unless it is too late for it."""
-        now, deadline = self._objects.world.clock.now(), cron_job["spec"].get("startingDeadlineSeconds")
+        now, deadline = self._objects.context.clock.now(), cron_job["spec"].get("startingDeadlineSeconds")
         since = self._looked[_key(cron_job)]
         self._looked[_key(cron_job)] = now
         self._run_missed(cron_job, since if deadline is None else max(since, now - deadline), now, resumed=True)
@@ -61,7 +61,7 @@ class CronJobs:
 
     def catch_up(self) -> None:
         """What the schedules wanted until now."""
-        now = self._objects.world.clock.now()
+        now = self._objects.context.clock.now()
         if int(now // 60) == self._settled:
             return
         busy = False

@@ -20,15 +20,15 @@ class Hierarchy:
         self._deleting = deleting
         objects.listeners.append(self._changed)
         deleting.guards.append(self._guard)
-        objects.world.agenda.answer("kubernetes.make-subnamespace", self._make)
+        objects.context.scheduler.answer("kubernetes.make-subnamespace", self._make)
 
     def _changed(self, kind: Kind, before: Json, after: Json) -> None:
         if kind.place != ANCHORS:
             return
         meta = (after or before)["metadata"]
         if before is None:
-            agenda = self._objects.world.agenda
-            agenda.after(SOON, "kubernetes.make-subnamespace", meta["namespace"], meta["name"])
+            scheduler = self._objects.context.scheduler
+            scheduler.after(SOON, "kubernetes.make-subnamespace", meta["namespace"], meta["name"])
         elif after is None and (child := self._child(meta)) is not None:
             self._deleting.remove(NAMESPACES, child)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from csm_emulator.cluster.cluster import BATCH
 from csm_emulator.cluster.pods import WAITING, Pod, PodEvent
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.kubernetes.controllers.pod_templates import containers_of
 from csm_emulator.services.kubernetes.kinds.kinds import JOBS, Json
 from csm_emulator.services.kubernetes.pods import view as pod_view
@@ -28,17 +28,17 @@ _OWN_LABELS = ("job-name", "controller-uid", f"{BATCH}/job-name", f"{BATCH}/cont
 class Jobs:
     """A source of objects."""
 
-    def __init__(self, world: World, store: Store) -> None:
-        self._world = world
+    def __init__(self, context: Context, store: Store) -> None:
+        self._context = context
         self._store = store
-        self._versions = world.shelves.open("kubernetes.jobs")
-        self._made = world.shelves.open("kubernetes.made-jobs")
+        self._versions = context.tables.open("kubernetes.jobs")
+        self._made = context.tables.open("kubernetes.made-jobs")
         """What a client or a CronJob said of the Jobs that it made."""
         self._pods: dict[tuple[str, str], dict[str, Pod]] = {}
-        for pod in (*world.cluster.bereft_jobs(), *world.cluster.pods()):
+        for pod in (*context.cluster.bereft_jobs(), *context.cluster.pods()):
             self._file(pod)
-        world.cluster.watch(self._hear)
-        world.agenda.answer(_GOES_ON, self._go_on)
+        context.cluster.watch(self._hear)
+        context.scheduler.answer(_GOES_ON, self._go_on)
 
     def get(self, namespace: str, name: str) -> Json:
         pods = self._pods.get((namespace, name))
@@ -56,7 +56,7 @@ class Jobs:
         meta = value["metadata"]
         key = f"{meta['namespace']}/{meta['name']}"
         if (meta["namespace"], meta["name"]) not in self._pods:
-            return self.start(value, self._world.clock.now())
+            return self.start(value, self._context.clock.now())
         if key not in self._made:
             raise wrong_method()
         before = self.get(meta["namespace"], meta["name"])
@@ -68,7 +68,7 @@ class Jobs:
 
     def remove(self, namespace: str, name: str) -> Json:
         found = self.get(namespace, name)
-        self._world.cluster.delete_job(namespace, name)
+        self._context.cluster.delete_job(namespace, name)
         self._made.pop(f"{namespace}/{name}", None)
         return found
 
@@ -89,9 +89,9 @@ class Jobs:
         # The API server gives a Job without labels those of its template.
         labelled = {**meta, "labels": meta.get("labels") or about.get("labels")}
         self._made[f"{namespace}/{name}"] = {"metadata": _own_metadata(labelled), "spec": value["spec"]}
-        pod = self._world.cluster.start_pod(
+        pod = self._context.cluster.start_pod(
             namespace,
-            f"{name}-{self._world.dice.hex(5, 'job pod', namespace, name, moment)}",
+            f"{name}-{self._context.random.hex(5, 'job pod', namespace, name, moment)}",
             list(containers_of(template)),
             about.get("labels"),
             annotations=about.get("annotations"),
@@ -103,14 +103,14 @@ class Jobs:
 
     def _go_on(self, namespace: str, name: str, uid: str) -> None:
         """The pod of a Job that was made here begins and ends when it is time."""
-        cluster, now = self._world.cluster, self._world.clock.now()
+        cluster, now = self._context.cluster, self._context.clock.now()
         pod = cluster.pod(namespace, name)
         if pod is None or pod.uid != uid or pod.phase in ("Succeeded", "Failed"):
             return
-        begins = pod.made + self._world.dice.between(*BEGINS_WITHIN, "job begins", uid)
-        ends = begins + self._world.dice.between(*RUNS_FOR, "job runs", uid)
+        begins = pod.made + self._context.random.between(*BEGINS_WITHIN, "job begins", uid)
+        ends = begins + self._context.random.between(*RUNS_FOR, "job runs", uid)
         if begins > now:
-            self._world.agenda.at(begins, _GOES_ON, namespace, name, uid)
+            self._context.scheduler.at(begins, _GOES_ON, namespace, name, uid)
             return
         for one in pod.containers:
             if one.state == WAITING:
@@ -119,7 +119,7 @@ class Jobs:
             if one.init or ends <= now:
                 cluster.end(namespace, name, one.name, 0, begins if one.init else ends)
         if ends > now:
-            self._world.agenda.at(ends, _GOES_ON, namespace, name, uid)
+            self._context.scheduler.at(ends, _GOES_ON, namespace, name, uid)
 
     def _file(self, pod: Pod) -> None:
         if pod.owner and pod.owner[0] == "Job":
@@ -144,7 +144,7 @@ class Jobs:
     def _view(self, namespace: str, name: str, pods: Iterable[Pod]) -> Json:
         listed = sorted(pods, key=lambda pod: pod.made)
         first = listed[0]
-        uid = self._world.cluster.job_uid(namespace, name)
+        uid = self._context.cluster.job_uid(namespace, name)
         labels = {key: value for key, value in first.labels.items() if key not in _OWN_LABELS}
         made = self._made.get(f"{namespace}/{name}", {})
         template = {"metadata": {"labels": dict(first.labels)}, "spec": pod_view.spec(first)}

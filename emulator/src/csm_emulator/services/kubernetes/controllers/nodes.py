@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.machine.context import Event
 from csm_emulator.machine.parts import NodePlace
 from csm_emulator.seed_data.cluster_nodes import name_of, places
@@ -16,14 +16,14 @@ GRACE = 40.0
 """Seconds after which the node controller believes that a silent node is gone."""
 
 
-def node_seed(world: World, place: NodePlace) -> Json:
+def node_seed(context: Context, place: NodePlace) -> Json:
     name = name_of(place)
-    nic = next((nic for nic in world.machine.nics(place.xname) if nic.network == "NMN" and nic.address), None)
-    model = world.machine.topology.parts[place.xname].model
+    nic = next((nic for nic in context.machine.nics(place.xname) if nic.network == "NMN" and nic.address), None)
+    model = context.machine.topology.parts[place.xname].model
     arch = "arm64" if model and model.arch == "ARM" else "amd64"
     roles = {"node-role.kubernetes.io/control-plane": ""} if place.sub_role == "Master" else {}
     addresses = [{"type": "InternalIP", "address": nic.address}] if nic else []
-    ready = place.xname in world.machine.topology.running
+    ready = place.xname in context.machine.topology.running
     return {
         "metadata": {
             "name": name,
@@ -48,9 +48,9 @@ def node_seed(world: World, place: NodePlace) -> Json:
                 "containerRuntimeVersion": "containerd://1.7.27",
                 "operatingSystem": "linux",
                 "architecture": arch,
-                "machineID": world.dice.hex(32, "machine id", place.xname),
-                "systemUUID": world.dice.uuid("system uuid", place.xname),
-                "bootID": world.dice.uuid("boot id", place.xname),
+                "machineID": context.random.hex(32, "machine id", place.xname),
+                "systemUUID": context.random.uuid("system uuid", place.xname),
+                "bootID": context.random.uuid("boot id", place.xname),
             },
         },
     }
@@ -70,21 +70,21 @@ def _condition(moment: str, *, ready: bool) -> Json:
 class NodeWatch:
     def __init__(self, objects: Objects) -> None:
         self._objects = objects
-        self._world = objects.world
-        self._names = {place.xname: name_of(place) for place in places(self._world.machine.topology)}
-        self._world.machine.watch(self._hear)
-        self._world.agenda.answer("kubernetes.look-at-node", self._look)
+        self._context = objects.context
+        self._names = {place.xname: name_of(place) for place in places(self._context.machine.topology)}
+        self._context.machine.watch(self._hear)
+        self._context.scheduler.answer("kubernetes.look-at-node", self._look)
 
     def _hear(self, event: Event) -> None:
         if event.kind == "beat" and event.xname in self._names:
             wait = GRACE if event.value == "stopped" else 1.0
-            self._world.agenda.after(wait, "kubernetes.look-at-node", event.xname)
+            self._context.scheduler.after(wait, "kubernetes.look-at-node", event.xname)
 
     def _look(self, xname: str) -> None:
         found = self._objects.get(NODES, "", self._names[xname])
         if found is None:
             return
-        condition = _condition(self._objects.now(), ready=self._world.machine.boot.beating(xname))
+        condition = _condition(self._objects.now(), ready=self._context.machine.boot.beating(xname))
         listed = (found.get("status") or {}).get("conditions") or []
         before: Json = next((each for each in listed if each["type"] == "Ready"), {})
         if before.get("status") != condition["status"]:

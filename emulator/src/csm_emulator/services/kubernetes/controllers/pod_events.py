@@ -14,7 +14,7 @@ _ENDS = ("Succeeded", "Failed")
 
 class Happenings:
     def __init__(self, objects: Objects, pods: Pods) -> None:
-        self._cluster = objects.world.cluster
+        self._cluster = objects.context.cluster
         self._pods = pods
         self._scheduler = Teller(objects, "default-scheduler")
         self._kubelet = Teller(objects, "kubelet")

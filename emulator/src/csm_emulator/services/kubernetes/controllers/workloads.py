@@ -26,18 +26,18 @@ _KINDS = {kind.plural: kind for kind in (DEPLOYMENTS, STATEFUL_SETS)}
 class Workloads:
     def __init__(self, objects: Objects, pods: Pods) -> None:
         self._objects = objects
-        self._world = objects.world
+        self._context = objects.context
         self._pods = pods
         self._sets = ReplicaSets(objects)
         self._awaited: set[tuple[str, str, str]] = set()
         objects.listeners.append(self._changed)
-        self._world.agenda.answer("kubernetes.reconcile", self._reconcile)
+        self._context.scheduler.answer("kubernetes.reconcile", self._reconcile)
 
     def begin(self, *, first_day: bool) -> None:
         """On the first day everything runs already, and there is nothing to notice."""
         if first_day:
             self._start_all()
-        self._world.cluster.watch(self._hear)
+        self._context.cluster.watch(self._hear)
 
     def _start_all(self) -> None:
         for kind in _KINDS.values():
@@ -50,7 +50,7 @@ class Workloads:
         meta = (after or before)["metadata"]
         if after is None and kind in (REPLICA_SETS, STATEFUL_SETS):
             # The ReplicaSets of a Deployment go with it, and so this is all of it.
-            for pod in self._world.cluster.pods(meta["namespace"]):
+            for pod in self._context.cluster.pods(meta["namespace"]):
                 if pod.owner == (kind.kind, meta["name"]):
                     self._pods.stop(pod)
         elif kind not in _KINDS.values() or after is None:
@@ -70,7 +70,7 @@ class Workloads:
     def _soon(self, kind: Kind, namespace: str, name: str) -> None:
         if (kind.plural, namespace, name) not in self._awaited:
             self._awaited.add((kind.plural, namespace, name))
-            self._world.agenda.after(NOTICED_AFTER, "kubernetes.reconcile", kind.plural, namespace, name)
+            self._context.scheduler.after(NOTICED_AFTER, "kubernetes.reconcile", kind.plural, namespace, name)
 
     def _reconcile(self, plural: str, namespace: str, name: str) -> None:
         self._awaited.discard((plural, namespace, name))
@@ -128,7 +128,7 @@ class Workloads:
     def _free_name(self, found: Json) -> str:
         meta = found["metadata"]
         number = self._objects.store.next_version()
-        tail = self._world.dice.hex(5, "pod name", meta["name"], number)
+        tail = self._context.random.hex(5, "pod name", meta["name"], number)
         return f"{meta['name']}-{self._hash(found)}-{tail}"
 
     def _start(self, kind: Kind, found: Json, name: str) -> Pod:
@@ -144,7 +144,7 @@ class Workloads:
         else:
             owner = ("ReplicaSet", self._replica_set(found)["metadata"]["name"])
             labels |= {"pod-template-hash": mark}
-        return self._world.cluster.start_pod(
+        return self._context.cluster.start_pod(
             meta["namespace"],
             name,
             list(containers_of(template)),
@@ -160,14 +160,14 @@ class Workloads:
 
     def _hash(self, found: Json) -> str:
         template = json.dumps(_said(found["spec"].get("template")), sort_keys=True)
-        return self._world.dice.hex(10, "template", template)
+        return self._context.random.hex(10, "template", template)
 
     def _of(self, kind: Kind, namespace: str, name: str) -> list[Pod]:
         """The oldest first."""
         owners = {("StatefulSet", name)}
         if kind == DEPLOYMENTS:
             owners = {("ReplicaSet", each["metadata"]["name"]) for each in self._sets.of(namespace, name)}
-        return [pod for pod in self._world.cluster.pods(namespace) if pod.owner in owners]
+        return [pod for pod in self._context.cluster.pods(namespace) if pod.owner in owners]
 
     def _tell_status(self, kind: Kind, namespace: str, name: str) -> None:
         told = found = self._objects.get(kind, namespace, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from csm_emulator.cluster.pods import ENDED, RUNNING, Container, Pod
 from csm_emulator.services.kubernetes.kinds.kinds import Json
 from csm_emulator.state.clock import rfc3339
-from csm_emulator.state.random import Dice
+from csm_emulator.state.random import SeededRandom
 
 _APIS = {"Job": "batch/v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1", "DaemonSet": "apps/v1", "Node": "v1"}
 DEFAULT_IMAGE = "artifactory.algol60.net/csm-docker/stable/"
@@ -66,7 +66,7 @@ def _container(container: Container) -> Json:
     }
 
 
-def status(pod: Pod, host: str, dice: Dice) -> Json:
+def status(pod: Pod, host: str, random: SeededRandom) -> Json:
     """``host`` is the address of its node."""
     first = [one for one in pod.containers if one.init]
     main = [one for one in pod.containers if not one.init]
@@ -81,13 +81,13 @@ def status(pod: Pod, host: str, dice: Dice) -> Json:
     if host:
         told |= {"hostIP": host, "hostIPs": [{"ip": host}]}
     if any(one.began is not None for one in pod.containers):
-        address = pod_address(pod, dice)
+        address = pod_address(pod, random)
         told |= {"podIP": address, "podIPs": [{"ip": address}]}
     if first:
-        told["initContainerStatuses"] = [container_status(one, dice, pod) for one in first]
+        told["initContainerStatuses"] = [container_status(one, random, pod) for one in first]
     # The kubelet sorts these by name, and those that come first by the spec.
     by_name = sorted(main, key=lambda one: one.name)
-    told["containerStatuses"] = [container_status(one, dice, pod) for one in by_name]
+    told["containerStatuses"] = [container_status(one, random, pod) for one in by_name]
     return told
 
 
@@ -99,12 +99,12 @@ def waiting_reason(pod: Pod) -> str:
     return "PodInitializing" if any(one.init for one in pod.containers) else "ContainerCreating"
 
 
-def pod_address(pod: Pod, dice: Dice) -> str:
-    number = int(dice.hex(4, "pod address", pod.uid), 16)
+def pod_address(pod: Pod, random: SeededRandom) -> str:
+    number = int(random.hex(4, "pod address", pod.uid), 16)
     return f"10.{32 + number % 8}.{number >> 8 & 0xFF}.{number & 0xFF}"
 
 
-def container_status(one: Container, dice: Dice, pod: Pod) -> Json:
+def container_status(one: Container, random: SeededRandom, pod: Pod) -> Json:
     done = one.init and one.state == ENDED and not one.code
     told = {
         "name": one.name,
@@ -113,20 +113,20 @@ def container_status(one: Container, dice: Dice, pod: Pod) -> Json:
         "ready": done if one.init else one.state == RUNNING,
         "started": one.state == RUNNING,
         "restartCount": one.restarts,
-        "state": _state(one, dice, pod),
+        "state": _state(one, random, pod),
         "lastState": {},
     }
     if one.began is not None:
-        told["containerID"] = _container_id(one, dice, pod)
-        told["imageID"] = f"{image_of(one).rpartition(':')[0]}@sha256:{dice.hex(64, 'image', image_of(one))}"
+        told["containerID"] = _container_id(one, random, pod)
+        told["imageID"] = f"{image_of(one).rpartition(':')[0]}@sha256:{random.hex(64, 'image', image_of(one))}"
     return told
 
 
-def _container_id(one: Container, dice: Dice, pod: Pod) -> str:
-    return f"containerd://{dice.hex(64, 'container', pod.uid, one.name, one.restarts)}"
+def _container_id(one: Container, random: SeededRandom, pod: Pod) -> str:
+    return f"containerd://{random.hex(64, 'container', pod.uid, one.name, one.restarts)}"
 
 
-def _state(one: Container, dice: Dice, pod: Pod) -> Json:
+def _state(one: Container, random: SeededRandom, pod: Pod) -> Json:
     if one.state == RUNNING:
         return {"running": {"startedAt": rfc3339(one.began or pod.made, 0)}}
     if one.state == ENDED:
@@ -136,7 +136,7 @@ def _state(one: Container, dice: Dice, pod: Pod) -> Json:
             "startedAt": rfc3339(one.began or pod.made, 0),
             "finishedAt": rfc3339(one.ended or pod.made, 0),
         }
-        return {"terminated": {**ended, "containerID": _container_id(one, dice, pod)}}
+        return {"terminated": {**ended, "containerID": _container_id(one, random, pod)}}
     return {"waiting": {"reason": waiting_reason(pod)}}
 
 

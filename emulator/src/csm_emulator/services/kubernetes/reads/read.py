@@ -34,7 +34,7 @@ class Reading:
         form = tables.wanted(call)
         if form == tables.TABLE:
             meta = {"resourceVersion": value["metadata"]["resourceVersion"]}
-            return tables.table(kind, [value], call, self.objects.world.clock.now(), meta)
+            return tables.table(kind, [value], call, self.objects.context.clock.now(), meta)
         return tables.partial(value) if form == tables.PARTIAL else value
 
     def list(self, request: Request) -> Json:
@@ -48,7 +48,7 @@ class Reading:
         values = [shown(kind, each) for each in page]
         form = tables.wanted(call)
         if form == tables.TABLE:
-            return tables.table(kind, values, call, self.objects.world.clock.now(), meta)
+            return tables.table(kind, values, call, self.objects.context.clock.now(), meta)
         if form:
             partial = [tables.partial(each) for each in values]
             return {

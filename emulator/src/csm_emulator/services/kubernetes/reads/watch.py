@@ -48,7 +48,7 @@ class _Watcher:
         self._head = True
 
     async def lines(self) -> AsyncGenerator[bytes, None]:
-        clock, history = self._objects.world.clock, self._objects.store.history
+        clock, history = self._objects.context.clock, self._objects.store.history
         end = clock.now() + self._longest()
         bookmark = clock.now() + BOOKMARK_EVERY
         initial = is_true(self._request.call.first("sendInitialEvents"))
@@ -71,7 +71,7 @@ class _Watcher:
                 bookmark = clock.now() + BOOKMARK_EVERY
                 if self._bookmarks:
                     yield self._bookmark({})
-            if clock.now() >= end or not await self._objects.world.pulse.wait(LOOK):
+            if clock.now() >= end or not await self._objects.context.change_signal.wait(LOOK):
                 return
 
     def _longest(self) -> float:
@@ -107,7 +107,7 @@ class _Watcher:
         value = shown(self._request.kind, found)
         form = tables.wanted(self._request.call)
         if form == tables.TABLE:
-            now = self._objects.world.clock.now()
+            now = self._objects.context.clock.now()
             meta = {"resourceVersion": value["metadata"]["resourceVersion"]}
             value = tables.table(self._request.kind, [value], self._request.call, now, meta, head=self._head)
             self._head = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.seed_data import secrets as keys
 from csm_emulator.seed_data.cluster_nodes import places
 from csm_emulator.seed_data.repositories import FIRST_DAY
@@ -70,25 +70,25 @@ pipelining = True
 """
 
 
-def seeds(world: World) -> Iterator[tuple[Kind, Json]]:
-    for kind, value in _all(world):
-        yield kind, _old(world, kind, with_defaults(kind, value))
+def seeds(context: Context) -> Iterator[tuple[Kind, Json]]:
+    for kind, value in _all(context):
+        yield kind, _old(context, kind, with_defaults(kind, value))
 
 
-def _all(world: World) -> Iterator[tuple[Kind, Json]]:
+def _all(context: Context) -> Iterator[tuple[Kind, Json]]:
     for name in SPACES:
         yield NAMESPACES, _namespace(name)
         yield SERVICE_ACCOUNTS, {"metadata": {"name": "default", "namespace": name}}
     for crd in descriptions():
         yield CRDS, {**crd, "status": established(crd, rfc3339(FIRST_DAY, 0))}
-    for place in places(world.machine.topology):
-        yield NODES, node_seed(world, place)
-    yield from _secrets(world)
-    yield CONFIG_MAPS, _config("services", "cray-product-catalog", catalog(world))
+    for place in places(context.machine.topology):
+        yield NODES, node_seed(context, place)
+    yield from _secrets(context)
+    yield CONFIG_MAPS, _config("services", "cray-product-catalog", catalog(context))
     yield CONFIG_MAPS, _config("services", "cfs-default-ansible-cfg", {"ansible.cfg": _ANSIBLE})
-    yield from workloads(world)
+    yield from workloads(context)
     yield from cron_jobs()
-    yield from volumes(world)
+    yield from volumes(context)
 
 
 def _namespace(name: str) -> Json:
@@ -104,24 +104,24 @@ def _config(namespace: str, name: str, data: dict[str, str]) -> Json:
     return {"metadata": {"name": name, "namespace": namespace}, "data": data}
 
 
-def _secrets(world: World) -> Iterator[tuple[Kind, Json]]:
-    dice = world.dice
-    admin = {"client-id": "admin-client", "client-secret": keys.client_secret(dice, "admin-client")}
+def _secrets(context: Context) -> Iterator[tuple[Kind, Json]]:
+    random = context.random
+    admin = {"client-id": "admin-client", "client-secret": keys.client_secret(random, "admin-client")}
     for namespace in ("default", "services"):
         yield SECRETS, _secret(namespace, "admin-client-auth", {**admin, "endpoint": TOKEN_URL})
-    master = {"user": keys.KEYCLOAK_ADMIN, "password": keys.keycloak_admin_password(dice)}
+    master = {"user": keys.KEYCLOAK_ADMIN, "password": keys.keycloak_admin_password(random)}
     yield SECRETS, _secret("services", "keycloak-master-admin-auth", {"client-id": "admin-cli", **master})
-    vcs = {"vcs_username": keys.VCS_USER, "vcs_password": keys.vcs_password(dice)}
+    vcs = {"vcs_username": keys.VCS_USER, "vcs_password": keys.vcs_password(random)}
     yield SECRETS, _secret("services", "vcs-user-credentials", vcs)
     # With which HPE's RPMs are verified; an IMS builder has the same (docs-csm, Validate Signed RPMs).
     key = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n"
     yield SECRETS, _secret("services", "hpe-signing-key", {"gpg-pubkey": key})
     for client in ("system-slingshot-client", "wlm-client"):
-        own = {"client-id": client, "client-secret": keys.client_secret(dice, client), "endpoint": TOKEN_URL}
+        own = {"client-id": client, "client-secret": keys.client_secret(random, client), "endpoint": TOKEN_URL}
         yield SECRETS, _secret("services", f"{client}-auth", own)
-    yield SECRETS, _secret("vault", "cray-vault-unseal-keys", {"vault-root": keys.vault_root(dice)})
+    yield SECRETS, _secret("vault", "cray-vault-unseal-keys", {"vault-root": keys.vault_root(random)})
     account = {ACCOUNT: "default"}
-    token = _secret("services", "default-token", {"token": account_token(dice, "services", "default")})
+    token = _secret("services", "default-token", {"token": account_token(random, "services", "default")})
     yield SECRETS, {**token, "type": ACCOUNT_TOKEN, "metadata": {**token["metadata"], "annotations": account}}
 
 
@@ -130,10 +130,10 @@ def _secret(namespace: str, name: str, data: dict[str, str]) -> Json:
     return {"metadata": {"name": name, "namespace": namespace}, "type": "Opaque", "data": encoded}
 
 
-def _old(world: World, kind: Kind, value: Json) -> Json:
+def _old(context: Context, kind: Kind, value: Json) -> Json:
     meta = value["metadata"]
     known = {
-        "uid": world.dice.uuid("kubernetes.seed", kind.place, meta.get("namespace", ""), meta["name"]),
+        "uid": context.random.uuid("kubernetes.seed", kind.place, meta.get("namespace", ""), meta["name"]),
         "resourceVersion": str(FIRST_VERSION),
         "creationTimestamp": rfc3339(FIRST_DAY, 0),
         **({"generation": 1} if "spec" in value and kind not in (NAMESPACES, NODES) else {}),

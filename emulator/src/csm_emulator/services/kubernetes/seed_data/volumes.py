@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import yaml
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.kubernetes.kinds.kinds import CLAIMS, CONFIG_MAPS, Json, Kind
 from csm_emulator.services.kubernetes.seed_data.workloads import DATABASES
 
@@ -33,19 +33,19 @@ KIWI_NG = "artifactory.algol60.net/csm-docker/stable/cray-ims-kiwi-ng-opensuse-x
 _UTILS = "artifactory.algol60.net/csm-docker/stable/cray-ims-utils:2.17.0"
 
 
-def volumes(world: World) -> Iterator[tuple[Kind, Json]]:
+def volumes(context: Context) -> Iterator[tuple[Kind, Json]]:
     for namespace, name, size, kind, mode in _CLAIMS:
-        yield CLAIMS, _claim(world, namespace, name, size, kind, mode)
+        yield CLAIMS, _claim(context, namespace, name, size, kind, mode)
     for namespace, database in DATABASES:
         for number in range(3):
             name = f"pgdata-{database}-postgres-{number}"
-            yield CLAIMS, _claim(world, namespace, name, "100Gi", "sma-block-replicated", "ReadWriteOnce")
+            yield CLAIMS, _claim(context, namespace, name, "100Gi", "sma-block-replicated", "ReadWriteOnce")
     yield CONFIG_MAPS, _settings("cray-ipxe-settings", {"settings.yaml": _yaml(_IPXE)})
     template = {"image_job_create.yaml.template": _yaml(_build_job())}
     yield CONFIG_MAPS, _settings("cray-configmap-ims-v2-image-create-kiwi-ng", template)
 
 
-def _claim(world: World, namespace: str, name: str, size: str, kind: str, mode: str) -> Json:
+def _claim(context: Context, namespace: str, name: str, size: str, kind: str, mode: str) -> Json:
     capacity = {"storage": size}
     return {
         "metadata": {"name": name, "namespace": namespace, "finalizers": ["kubernetes.io/pvc-protection"]},
@@ -54,7 +54,7 @@ def _claim(world: World, namespace: str, name: str, size: str, kind: str, mode: 
             "resources": {"requests": capacity},
             "storageClassName": kind,
             "volumeMode": "Filesystem",
-            "volumeName": f"pvc-{world.dice.uuid('claim', namespace, name)}",
+            "volumeName": f"pvc-{context.random.uuid('claim', namespace, name)}",
         },
         "status": {"phase": "Bound", "accessModes": [mode], "capacity": capacity},
     }

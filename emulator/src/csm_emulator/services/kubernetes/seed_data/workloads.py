@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.kubernetes.controllers.replica_sets import REVISION
 from csm_emulator.services.kubernetes.kinds.kinds import DEPLOYMENTS, SERVICES, STATEFUL_SETS, Json, Kind
 from csm_emulator.services.kubernetes.pods.view import DEFAULT_IMAGE
@@ -64,21 +64,21 @@ _ELSEWHERE = (
 )
 
 
-def workloads(world: World) -> Iterator[tuple[Kind, Json]]:
+def workloads(context: Context) -> Iterator[tuple[Kind, Json]]:
     for name, tag in _TAGS.items():
         yield DEPLOYMENTS, _deployment("services", name, name, tag, 2 if name in _TWICE else 1)
-        yield SERVICES, _service(world, "services", name)
+        yield SERVICES, _service(context, "services", name)
     for name in _BOS_OPERATORS:
         whole = f"cray-bos-operator-{name}"
         yield DEPLOYMENTS, _deployment("services", whole, whole, _TAGS["cray-bos"], 1)
     for arch in ("aarch64", "x86-64"):
         yield DEPLOYMENTS, _deployment("services", f"cray-ipxe-{arch}", "cray-ipxe", "1.14.1", 1)
-    yield SERVICES, _service(world, "services", "cray-tftp-hmn")
+    yield SERVICES, _service(context, "services", "cray-tftp-hmn")
     yield DEPLOYMENTS, _tapms()
     for namespace, name, container, tag in _ELSEWHERE:
         yield DEPLOYMENTS, _deployment(namespace, name, container, tag, 1)
     sets = (
-        ("services", "cray-console-node", "cray-console-node", "2.5.0", console_pods(world)),
+        ("services", "cray-console-node", "cray-console-node", "2.5.0", console_pods(context)),
         ("services", "cray-keycloak", "keycloak", "21.1.2", 1),
         ("services", "slingshot-fabric-manager", "slingshot-fabric-manager", "2.3.0", 1),
         ("vault", "cray-vault", "vault", "1.15.6", 3),
@@ -87,12 +87,12 @@ def workloads(world: World) -> Iterator[tuple[Kind, Json]]:
     for namespace, name, container, tag, replicas in sets:
         whole = _workload(namespace, name, container, tag, replicas)
         yield STATEFUL_SETS, {**whole, "spec": {**whole["spec"], "serviceName": name}}
-        yield SERVICES, _service(world, namespace, name)
+        yield SERVICES, _service(context, namespace, name)
 
 
-def console_pods(world: World) -> int:
+def console_pods(context: Context) -> int:
     """As console-operator counts them, with one to spare."""
-    nodes = list(world.machine.parts("Node"))
+    nodes = list(context.machine.parts("Node"))
     river = sum(part.hardware_class == "River" for part in nodes)
     return max(ceil(river / MOST_RIVER), ceil((len(nodes) - river) / MOST_MOUNTAIN), 1) + 1
 
@@ -127,8 +127,8 @@ def _tapms() -> Json:
     return {**whole, "spec": {**whole["spec"], "template": {**template, "metadata": {"labels": labels}}}}
 
 
-def _service(world: World, namespace: str, name: str) -> Json:
-    number = int(world.dice.hex(4, "service address", namespace, name), 16)
+def _service(context: Context, namespace: str, name: str) -> Json:
+    number = int(context.random.hex(4, "service address", namespace, name), 16)
     return {
         "metadata": {"name": name, "namespace": namespace},
         "spec": {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.kubernetes.kinds.kinds import EVENTS, Json
 from csm_emulator.services.kubernetes.reads.ages import moment_of
 from csm_emulator.services.kubernetes.storage.objects import Kept, Objects
@@ -21,8 +21,8 @@ NORMAL, WARNING = "Normal", "Warning"
 class Events:
     """A source of objects."""
 
-    def __init__(self, world: World, store: Store) -> None:
-        self._clock = world.clock
+    def __init__(self, context: Context, store: Store) -> None:
+        self._clock = context.clock
         self._kept = Kept(store, EVENTS.place)
         metas = [each["metadata"] for each in store.list(EVENTS.place)]
         self._order = deque(
@@ -68,7 +68,7 @@ class Teller:
         """``about`` is the ``involvedObject``."""
         now = self.objects.now()
         # Names go up with time, as those of Kubernetes' own recorder, and so a list is in the order of what happened.
-        tail = int(self.objects.world.clock.now()) * _NANO + self.objects.store.version % _NANO
+        tail = int(self.objects.context.clock.now()) * _NANO + self.objects.store.version % _NANO
         source = {"component": self.component, **({"host": host} if host else {})}
         self.objects.create(
             EVENTS,

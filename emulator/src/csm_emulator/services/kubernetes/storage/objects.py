@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.kubernetes.kinds.kinds import NAMESPACES, PODS, Json, Kind
 from csm_emulator.services.kubernetes.kinds.registry import Registry
 from csm_emulator.services.kubernetes.storage.table import Store
@@ -48,8 +48,8 @@ class Kept:
 
 
 class Objects:
-    def __init__(self, world: World, store: Store, registry: Registry) -> None:
-        self.world = world
+    def __init__(self, context: Context, store: Store, registry: Registry) -> None:
+        self.context = context
         self.store = store
         self.registry = registry
         self.special: dict[str, Source] = {}
@@ -115,7 +115,7 @@ class Objects:
         return self.store.get(NAMESPACES.place, "", name)
 
     def now(self) -> str:
-        return rfc3339(self.world.clock.now(), 0)
+        return rfc3339(self.context.clock.now(), 0)
 
     def _tell(self, kind: Kind, before: Json, after: Json) -> None:
         for listener in self.listeners:

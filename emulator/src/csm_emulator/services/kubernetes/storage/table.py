@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.kubernetes.kinds.kinds import Json, Kind
 from csm_emulator.services.kubernetes.storage.history import Change, History
 
@@ -18,18 +18,18 @@ def key_of(place: str, namespace: str, name: str) -> str:
 
 
 class Store:
-    def __init__(self, world: World, seeds: Iterable[tuple[Kind, Json]]) -> None:
-        self._world = world
+    def __init__(self, context: Context, seeds: Iterable[tuple[Kind, Json]]) -> None:
+        self._context = context
         seeded = {
             key_of(kind.place, each["metadata"].get("namespace", ""), each["metadata"]["name"]): each
             for kind, each in seeds
         }
-        self._shelf = world.shelves.open("kubernetes.objects", seeded)
-        self._numbers = world.shelves.open("kubernetes.numbers")
+        self._table = context.tables.open("kubernetes.objects", seeded)
+        self._numbers = context.tables.open("kubernetes.numbers")
         self._keys: defaultdict[str, set[str]] = defaultdict(set)
         self._owned: defaultdict[str, set[str]] = defaultdict(set)
         self.history = History(self.version)
-        for key, value in self._shelf.items():
+        for key, value in self._table.items():
             self._index(key, value)
 
     @property
@@ -48,37 +48,37 @@ class Store:
 
     def new_uid(self, *about: object) -> str:
         self._numbers["uid"] = self._numbers.get("uid", 0) + 1
-        return self._world.dice.uuid("kubernetes.uid", self._numbers["uid"], *about)
+        return self._context.random.uuid("kubernetes.uid", self._numbers["uid"], *about)
 
     def get(self, place: str, namespace: str, name: str) -> Json:
         """None when it is not there."""
-        return self._shelf.get(key_of(place, namespace, name))
+        return self._table.get(key_of(place, namespace, name))
 
     def list(self, place: str, namespace: str = "") -> list[Json]:
         """In the order of etcd; of one namespace, or of all."""
         start = f"{place}/{namespace}/" if namespace else ""
-        return [self._shelf[key] for key in sorted(self._keys[place]) if key.startswith(start)]
+        return [self._table[key] for key in sorted(self._keys[place]) if key.startswith(start)]
 
     def owned(self, uid: str) -> Sequence[tuple[str, Json]]:
         """(place, object) of what has this owner."""
-        return [(key.rsplit("/", 2)[0], self._shelf[key]) for key in sorted(self._owned[uid])]
+        return [(key.rsplit("/", 2)[0], self._table[key]) for key in sorted(self._owned[uid])]
 
     def put(self, place: str, value: Json) -> Json:
         """What is kept: the same with a new version."""
         meta = value["metadata"]
         key = key_of(place, meta.get("namespace", ""), meta["name"])
-        before = self._shelf.get(key)
+        before = self._table.get(key)
         kept = stamped(value, self.next_version())
         if before is not None:
             self._unindex(key, before)
-        self._shelf[key] = kept
+        self._table[key] = kept
         self._index(key, kept)
         self.note(place, "ADDED" if before is None else "MODIFIED", kept, before)
         return kept
 
     def remove(self, place: str, namespace: str, name: str) -> Json:
         key = key_of(place, namespace, name)
-        before = self._shelf.pop(key)
+        before = self._table.pop(key)
         self._unindex(key, before)
         gone = stamped(before, self.next_version())
         self.note(place, "DELETED", gone, before)

@@ -7,7 +7,7 @@ import binascii
 import json
 
 from csm_emulator.cluster.service_workloads import TAPMS_OPERATOR
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.kubernetes.kinds.kinds import Json, Kind
 from csm_emulator.services.kubernetes.statuses import Refused, internal_error
 from csm_emulator.services.kubernetes.storage.table import Store
@@ -26,8 +26,8 @@ _AWAY = (502, 503, 504)
 
 
 class Admission:
-    def __init__(self, world: World, store: Store) -> None:
-        self._world = world
+    def __init__(self, context: Context, store: Store) -> None:
+        self._context = context
         self._store = store
 
     def admit(self, kind: Kind, operation: str, user: str, new: Json, old: Json, *, dry: bool) -> Json:
@@ -67,7 +67,7 @@ class Admission:
 
     def _ask(self, webhook: tuple[str, str], review: Json) -> Json:
         name, path = webhook
-        reply = self._world.mesh.ask("tapms", "POST", path, review)
+        reply = self._context.mesh.ask("tapms", "POST", path, review)
         answer = _answer(reply)
         if answer is None:
             raise internal_error(
@@ -81,7 +81,7 @@ class Admission:
     def _why(self, reply: Reply) -> str:
         """What went wrong with the call, in the words of the API server."""
         if reply.status in _AWAY:
-            if not self._world.cluster.runs(TAPMS_OPERATOR):
+            if not self._context.cluster.runs(TAPMS_OPERATOR):
                 return f'no endpoints available for service "{SERVICE}"'
             return "dial tcp 10.24.16.120:443: connect: connection refused"
         if reply.ok:

@@ -177,8 +177,8 @@ class Writing:
         if not prefix:
             return ""
         number = self.objects.store.next_version()
-        dice = self.objects.world.dice
-        tail = [_LETTERS[int(dice.between(0, len(_LETTERS), "kubernetes.name", number, n))] for n in range(5)]
+        random = self.objects.context.random
+        tail = [_LETTERS[int(random.between(0, len(_LETTERS), "kubernetes.name", number, n))] for n in range(5)]
         return prefix[:58] + "".join(tail)
 
 

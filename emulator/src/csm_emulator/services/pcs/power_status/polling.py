@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TypedDict
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.machine.context import Event
 from csm_emulator.machine.parts import Part
 from csm_emulator.services.pcs.kinds import BMCS, POWERED, actions_of, operations_for
@@ -37,36 +37,36 @@ class Status(TypedDict):
 
 
 class Polling:
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._power = world.machine.power
-        self._shelf = world.shelves.open("pcs.polling")
-        if "rhythm" not in self._shelf:
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._power = context.machine.power
+        self._table = context.tables.open("pcs.polling")
+        if "rhythm" not in self._table:
             # The machine ran before our time began: what there is was polled already.
-            self._shelf["rhythm"] = {"since": world.clock.now(), "before": world.clock.now()}
+            self._table["rhythm"] = {"since": context.clock.now(), "before": context.clock.now()}
         self._known: dict[str, Part] = {}
         self._read_at = -1.0
         self._controllers: dict[str, float] = {}
         self._before: dict[str, tuple[float, str]] = {}
-        world.machine.watch(self._hear)
+        context.machine.watch(self._hear)
 
     def restart(self) -> None:
         """The rhythm begins anew; until its first beat, what was last seen is what there is."""
-        now = self._world.clock.now()
-        self._shelf["rhythm"] = {"since": now + INTERVAL, "before": self.last_poll(now - AWAY)}
+        now = self._context.clock.now()
+        self._table["rhythm"] = {"since": now + INTERVAL, "before": self.last_poll(now - AWAY)}
 
     def last_poll(self, now: float) -> float:
-        rhythm = self._shelf["rhythm"]
+        rhythm = self._table["rhythm"]
         if now < rhythm["since"]:
             return float(rhythm["before"])
         return float(rhythm["since"] + (now - rhythm["since"]) // INTERVAL * INTERVAL)
 
     def refresh(self) -> None:
         """Hear from HSM what components there are, once for each poll; without an answer, those of before."""
-        poll = self.last_poll(self._world.clock.now())
+        poll = self.last_poll(self._context.clock.now())
         if poll == self._read_at:
             return
-        reply = self._world.mesh.ask("smd", "GET", "/hsm/v2/State/Components?stateonly=true")
+        reply = self._context.mesh.ask("smd", "GET", "/hsm/v2/State/Components?stateonly=true")
         if not reply.ok:
             self._recall()
             return
@@ -79,10 +79,10 @@ class Polling:
     def _recall(self) -> None:
         """What etcd has from before this process: everything was there once."""
         if self._read_at < 0:
-            self._know({"ID": xname} for xname in self._world.machine.topology.parts)
+            self._know({"ID": xname} for xname in self._context.machine.topology.parts)
 
     def _know(self, components: Iterable[dict[str, str]]) -> None:
-        known, parts = self._known, self._world.machine.topology.parts
+        known, parts = self._known, self._context.machine.topology.parts
         self._known = {}
         for component in components:
             xname = component["ID"]
@@ -105,10 +105,10 @@ class Polling:
 
     def power(self, xname: str) -> str:
         """``on``, ``off`` or ``undefined``, as of the last poll."""
-        part = self._known.get(xname) or self._world.machine.part(xname)
+        part = self._known.get(xname) or self._context.machine.part(xname)
         if part is None:
             return UNDEFINED
-        poll = self.last_poll(self._world.clock.now())
+        poll = self.last_poll(self._context.clock.now())
         if not self._answered(part, poll):
             return UNDEFINED
         return self._power_at(part, poll)
@@ -120,12 +120,12 @@ class Polling:
         return found[1] if found and found[0] == poll else self._power.state_at(part.xname, poll)
 
     def available(self, xname: str) -> bool:
-        part = self._known.get(xname) or self._world.machine.part(xname)
-        return part is not None and self._answered(part, self.last_poll(self._world.clock.now()))
+        part = self._known.get(xname) or self._context.machine.part(xname)
+        return part is not None and self._answered(part, self.last_poll(self._context.clock.now()))
 
     def statuses(self, xnames: Iterable[str]) -> list[Status]:
         """Of those that it knows; each controller is looked at once."""
-        poll = self.last_poll(self._world.clock.now())
+        poll = self.last_poll(self._context.clock.now())
         answered: dict[str, bool] = {}
         told = []
         for xname in xnames:
@@ -155,13 +155,13 @@ class Polling:
         """The poll that saw the last change that any poll saw."""
         changes = (self._power.since(part.xname), self._controllers.get(part.controller, 0.0))
         changed = max((moment for moment in changes if moment <= poll), default=0.0)
-        since = self._shelf["rhythm"]["since"]
+        since = self._table["rhythm"]["since"]
         if changed <= since:
             return min(float(since), poll)
         return float(since - (since - changed) // INTERVAL * INTERVAL)
 
     def _hear(self, event: Event) -> None:
-        now = self._world.clock.now()
+        now = self._context.clock.now()
         if event.kind == "controller":
             self._controllers[event.xname] = now
         elif event.kind == "power":

@@ -1,11 +1,11 @@
-"""Transitions on their shelves: what was asked, how it stands, and what came of it."""
+"""Transitions on their tables: what was asked, how it stands, and what came of it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, TypedDict
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.pcs.problems import Refusal
 from csm_emulator.services.pcs.transitions.tasks import Task, Tasks, counts, shown
 from csm_emulator.state.clock import rfc3339
@@ -38,23 +38,23 @@ class Transition(TypedDict):
 
 
 class Records:
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._shelf = world.shelves.open("pcs.transitions")
-        self._outcomes = world.shelves.open("pcs.outcomes")
-        self._locations = world.shelves.open("pcs.locations")
-        self._numbers = world.shelves.open("pcs.numbers")
-        self.tasks = Tasks(world.shelves.open("pcs.tasks"))
-        world.agenda.answer("pcs.expires", self._reap)
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._table = context.tables.open("pcs.transitions")
+        self._outcomes = context.tables.open("pcs.outcomes")
+        self._locations = context.tables.open("pcs.locations")
+        self._numbers = context.tables.open("pcs.numbers")
+        self.tasks = Tasks(context.tables.open("pcs.tasks"))
+        context.scheduler.answer("pcs.expires", self._reap)
 
     def number(self, of: str) -> int:
         self._numbers[of] = self._numbers.get(of, 0) + 1
         return int(self._numbers[of])
 
     def create(self, operation: str, deadline: int, location: Sequence[tuple[str, str]]) -> Transition:
-        now = self._world.clock.now()
+        now = self._context.clock.now()
         transition = Transition(
-            id=self._world.dice.uuid("pcs.transition", self.number("transition")),
+            id=self._context.random.uuid("pcs.transition", self.number("transition")),
             operation=operation,
             deadline=deadline,
             created=now,
@@ -64,30 +64,30 @@ class Records:
             until=0.0,
             counts=None,
         )
-        self._shelf[transition["id"]] = transition
+        self._table[transition["id"]] = transition
         self._locations[transition["id"]] = [list(each) for each in location]
-        self._world.agenda.at(transition["expires"], "pcs.expires", transition["id"])
+        self._context.scheduler.at(transition["expires"], "pcs.expires", transition["id"])
         return transition
 
     def location(self, identity: str) -> list[tuple[str, str]]:
         return [(xname, deputy) for xname, deputy in self._locations.get(identity, ())]
 
     def find(self, identity: str) -> Transition | None:
-        return self._shelf.get(identity)
+        return self._table.get(identity)
 
     def get(self, identity: str) -> Transition:
-        found = self._shelf.get(identity)
+        found = self._table.get(identity)
         if found is None:
             raise Refusal(404, f"Key /transition/{identity} does not exist")
         return found  # type: ignore[no-any-return]
 
     def all(self) -> list[Transition]:
         """In the order of etcd's keys."""
-        return [self._shelf[identity] for identity in sorted(self._shelf)]
+        return [self._table[identity] for identity in sorted(self._table)]
 
     def change(self, transition: Transition, **changes: Any) -> Transition:
         changed: Transition = {**transition, **changes}  # type: ignore[typeddict-item]
-        self._shelf[transition["id"]] = changed
+        self._table[transition["id"]] = changed
         return changed
 
     def end(self, transition: Transition, status: str) -> None:
@@ -119,24 +119,24 @@ class Records:
 
     def _reap(self, identity: str) -> None:
         """Of an ended one nothing remains; one that still goes on is told to stop, and looked at again."""
-        transition = self._shelf.get(identity)
+        transition = self._table.get(identity)
         if transition is None:
             return
         if transition["status"] in ENDED:
             self._forget(identity)
         else:
             self.signal_abort(transition)
-            self._world.agenda.after(REAPER, "pcs.expires", identity)
+            self._context.scheduler.after(REAPER, "pcs.expires", identity)
 
     def _keep_newest(self) -> None:
         if len(self._outcomes) <= MOST:
             return
-        oldest = sorted(self._outcomes, key=lambda identity: self._shelf[identity]["created"])
+        oldest = sorted(self._outcomes, key=lambda identity: self._table[identity]["created"])
         for identity in oldest[: len(self._outcomes) - MOST]:
             self._forget(identity)
 
     def _forget(self, identity: str) -> None:
-        del self._shelf[identity]
+        del self._table[identity]
         self._outcomes.pop(identity, None)
 
 

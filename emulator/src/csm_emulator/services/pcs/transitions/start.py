@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.pcs.hsm_client import Hsm
 from csm_emulator.services.pcs.kinds import INVALID, POWERED, actions_of, type_of
 from csm_emulator.services.pcs.power_status.polling import Polling
@@ -12,8 +12,8 @@ from csm_emulator.services.pcs.transitions.tasks import FAILED, OPEN, UNACHIEVED
 
 
 class Gathering:
-    def __init__(self, world: World, store: Records, polling: Polling, hsm: Hsm) -> None:
-        self._machine = world.machine
+    def __init__(self, context: Context, store: Records, polling: Polling, hsm: Hsm) -> None:
+        self._machine = context.machine
         self._store = store
         self._polling = polling
         self._hsm = hsm

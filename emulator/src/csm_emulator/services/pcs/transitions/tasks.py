@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict
 
-from csm_emulator.state.tables import Shelf
+from csm_emulator.state.tables import RecordTable
 
 NEW, IN_PROGRESS, FAILED, SUCCEEDED, UNSUPPORTED = "new", "in-progress", "failed", "succeeded", "unsupported"
 OPEN = frozenset({NEW, IN_PROGRESS})
@@ -79,10 +79,10 @@ def counts(statuses: Iterable[str]) -> dict[str, int]:
 class Tasks:
     """By transition and xname. A change of one writes one."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
+    def __init__(self, table: RecordTable) -> None:
+        self._table = table
         self._by_transition: dict[str, dict[str, Task]] = {}
-        for key, task in shelf.items():
+        for key, task in table.items():
             self._by_transition.setdefault(key.partition("/")[0], {})[task["xname"]] = task
 
     def of(self, transition: str) -> Mapping[str, Task]:
@@ -90,7 +90,7 @@ class Tasks:
 
     def put(self, transition: str, task: Task) -> Task:
         self._by_transition.setdefault(transition, {})[task["xname"]] = task
-        self._shelf[f"{transition}/{task['xname']}"] = task
+        self._table[f"{transition}/{task['xname']}"] = task
         return task
 
     def change(self, transition: str, task: Task, **changes: Any) -> Task:
@@ -98,4 +98,4 @@ class Tasks:
 
     def drop(self, transition: str) -> None:
         for xname in self._by_transition.pop(transition, {}):
-            del self._shelf[f"{transition}/{xname}"]
+            del self._table[f"{transition}/{xname}"]

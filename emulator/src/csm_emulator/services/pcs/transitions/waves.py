@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.machine.power import Refused, Unreachable
 from csm_emulator.services.pcs.kinds import actions_of, redfish_url
 from csm_emulator.services.pcs.power_status.polling import Polling
@@ -35,9 +35,9 @@ _UNANSWERED = {
 
 
 class Waves:
-    def __init__(self, world: World, store: Records, polling: Polling) -> None:
-        self._world = world
-        self._machine = world.machine
+    def __init__(self, context: Context, store: Records, polling: Polling) -> None:
+        self._context = context
+        self._machine = context.machine
         self._store = store
         self._polling = polling
 
@@ -83,7 +83,7 @@ class Waves:
         return 0.0
 
     def _order(self, xname: str, reset: str, transition: str) -> float:
-        if self._world.faults.strikes("pcs-failure", xname):
+        if self._context.faults.strikes("pcs-failure", xname):
             return RETRIES
         try:
             self._machine.power.reset(xname, reset, f"pcs transition {transition}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.pcs.hsm_client import WAITS, Hsm, Silent, Wrong
 from csm_emulator.services.pcs.power_status.polling import Polling
 from csm_emulator.services.pcs.transitions import records
@@ -29,14 +29,14 @@ CONTROLLER_TRIES = 20
 
 
 class Worker:
-    def __init__(self, world: World, store: Records, polling: Polling) -> None:
-        self._world = world
+    def __init__(self, context: Context, store: Records, polling: Polling) -> None:
+        self._context = context
         self._store = store
         self._polling = polling
-        self._hsm = Hsm(world.mesh)
-        self._gathering = Gathering(world, store, polling, self._hsm)
+        self._hsm = Hsm(context.mesh)
+        self._gathering = Gathering(context, store, polling, self._hsm)
         self._reserving = Reserving(store, self._hsm)
-        self._waves = Waves(world, store, polling)
+        self._waves = Waves(context, store, polling)
         self._phases: Mapping[str, Callable[..., None]] = {
             "begin": self._begin,
             "gather": self._gather,
@@ -48,7 +48,7 @@ class Worker:
             "look": self._look,
             "renew": self._renew,
         }
-        world.agenda.answer("pcs.goes-on", self._goes_on)
+        context.scheduler.answer("pcs.goes-on", self._goes_on)
 
     def start(self, transition: Transition) -> None:
         self._next(transition, 0.0, "begin")
@@ -61,12 +61,12 @@ class Worker:
                 self._next(taken, TAKEN_UP, "begin")
 
     def _next(self, transition: Transition, seconds: float, phase: str, *args: Any) -> None:
-        self._world.agenda.after(seconds, "pcs.goes-on", transition["id"], transition["run"], phase, *args)
+        self._context.scheduler.after(seconds, "pcs.goes-on", transition["id"], transition["run"], phase, *args)
 
     def _goes_on(self, identity: str, run: int, phase: str, *args: Any) -> None:
         transition = self._store.find(identity)
         stale = transition is None or transition["run"] != run or transition["status"] in ENDED
-        if stale or transition is None or self._world.faults.present("service-restart", "pcs"):
+        if stale or transition is None or self._context.faults.present("service-restart", "pcs"):
             return
         self._phases[phase](transition, *args)
 
@@ -169,12 +169,12 @@ class Worker:
         if transition["status"] == SIGNALED:
             self._abort(transition)
             return
-        until = self._world.clock.now() + transition["deadline"] * 60.0
+        until = self._context.clock.now() + transition["deadline"] * 60.0
         self._next(self._store.change(transition, until=until), LOOK_AGAIN, "look", number)
 
     def _look(self, transition: Transition, number: int) -> None:
         self._waves.look(transition, number)
-        over = transition["deadline"] >= 0 and self._world.clock.now() >= transition["until"]
+        over = transition["deadline"] >= 0 and self._context.clock.now() >= transition["until"]
         if self._waves.pending(transition, number) and not over:
             if transition["status"] == SIGNALED:
                 self._abort(transition)

@@ -15,7 +15,7 @@ from csm_emulator.services.s3.auth import signature_v2
 from csm_emulator.services.s3.errors import Refused
 from csm_emulator.services.s3.requests import Asked
 from csm_emulator.state.clock import Clock
-from csm_emulator.state.random import Dice
+from csm_emulator.state.random import SeededRandom
 from csm_emulator.transport.sigv4 import ALGORITHM, UNSIGNED, Request, moment_of, sign
 
 SKEW = 15 * 60
@@ -58,9 +58,9 @@ class Door:
     session of STS lives by the wall, as its Expiration is for the client to look at.
     """
 
-    def __init__(self, dice: Dice, clock: Clock, wall: Callable[[], float] = time.time) -> None:
-        self._dice = dice
-        self._own = s3_keys(dice)
+    def __init__(self, random: SeededRandom, clock: Clock, wall: Callable[[], float] = time.time) -> None:
+        self._random = random
+        self._own = s3_keys(random)
         self._clock = clock
         self._wall = wall
 
@@ -97,7 +97,7 @@ class Door:
             if access != self._own.access:
                 raise Refused("InvalidAccessKeyId")
             return self._own.secret
-        session = session_keys.opened(self._dice, token)
+        session = session_keys.opened(self._random, token)
         if session is None or session.keys.access != access:
             raise Refused("InvalidAccessKeyId")
         if self._wall() >= session.expires:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.s3.auth.authentication import Seal
 from csm_emulator.services.s3.auth.permissions import owner
 from csm_emulator.services.s3.blobs import Store
@@ -30,19 +30,19 @@ MOST_PARTS = 10_000
 
 
 class Uploads:
-    def __init__(self, world: World, catalogue: Catalogue, store: Store, objects: Objects) -> None:
-        self._clock = world.clock
-        self._dice = world.dice
+    def __init__(self, context: Context, catalogue: Catalogue, store: Store, objects: Objects) -> None:
+        self._clock = context.clock
+        self._random = context.random
         self._catalogue = catalogue
         self._store = store
         self._objects = objects
-        self._shelf = PartShelf(world.shelves)
+        self._table = PartShelf(context.tables)
 
     def create(self, asked: Asked, _: Seal | None) -> Reply:
         algorithm = asked.header("x-amz-checksum-algorithm").lower()
         if algorithm and algorithm not in checksums.ALGORITHMS:
             raise Refused("InvalidRequest", "Checksum algorithm provided is unsupported.")
-        upload = f"2~{self._dice.hex(31, 's3.upload', self._store.next_number('upload'))}"
+        upload = f"2~{self._random.hex(31, 's3.upload', self._store.next_number('upload'))}"
         record = {
             **described(asked),
             "bucket": asked.bucket,
@@ -51,7 +51,7 @@ class Uploads:
             "algorithm": algorithm,
             "whole": asked.header("x-amz-checksum-type") == "FULL_OBJECT" or algorithm == "crc64nvme",
         }
-        self._shelf.begin(upload, record)
+        self._table.begin(upload, record)
         told = [leaf("Bucket", asked.bucket), leaf("Key", asked.key), leaf("UploadId", upload)]
         headers = [("x-amz-checksum-algorithm", algorithm.upper())] if algorithm else []
         return Reply(200, document("InitiateMultipartUploadResult", *told), MEDIA, headers)
@@ -76,7 +76,7 @@ class Uploads:
         return Reply(200, document("CopyPartResult", *told), MEDIA)
 
     def _keep(self, upload: str, number: int, payload: Payload) -> Any:
-        before = self._shelf.part(upload, number)
+        before = self._table.part(upload, number)
         part = {
             "blob": self._store.add(payload.data),
             "size": len(payload.data),
@@ -84,7 +84,7 @@ class Uploads:
             "modified": self._clock.now(),
             "sums": dict(payload.checksums),
         }
-        self._shelf.set_part(upload, number, part)
+        self._table.set_part(upload, number, part)
         if before is not None:
             self._store.drop([before["blob"]])
         return part
@@ -105,27 +105,27 @@ class Uploads:
         }
         self._catalogue.put(asked.bucket, asked.key, kept)
         used = {part["blob"] for part in parts}
-        self._store.drop(part["blob"] for _, part in self._shelf.end(upload) if part["blob"] not in used)
+        self._store.drop(part["blob"] for _, part in self._table.end(upload) if part["blob"] not in used)
         told = [leaf("Location", f"{asked.call.base}/{asked.bucket}/{asked.key}"), leaf("Bucket", asked.bucket)]
         told += [leaf("Key", asked.key), leaf("ETag", f'"{kept["etag"]}"')]
         return Reply(200, document("CompleteMultipartUploadResult", *told), MEDIA)
 
     def abort(self, asked: Asked, _: Seal | None) -> Reply:
         upload, _record = self._named(asked)
-        self._store.drop(part["blob"] for _, part in self._shelf.end(upload))
+        self._store.drop(part["blob"] for _, part in self._table.end(upload))
         return Reply(204)
 
     def abort_all(self, bucket: str) -> None:
         """The bucket goes, and with it what was on its way there."""
-        for upload, record in list(self._shelf.uploads()):
+        for upload, record in list(self._table.uploads()):
             if record["bucket"] == bucket:
-                self._store.drop(part["blob"] for _, part in self._shelf.end(upload))
+                self._store.drop(part["blob"] for _, part in self._table.end(upload))
 
     def parts(self, asked: Asked, _: Seal | None) -> Reply:
         upload, _record = self._named(asked)
         limit, marker = limit_of(asked.call, "max-parts"), limit_of(asked.call, "part-number-marker", MOST_PARTS)
         marker = marker if asked.call.first("part-number-marker") else 0
-        behind = [(number, part) for number, part in self._shelf.parts(upload) if number > marker]
+        behind = [(number, part) for number, part in self._table.parts(upload) if number > marker]
         shown = behind[:limit]
         told = [leaf("Bucket", asked.bucket), leaf("Key", asked.key), leaf("UploadId", upload)]
         told += [leaf("StorageClass", "STANDARD"), leaf("PartNumberMarker", marker)]
@@ -153,11 +153,11 @@ class Uploads:
         return Reply(200, document("ListMultipartUploadsResult", *told), MEDIA)
 
     def _uploads_in(self, bucket: str) -> Iterator[tuple[str, Any]]:
-        return ((upload, record) for upload, record in self._shelf.uploads() if record["bucket"] == bucket)
+        return ((upload, record) for upload, record in self._table.uploads() if record["bucket"] == bucket)
 
     def _named(self, asked: Asked) -> tuple[str, Any]:
         upload = asked.call.first("uploadId")
-        record = self._shelf.upload(upload)
+        record = self._table.upload(upload)
         if record is None or (record["bucket"], record["key"]) != (asked.bucket, asked.key):
             raise Refused("NoSuchUpload")
         return upload, record
@@ -179,7 +179,7 @@ class Uploads:
         return parts
 
     def _part(self, upload: str, number: int, node: ElementTree.Element) -> Any:
-        part = self._shelf.part(upload, number)
+        part = self._table.part(upload, number)
         if part is None or said(node, "ETag").strip('"') != part["etag"]:
             raise Refused("InvalidPart")
         for name, value in part["sums"].items():

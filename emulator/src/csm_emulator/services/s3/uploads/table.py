@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from csm_emulator.state.tables import Shelves
+from csm_emulator.state.tables import RecordTables
 
 
 class PartShelf:
     """A part has a place of its own: ten thousand of them are not written again for each that comes."""
 
-    def __init__(self, shelves: Shelves) -> None:
-        self._uploads = shelves.open("s3.uploads")
-        self._parts = shelves.open("s3.parts")
+    def __init__(self, tables: RecordTables) -> None:
+        self._uploads = tables.open("s3.uploads")
+        self._parts = tables.open("s3.parts")
         self._numbers: dict[str, set[int]] = {upload: set() for upload in self._uploads}
         for place in self._parts:
             upload, _, number = place.rpartition("/")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import cast
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.hms.names import hms_type
 from csm_emulator.machine.lookup import Lookup
 from csm_emulator.services.sls.names import CLASSES, COMPTYPES, parent
@@ -26,27 +26,27 @@ class Refused(Exception):
 class HardwareTable:
     """Rows are ``{"Class", "ExtraProperties", "at"}``; the site's own have no ``at``: they came with the machine."""
 
-    def __init__(self, world: World, versions: Versions) -> None:
+    def __init__(self, context: Context, versions: Versions) -> None:
         self._versions = versions
-        self._shelf = world.shelves.open(
-            "sls.hardware", cast("Mapping[str, Json]", world.machine.topology.sls.get("Hardware") or {})
+        self._table = context.tables.open(
+            "sls.hardware", cast("Mapping[str, Json]", context.machine.topology.sls.get("Hardware") or {})
         )
         self._children: dict[str, set[str]] | None = None
-        self._by_property = {name: Lookup(self._shelf, partial(self._texts, name)) for name in _INDEXED}
+        self._by_property = {name: Lookup(self._table, partial(self._texts, name)) for name in _INDEXED}
 
     def __contains__(self, xname: object) -> bool:
-        return xname in self._shelf
+        return xname in self._table
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._shelf)
+        return iter(self._table)
 
     def row(self, xname: str) -> Json:
-        return self._shelf[xname]
+        return self._table[xname]
 
     def children(self, xname: str) -> list[str]:
         if self._children is None:
             self._children = {}
-            for each in self._shelf:
+            for each in self._table:
                 self._children.setdefault(parent(each), set()).add(each)
         return sorted(self._children.get(xname, ()))
 
@@ -58,7 +58,7 @@ class HardwareTable:
         return None
 
     def _texts(self, name: str) -> Iterator[tuple[str, str]]:
-        for xname, row in self._shelf.seed.items():
+        for xname, row in self._table.seed.items():
             properties = row.get("ExtraProperties")
             value = properties.get(name) if isinstance(properties, dict) else None
             if value is not None:
@@ -66,7 +66,7 @@ class HardwareTable:
                 yield from ((text, xname) for text in (text_of(value), *items))
 
     def shown(self, xname: str) -> Json:
-        row = self._shelf[xname]
+        row = self._table[xname]
         children = self.children(xname)
         told = described(xname, row.get("Class", ""), row.get("ExtraProperties"))
         extra = {"ExtraProperties": told.pop("ExtraProperties")} if "ExtraProperties" in told else {}
@@ -79,7 +79,7 @@ class HardwareTable:
         if has_nul(properties):
             self._versions.fail()
             raise Refused
-        created = xname not in self._shelf
+        created = xname not in self._table
         self._write(xname, hardware_class, properties, self._versions.change())
         return created
 
@@ -97,18 +97,18 @@ class HardwareTable:
             self._versions.fail()
             raise Refused
         at = self._versions.change()
-        for xname in [xname for xname in self._shelf if xname not in new]:
+        for xname in [xname for xname in self._table if xname not in new]:
             self._drop(xname)
         for xname, (hardware_class, properties) in new.items():
             self._write(xname, hardware_class, properties, at)
 
     def _write(self, xname: str, hardware_class: str, properties: Json, at: float) -> None:
-        self._shelf[xname] = {"Class": hardware_class, "ExtraProperties": properties, "at": at}
+        self._table[xname] = {"Class": hardware_class, "ExtraProperties": properties, "at": at}
         if self._children is not None:
             self._children.setdefault(parent(xname), set()).add(xname)
 
     def _drop(self, xname: str) -> None:
-        del self._shelf[xname]
+        del self._table[xname]
         if self._children is not None:
             self._children[parent(xname)].discard(xname)
 

@@ -210,7 +210,7 @@ def _with_defaults(hsm: Hsm, component: Record) -> Record:
 
 def _site_defaults(hsm: Hsm, xname: str) -> Record:
     """From SLS, else from the NodeMaps, else made up from the xname."""
-    reply = hsm.world.mesh.ask("sls", "GET", f"/v1/hardware/{xname}")
+    reply = hsm.context.mesh.ask("sls", "GET", f"/v1/hardware/{xname}")
     known = reply.json() if reply.status == 200 else {}
     extra = known.get("ExtraProperties") or {}
     node_map = hsm.node_maps.get(xname, {})

@@ -234,11 +234,11 @@ def _bigint(text: str) -> int:
 def _member_tests(hsm: Hsm, wanted: Mapping[str, list[str]]) -> Iterable[Test]:
     groups, partitions = wanted["group"], wanted["partition"]
     _check_memberships(groups, partitions)
-    for arguments, shelf in ((groups, hsm.groups), (partitions, hsm.partitions)):
+    for arguments, table in ((groups, hsm.groups), (partitions, hsm.partitions)):
         if arguments:
             nobody = arguments == ["NULL"]
-            named = shelf if nobody else arguments
-            members = {xname for name in named if name in shelf for xname in shelf[name]["members"]["ids"]}
+            named = table if nobody else arguments
+            members = {xname for name in named if name in table for xname in table[name]["members"]["ids"]}
             yield partial(_is_member, members, not nobody)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from csm_emulator.dialects.hms.names import COMPONENT_FIELDS
 from csm_emulator.dialects.hms.responses import marshal
 from csm_emulator.services.smd.hardware.numbering import lineage
-from csm_emulator.state.tables import Shelf
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Json
 
 Record = dict[str, Any]
@@ -36,9 +36,9 @@ def shown(record: Record, names: Iterable[str] = COMPONENT_FIELDS) -> Record:
 class ComponentTable(Mapping[str, Record]):
     """Records as they stand on the wire, by xname."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
-        self._records: dict[str, Record] = dict(shelf.items())
+    def __init__(self, table: RecordTable) -> None:
+        self._table = table
+        self._records: dict[str, Record] = dict(table.items())
         self._texts: dict[str, str] = {}
         self._by_nid: dict[int, tuple[str, ...]] = {}
         self._under: dict[str, list[str]] | None = None
@@ -72,13 +72,13 @@ class ComponentTable(Mapping[str, Record]):
             self._forget(xname)
         else:
             self._under = None
-        self._shelf[xname] = self._records[xname] = record
+        self._table[xname] = self._records[xname] = record
         self._learn_nid(xname, record)
 
     def remove(self, xname: str) -> None:
         self._forget(xname)
         self._under = None
-        del self._shelf[xname], self._records[xname]
+        del self._table[xname], self._records[xname]
 
     def with_nid(self, nid: int) -> tuple[str, ...]:
         """SMD lets several have the same."""

@@ -17,7 +17,7 @@ _DISCOVERED = ("State", "Flag", "Subtype", "NetType", "Arch", "Class")
 
 
 def discovered_component(hsm: Hsm, part: Part, old: Mapping[str, Json] | None) -> Mapping[str, Json]:
-    found = {**inventory_seed.component(hsm.world.machine, part), "State": _state(hsm, part, old), "Flag": "OK"}
+    found = {**inventory_seed.component(hsm.context.machine, part), "State": _state(hsm, part, old), "Flag": "OK"}
     if old is None:
         return found
     if found["State"] == old["State"] and old["State"] in AFTER_BOOT:
@@ -28,11 +28,11 @@ def discovered_component(hsm: Hsm, part: Part, old: Mapping[str, Json] | None) -
 def _state(hsm: Hsm, part: Part, old: Mapping[str, Json] | None) -> str:
     if part.type in CONTROLLERS:
         return "Ready"
-    if hsm.world.machine.power.state(part.xname) == "off":
+    if hsm.context.machine.power.state(part.xname) == "off":
         return "Off"
     if part.type != "Node":
         return "On"
     if old is not None and old["State"] in AFTER_BOOT:
         return str(old["State"])
     # SMD asks HBTD whether the node's heart beats.
-    return "Ready" if hsm.world.machine.boot.beating(part.xname) else "On"
+    return "Ready" if hsm.context.machine.boot.beating(part.xname) else "On"

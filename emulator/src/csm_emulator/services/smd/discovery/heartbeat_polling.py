@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from csm_emulator.dialects.hms.names import hms_type
 from csm_emulator.services.smd.components.state_changes import set_state
 from csm_emulator.services.smd.database import Hsm
-from csm_emulator.state.tables import Shelf
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Json
 
 FIRST, AGAIN = 30.0, 10.0
@@ -20,7 +20,7 @@ KIND = "smd.polled"
 class Polling:
     """One timer for all of them, while there are any."""
 
-    def __init__(self, hsm: Hsm, asked: Shelf, timer: Shelf) -> None:
+    def __init__(self, hsm: Hsm, asked: RecordTable, timer: RecordTable) -> None:
         self._hsm = hsm
         self._asked = asked
         """Node → when to ask it first."""
@@ -35,16 +35,16 @@ class Polling:
 
     def _begin(self, xnames: Sequence[str]) -> None:
         for xname in xnames:
-            self._asked[xname] = self._hsm.world.clock.now() + FIRST
+            self._asked[xname] = self._hsm.context.clock.now() + FIRST
         if xnames and not self._timer:
             self._wait(FIRST)
 
     def _wait(self, seconds: float) -> None:
-        self._timer["at"] = self._hsm.world.clock.now() + seconds
-        self._hsm.world.agenda.after(seconds, KIND)
+        self._timer["at"] = self._hsm.context.clock.now() + seconds
+        self._hsm.context.scheduler.after(seconds, KIND)
 
     def poll(self) -> None:
-        now = self._hsm.world.clock.now()
+        now = self._hsm.context.clock.now()
         for xname, first in list(self._asked.items()):
             if not self._hsm.known(xname):
                 del self._asked[xname]
@@ -56,8 +56,8 @@ class Polling:
             self._timer.clear()
 
     def _is_off(self, xname: str) -> bool:
-        machine = self._hsm.world.machine
-        if xname not in self._hsm.inventory.component_endpoints or self._hsm.world.faults.present(
+        machine = self._hsm.context.machine
+        if xname not in self._hsm.inventory.component_endpoints or self._hsm.context.faults.present(
             "stale-inventory", xname
         ):
             return False
@@ -65,6 +65,6 @@ class Polling:
 
 
 def begin(hsm: Hsm) -> None:
-    polling = Polling(hsm, hsm.world.shelves.open("smd.polls"), hsm.world.shelves.open("smd.polls.timer"))
-    hsm.world.agenda.answer(KIND, polling.poll)
+    polling = Polling(hsm, hsm.context.tables.open("smd.polls"), hsm.context.tables.open("smd.polls.timer"))
+    hsm.context.scheduler.answer(KIND, polling.poll)
     hsm.notices.append(polling.note)

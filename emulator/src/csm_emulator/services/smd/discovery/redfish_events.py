@@ -24,8 +24,8 @@ Boards = Mapping[str, Sequence[Part]]
 
 
 def listen(hsm: Hsm) -> None:
-    boards = _boards(hsm.world.machine)
-    hsm.world.machine.watch(lambda event: _hear(hsm, boards, event))
+    boards = _boards(hsm.context.machine)
+    hsm.context.machine.watch(lambda event: _hear(hsm, boards, event))
 
 
 def _boards(machine: Machine) -> Boards:
@@ -39,7 +39,7 @@ def _boards(machine: Machine) -> Boards:
 
 
 def _hear(hsm: Hsm, boards: Boards, event: Event) -> None:
-    machine = hsm.world.machine
+    machine = hsm.context.machine
     if event.kind == "power" and machine.power.reachable(machine.controller(event.xname)):
         state = "On" if event.value == "on" else "Off"
         _set(hsm, [event.xname, *_going_along(hsm, boards, event.xname, state)], state)
@@ -48,12 +48,12 @@ def _hear(hsm: Hsm, boards: Boards, event: Event) -> None:
 
 
 def _going_along(hsm: Hsm, boards: Boards, slot: str, state: str) -> Iterable[str]:
-    part = hsm.world.machine.part(slot)
+    part = hsm.context.machine.part(slot)
     everything = state == "Off" or (part is not None and part.type == "RouterModule")
     return (child.xname for child in boards.get(slot, ()) if everything or child.type in _COME_UP)
 
 
 def _set(hsm: Hsm, xnames: Iterable[str], state: str) -> None:
-    heard = [xname for xname in xnames if not hsm.world.faults.strikes("stale-inventory", xname)]
+    heard = [xname for xname in xnames if not hsm.context.faults.strikes("stale-inventory", xname)]
     if heard:
         set_state(hsm, heard, state, "OK")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.machine.controllers import CONTROLLERS
 from csm_emulator.machine.parts import Nic, NodeModel, Part
 from csm_emulator.machine.power import RESETS
@@ -44,13 +44,13 @@ def speaks_for(part: Part) -> bool:
     return shape(part) is not None
 
 
-def nic_of(world: World, xname: str) -> Nic | None:
-    return next(iter(world.machine.nics(xname)), None)
+def nic_of(context: Context, xname: str) -> Nic | None:
+    return next(iter(context.machine.nics(xname)), None)
 
 
-def new_endpoint(world: World, part: Part) -> Json:
+def new_endpoint(context: Context, part: Part) -> Json:
     """As MEDS and REDS, who find the controllers, put it in; before discovery."""
-    nic = nic_of(world, part.xname)
+    nic = nic_of(context, part.xname)
     record: dict[str, Json] = {
         "ID": part.xname,
         "Type": part.type,
@@ -70,7 +70,7 @@ def new_endpoint(world: World, part: Part) -> Json:
     return {**record, "RediscoverOnUpdate": True, "DiscoveryInfo": {"LastDiscoveryStatus": "NotYetQueried"}}
 
 
-def discovered(world: World, endpoint: Json, moment: float) -> Json:
+def discovered(context: Context, endpoint: Json, moment: float) -> Json:
     """The endpoint after it was read."""
     info = {
         "LastDiscoveryAttempt": attempt_at(moment),
@@ -83,17 +83,17 @@ def discovered(world: World, endpoint: Json, moment: float) -> Json:
             continue
         changed[key] = value
         if key == "Enabled":
-            changed["UUID"] = world.dice.uuid("redfish", endpoint["ID"])
+            changed["UUID"] = context.random.uuid("redfish", endpoint["ID"])
     return {**changed, "DiscoveryInfo": info}
 
 
-def component_endpoint(world: World, part: Part, fqdn: str = "") -> Json:
+def component_endpoint(context: Context, part: Part, fqdn: str = "") -> Json:
     """``fqdn`` is the endpoint's own; its xname when not said."""
     found = shape(part)
     if found is None:
         raise KeyError(part.xname)
     kind, info_key = _KINDS[found.kind]
-    nics = world.machine.nics(part.xname)
+    nics = context.machine.nics(part.xname)
     endpoint = fqdn or part.controller
     record: dict[str, Json] = {
         "ID": part.xname,
@@ -104,7 +104,7 @@ def component_endpoint(world: World, part: Part, fqdn: str = "") -> Json:
     if nics:
         record["MACAddr"] = nics[0].mac.lower()
     if part.type in CONTROLLERS or part.type == "Node":
-        record["UUID"] = world.dice.uuid("redfish", part.xname)
+        record["UUID"] = context.random.uuid("redfish", part.xname)
     return {
         **record,
         "OdataID": path(part),
@@ -113,11 +113,11 @@ def component_endpoint(world: World, part: Part, fqdn: str = "") -> Json:
         "RedfishEndpointFQDN": endpoint,
         "RedfishURL": f"{endpoint}{path(part)}",
         "ComponentEndpointType": kind,
-        info_key: _info(world, part, found.kind),
+        info_key: _info(context, part, found.kind),
     }
 
 
-def _info(world: World, part: Part, kind: str) -> Json:
+def _info(context: Context, part: Part, kind: str) -> Json:
     info: dict[str, Json] = {"Name": redfish_id(part)}
     resets = RESETS.get(part.type, ())
     if kind == "Outlet":
@@ -127,7 +127,7 @@ def _info(world: World, part: Part, kind: str) -> Json:
         }
     elif resets:
         info["Actions"] = {f"#{kind}.Reset": _reset(part, kind, resets)}
-    nics = world.machine.nics(part.xname)
+    nics = context.machine.nics(part.xname)
     if nics and kind in ("ComputerSystem", "Manager"):
         info["EthernetNICInfo"] = [_nic(part, nic, place) for place, nic in enumerate(nics)]
     if kind == "ComputerSystem":
@@ -205,12 +205,12 @@ def _power_control(model: NodeModel, control: Control) -> Mapping[str, Json]:
     return {"PowerURL": url, "PowerControl": [told]}
 
 
-def service_endpoint(world: World, service: str, xname: str, fqdn: str = "") -> Json:
+def service_endpoint(context: Context, service: str, xname: str, fqdn: str = "") -> Json:
     where = f"{ROOT}/{SERVICES[service]}"
     return {
         "RedfishEndpointID": xname,
         "RedfishType": service,
-        "UUID": world.dice.uuid("redfish", xname),
+        "UUID": context.random.uuid("redfish", xname),
         "OdataID": where,
         "RedfishEndpointFQDN": fqdn or xname,
         "RedfishURL": f"{fqdn or xname}{where}",

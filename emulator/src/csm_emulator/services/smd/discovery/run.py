@@ -28,21 +28,21 @@ class Discovering:
 
     def begin(self, xnames: Iterable[str], *, force: bool = False) -> None:
         """Of those that are enabled and, unless forced, not being read already."""
-        world = self._hsm.world
+        context = self._hsm.context
         for xname in xnames:
             endpoint = self._endpoints[xname]
             busy = endpoint["DiscoveryInfo"]["LastDiscoveryStatus"] == STARTED
             if not endpoint["Enabled"] or (busy and not force):
                 continue
             self._mark(endpoint, STARTED)
-            there = world.machine.power.reachable(xname)
-            span = world.dice.between(*SPAN, "discovery", xname, world.clock.now()) if there else TIMEOUT
-            world.agenda.after(span, KIND, xname)
+            there = context.machine.power.reachable(xname)
+            span = context.random.between(*SPAN, "discovery", xname, context.clock.now()) if there else TIMEOUT
+            context.scheduler.after(span, KIND, xname)
 
     def _mark(self, endpoint: Json, status: str) -> None:
         info = {
             **endpoint["DiscoveryInfo"],
-            "LastDiscoveryAttempt": redfish_view.attempt_at(self._hsm.world.clock.now()),
+            "LastDiscoveryAttempt": redfish_view.attempt_at(self._hsm.context.clock.now()),
             "LastDiscoveryStatus": status,
         }
         order = ("LastDiscoveryAttempt", "LastDiscoveryStatus", "RedfishVersion")
@@ -54,40 +54,40 @@ class Discovering:
         endpoint = self._endpoints.get(xname)
         if endpoint is None or endpoint["DiscoveryInfo"]["LastDiscoveryStatus"] != STARTED:
             return
-        if not self._hsm.world.machine.power.reachable(xname):
+        if not self._hsm.context.machine.power.reachable(xname):
             self._mark(endpoint, UNREACHABLE)
             return
-        self._endpoints[xname] = redfish_view.discovered(self._hsm.world, endpoint, self._hsm.world.clock.now())
+        self._endpoints[xname] = redfish_view.discovered(self._hsm.context, endpoint, self._hsm.context.clock.now())
         self._learn(endpoint)
 
     def _learn(self, endpoint: Json) -> None:
-        machine = self._hsm.world.machine
+        machine = self._hsm.context.machine
         parts = [
             part for part in machine.parts() if part.controller == endpoint["ID"] and redfish_view.speaks_for(part)
         ]
-        fresh = [part for part in parts if not self._hsm.world.faults.present("stale-inventory", part.xname)]
+        fresh = [part for part in parts if not self._hsm.context.faults.present("stale-inventory", part.xname)]
         inventory = self._hsm.inventory
         for part in fresh:
             inventory.component_endpoints[part.xname] = redfish_view.component_endpoint(
-                self._hsm.world, part, endpoint["FQDN"]
+                self._hsm.context, part, endpoint["FQDN"]
             )
         for service in redfish_view.SERVICES:
             inventory.service_endpoints[f"{service} {endpoint['ID']}"] = redfish_view.service_endpoint(
-                self._hsm.world, service, endpoint["ID"], endpoint["FQDN"]
+                self._hsm.context, service, endpoint["ID"], endpoint["FQDN"]
             )
         self._learn_hardware(fresh)
         self._learn_interfaces(fresh)
         self._learn_components(fresh)
 
     def _learn_hardware(self, parts: Sequence[Part]) -> None:
-        store(self._hsm.inventory, list(self._hsm.inventory.truth(parts)), self._hsm.world.clock.now())
+        store(self._hsm.inventory, list(self._hsm.inventory.control(parts)), self._hsm.context.clock.now())
 
     def _learn_interfaces(self, parts: Sequence[Part]) -> None:
         """New ones, which have no address yet unless it is the endpoint's own; of old ones only whose they are."""
-        inventory, world = self._hsm.inventory, self._hsm.world
-        now = rfc3339(world.clock.now())
+        inventory, context = self._hsm.inventory, self._hsm.context
+        now = rfc3339(context.clock.now())
         for part in parts:
-            for nic in world.machine.nics(part.xname):
+            for nic in context.machine.nics(part.xname):
                 new = interface_seeds.interface(nic, part.type, now)
                 old = inventory.interfaces.get(new["ID"])
                 if old is None:

@@ -27,7 +27,7 @@ _FILTERS = (
 class ComponentEndpoints:
     def __init__(self, hsm: Hsm) -> None:
         self._hsm = hsm
-        self._shelf = hsm.inventory.component_endpoints
+        self._table = hsm.inventory.component_endpoints
 
     def list(self, call: Call) -> Reply:
         tests = []
@@ -40,21 +40,21 @@ class ComponentEndpoints:
         (_, named), (_, typed) = tests[0], tests[3]
         xnames = (xname for xname in self._candidates(call) if named(xname) and typed(quick_kind(xname)))
         endpoints: dict[str, Json] = {}
-        found = (self._joined(self._shelf[xname], endpoints) for xname in xnames)
+        found = (self._joined(self._table[xname], endpoints) for xname in xnames)
         return answer({"ComponentEndpoints": [each for each in found if all(test(each[key]) for key, test in tests)]})
 
     def _candidates(self, call: Call) -> Iterable[str]:
         """Those among which the wanted ones are."""
         if named := positive(values(call, "id")):
-            return [xname for xname in dict.fromkeys(map(verified, named)) if xname in self._shelf]
+            return [xname for xname in dict.fromkeys(map(verified, named)) if xname in self._table]
         holders = positive(values(call, "redfish_ep"))
-        return self._hsm.inventory.by_endpoint.candidates(map(verified, holders)) if holders else self._shelf
+        return self._hsm.inventory.by_endpoint.candidates(map(verified, holders)) if holders else self._table
 
     def read(self, call: Call) -> Reply:
         xname = verified(call.args["xname"])
         if not xname:
             return problem(400, "Argument was not a valid xname ID")
-        found = self._shelf.get(xname)
+        found = self._table.get(xname)
         return answer(self._joined(found, {})) if found else problem(404, "no such xname.")
 
     def _joined(self, record: Json, seen: dict[str, Json]) -> Json:
@@ -74,18 +74,18 @@ class ComponentEndpoints:
         xname = verified(text) if text.isascii() and text.isalnum() else ""
         if not xname:
             return problem(400, "Argument was not a valid xname ID")
-        if xname not in self._shelf:
+        if xname not in self._table:
             return problem(404, "no such xname.")
         empty_components(self._hsm, [xname])
-        del self._shelf[xname]
+        del self._table[xname]
         return message("deleted 1 entry")
 
     def delete_all(self, _: Call) -> Reply:
-        xnames = list(self._shelf)
+        xnames = list(self._table)
         if not xnames:
             return problem(404, "no entries to delete")
         empty_components(self._hsm, xnames)
-        self._shelf.clear()
+        self._table.clear()
         return message(f"deleted {len(xnames)} entries")
 
 

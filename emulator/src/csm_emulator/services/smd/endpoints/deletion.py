@@ -15,7 +15,7 @@ def empty_children(hsm: Hsm, endpoints: Iterable[str]) -> None:
     for xname in within(inventory, emptied):
         fru = inventory.hardware.pop(xname)["PopulatedFRU"]
         if fru:
-            note(inventory, xname, fru, "Removed", hsm.world.clock.now())
+            note(inventory, xname, fru, "Removed", hsm.context.clock.now())
 
 
 def empty_components(hsm: Hsm, xnames: Iterable[str]) -> list[str]:

@@ -50,10 +50,10 @@ _FILTERS = (
 class RedfishEndpoints:
     def __init__(self, hsm: Hsm, discovering: Discovering) -> None:
         self._hsm = hsm
-        self._shelf = hsm.inventory.endpoints
+        self._table = hsm.inventory.endpoints
         self._discovering = discovering
         self._lookups = {
-            name: Lookup(self._shelf, partial(_pairs, self._shelf.seed, key))
+            name: Lookup(self._table, partial(_pairs, self._table.seed, key))
             for name, key, check, _ in _FILTERS
             if check is None
         }
@@ -68,7 +68,7 @@ class RedfishEndpoints:
         status = Wanted(values(call, "laststatus"))
         found = [
             record
-            for record in map(self._shelf.__getitem__, self._candidates(call))
+            for record in map(self._table.__getitem__, self._candidates(call))
             if all(test(record.get(key, "")) for key, test in tests)
             and status(record["DiscoveryInfo"]["LastDiscoveryStatus"])
         ]
@@ -77,19 +77,19 @@ class RedfishEndpoints:
     def _candidates(self, call: Call) -> Iterable[str]:
         """Those among which the wanted ones are."""
         if named := positive(values(call, "id")):
-            return [xname for xname in dict.fromkeys(map(verified, named)) if xname in self._shelf]
+            return [xname for xname in dict.fromkeys(map(verified, named)) if xname in self._table]
         for name, lookup in self._lookups.items():
             if wanted := positive(values(call, name)):
                 return lookup.candidates(wanted)
-        return self._shelf
+        return self._table
 
     def query(self, call: Call) -> Reply:
         if call.args["xname"] not in ("all", "s0"):
             return problem(400, "not yet implemented")
-        return answer({"RedfishEndpoints": list(self._shelf.values())})
+        return answer({"RedfishEndpoints": list(self._table.values())})
 
     def read(self, call: Call) -> Reply:
-        found = self._shelf.get(normal(call.args["xname"]))
+        found = self._table.get(normal(call.args["xname"]))
         return answer(found) if found else problem(404, "no such xname.")
 
     def create(self, call: Call, body: Json) -> Reply:
@@ -117,11 +117,11 @@ class RedfishEndpoints:
                 fits(*((record.get(name, ""), width) for name, width in WIDTHS))
         except DatabaseError:
             return problem(500, "operation 'POST' failed during store. ")
-        taken = any(xname in self._shelf or self._same_fqdn(record) for xname, record in records.items())
+        taken = any(xname in self._table or self._same_fqdn(record) for xname, record in records.items())
         if taken or len(set(names)) != len(names):
             return problem(409, f"{_CONFLICT} or xname ID.")
         for record in new:
-            self._shelf.setdefault(record["ID"], records[record["ID"]])
+            self._table.setdefault(record["ID"], records[record["ID"]])
         self._discovering.begin([xname for xname in records if records[xname]["RediscoverOnUpdate"]])
         return all_created(BASE, [f"{BASE}/{record['ID']}" for record in new])
 
@@ -134,7 +134,7 @@ class RedfishEndpoints:
             record = described(raw)
         except ValueError as wrong:
             return problem(400, f"couldn't validate endpoint data: {wrong}")
-        old = self._shelf.get(record["ID"])
+        old = self._table.get(record["ID"])
         if old is None:
             return problem(404, f"No such entry: {raw['ID']}")
         return self._update(old, record, "PUT")
@@ -143,7 +143,7 @@ class RedfishEndpoints:
         xname = verified(call.args["xname"])
         if not xname:
             return problem(400, "xname in URL is not valid")
-        old = self._shelf.get(xname)
+        old = self._table.get(xname)
         if old is None:
             return problem(404, f"No such entry: {xname}")
         try:
@@ -165,13 +165,13 @@ class RedfishEndpoints:
         if not record["Enabled"]:
             empty_children(self._hsm, [record["ID"]])
         stored = {**record, "DiscoveryInfo": old["DiscoveryInfo"]}
-        self._shelf[record["ID"]] = stored
+        self._table[record["ID"]] = stored
         self._rediscover(stored)
         return answer(stored)
 
     def _same_fqdn(self, record: Json) -> bool:
         """Whether another one has this name already."""
-        others = map(self._shelf.__getitem__, self._lookups["fqdn"].candidates([record["FQDN"]]))
+        others = map(self._table.__getitem__, self._lookups["fqdn"].candidates([record["FQDN"]]))
         return any(other["FQDN"] == record["FQDN"] and other["ID"] != record["ID"] for other in others)
 
     def _rediscover(self, record: Json) -> None:
@@ -185,13 +185,13 @@ class RedfishEndpoints:
         xname = normal(text)
         if not verified(xname):
             return problem(400, "Argument was not a valid xname ID")
-        if xname not in self._shelf:
+        if xname not in self._table:
             return problem(404, "no such xname.")
         self._remove([xname])
         return message("deleted 1 entry")
 
     def delete_all(self, _: Call) -> Reply:
-        xnames = list(self._shelf)
+        xnames = list(self._table)
         if not xnames:
             return problem(404, "no entries to delete")
         self._remove(xnames)
@@ -208,7 +208,7 @@ class RedfishEndpoints:
         for key in [key for key in of_endpoints(services, xnames) if key.partition(" ")[2] in gone]:
             del services[key]
         for xname in xnames:
-            del self._shelf[xname]
+            del self._table[xname]
 
 
 def _pairs(records: Mapping[str, Json], key: str) -> Iterator[tuple[str, str]]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.machine.controllers import CONTROLLERS
 from csm_emulator.machine.parts import Part
 from csm_emulator.services.smd.discovery import redfish_view
-from csm_emulator.state.tables import Shelf
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Json
 
 
@@ -33,16 +33,16 @@ class _PartSeeds(Mapping[str, Json]):
         return len(self._parts)
 
 
-def redfish_seeds(world: World, begun: float) -> Mapping[str, Json]:
+def redfish_seeds(context: Context, begun: float) -> Mapping[str, Json]:
     def discovered(part: Part) -> Json:
-        return redfish_view.discovered(world, redfish_view.new_endpoint(world, part), begun)
+        return redfish_view.discovered(context, redfish_view.new_endpoint(context, part), begun)
 
-    return _PartSeeds((part for part in world.machine.parts() if part.type in CONTROLLERS), discovered)
+    return _PartSeeds((part for part in context.machine.parts() if part.type in CONTROLLERS), discovered)
 
 
-def component_seeds(world: World) -> Mapping[str, Json]:
-    speaking = (part for part in world.machine.parts() if redfish_view.speaks_for(part))
-    return _PartSeeds(speaking, partial(redfish_view.component_endpoint, world))
+def component_seeds(context: Context) -> Mapping[str, Json]:
+    speaking = (part for part in context.machine.parts() if redfish_view.speaks_for(part))
+    return _PartSeeds(speaking, partial(redfish_view.component_endpoint, context))
 
 
 def service_keys(xnames: Iterable[str]) -> Iterator[str]:
@@ -50,7 +50,7 @@ def service_keys(xnames: Iterable[str]) -> Iterator[str]:
     return (f"{service} {xname}" for xname in xnames for service in redfish_view.SERVICES)
 
 
-def of_endpoints(services: Shelf, xnames: Iterable[str]) -> Iterator[str]:
+def of_endpoints(services: RecordTable, xnames: Iterable[str]) -> Iterator[str]:
     """The keys of the services of these endpoints, and of all that were added."""
     return services.in_order(key for key in service_keys(dict.fromkeys(xnames)) if key in services.seed)
 
@@ -58,15 +58,15 @@ def of_endpoints(services: Shelf, xnames: Iterable[str]) -> Iterator[str]:
 class ServiceSeeds(Mapping[str, Json]):
     """By ``<service> <xname>``."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._xnames = {part.xname: None for part in world.machine.parts() if part.type in CONTROLLERS}
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._xnames = {part.xname: None for part in context.machine.parts() if part.type in CONTROLLERS}
 
     def __getitem__(self, name: str) -> Json:
         service, _, xname = name.partition(" ")
         if service not in redfish_view.SERVICES or xname not in self._xnames:
             raise KeyError(name)
-        return redfish_view.service_endpoint(self._world, service, xname)
+        return redfish_view.service_endpoint(self._context, service, xname)
 
     def __iter__(self) -> Iterator[str]:
         return service_keys(self._xnames)

@@ -9,7 +9,7 @@ from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.endpoints.seed_data import of_endpoints
 from csm_emulator.services.smd.query_parameters import BadValue, Wanted, alphanumeric, positive, values
 from csm_emulator.services.smd.responses import answer, message, problem
-from csm_emulator.state.tables import Shelf
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
@@ -19,8 +19,8 @@ _BAD_XNAME, _BAD_TYPE = "Argument was not a valid xname ID", "Argument was not a
 
 
 class ServiceEndpoints:
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
+    def __init__(self, table: RecordTable) -> None:
+        self._table = table
 
     def list(self, call: Call) -> Reply:
         return self._select(values(call, "redfish_ep"), values(call, "service"))
@@ -38,8 +38,8 @@ class ServiceEndpoints:
         except BadValue:
             return problem(400, _BAD_TYPE)
         named = list(map(verified, positive(xnames)))
-        keys = (key.split(" ") for key in (of_endpoints(self._shelf, named) if named else self._shelf))
-        found = [self._shelf[f"{name} {xname}"] for name, xname in keys if service(name) and endpoint(xname)]
+        keys = (key.split(" ") for key in (of_endpoints(self._table, named) if named else self._table))
+        found = [self._table[f"{name} {xname}"] for name, xname in keys if service(name) and endpoint(xname)]
         return answer({"ServiceEndpoints": found})
 
     def read(self, call: Call) -> Reply:
@@ -47,17 +47,17 @@ class ServiceEndpoints:
             return problem(400, _BAD_XNAME)
         if not alphanumeric(call.args["service"]):
             return problem(400, _BAD_TYPE)
-        found = self._shelf.get(f"{call.args['service']} {normal(call.args['xname'])}")
+        found = self._table.get(f"{call.args['service']} {normal(call.args['xname'])}")
         return answer(found) if found else problem(404, _NONE)
 
     def delete(self, call: Call) -> Reply:
-        if self._shelf.pop(f"{call.args['service']} {normal(call.args['xname'])}", None) is None:
+        if self._table.pop(f"{call.args['service']} {normal(call.args['xname'])}", None) is None:
             return problem(404, _NONE)
         return message("deleted 1 entry")
 
     def delete_all(self, _: Call) -> Reply:
-        count = len(self._shelf)
-        self._shelf.clear()
+        count = len(self._table)
+        self._table.clear()
         return message(f"deleted {count} entries") if count else problem(404, "no entries to delete")
 
 

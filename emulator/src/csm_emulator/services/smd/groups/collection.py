@@ -11,7 +11,7 @@ from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.errors import DatabaseError, Refusal, refused
 from csm_emulator.services.smd.groups.members import MEMBER, Conflict, check_new
 from csm_emulator.services.smd.responses import all_created, message, problem
-from csm_emulator.state.tables import Shelf
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Json, Reply
 
 _NO_XNAME = "invalid xname ID"
@@ -22,7 +22,7 @@ class Collection:
     """All groups, or all partitions, by name."""
 
     hsm: Hsm
-    shelf: Shelf
+    table: RecordTable
     word: str
     same: str
     """By what two of them would be the same."""
@@ -35,21 +35,21 @@ class Collection:
         return f"/hsm/v2/{self.word}s"
 
     def insert(self, name: str, record: Json) -> Reply:
-        if name in self.shelf:
+        if name in self.table:
             return self._conflict(self.same)
         if refusal := self._refuse(record, record["members"]["ids"], (), self.same):
             return refusal
-        self.shelf[name] = record
+        self.table[name] = record
         return all_created(self.base, [f"{self.base}/{name}"])
 
     def delete(self, name: str) -> Reply:
-        if name not in self.shelf:
+        if name not in self.table:
             return problem(404, f"no such {self.word}.")
-        del self.shelf[name]
+        del self.table[name]
         return message("deleted 1 entry")
 
     def missing(self, name: str) -> Reply | None:
-        return None if name in self.shelf else problem(404, f"No such {self.word}: {name}")
+        return None if name in self.table else problem(404, f"No such {self.word}: {name}")
 
     def add_member(self, name: str, call: Call) -> Reply:
         xname = verified(decode(call.body, MEMBER)["id"])
@@ -57,11 +57,11 @@ class Collection:
             return problem(400, _NO_XNAME)
         if missing := self.missing(name):
             return missing
-        record = self.shelf[name]
+        record = self.table[name]
         ids = record["members"]["ids"]
         if refusal := self._refuse(record, [xname], ids, f"member in the same {self.word}."):
             return refusal
-        self.shelf[name] = {**record, "members": {"ids": [*ids, xname]}}
+        self.table[name] = {**record, "members": {"ids": [*ids, xname]}}
         return all_created(self.base, [f"{self.base}/{name}/members/{xname}"])
 
     def drop_member(self, name: str, call: Call) -> Reply:
@@ -70,11 +70,11 @@ class Collection:
             return problem(400, _NO_XNAME)
         if missing := self.missing(name):
             return missing
-        record = self.shelf[name]
+        record = self.table[name]
         left = [other for other in record["members"]["ids"] if other != xname]
         if len(left) == len(record["members"]["ids"]):
             return problem(404, f"{self.word} has no such member.")
-        self.shelf[name] = {**record, "members": {"ids": left}}
+        self.table[name] = {**record, "members": {"ids": left}}
         return message("deleted 1 entry")
 
     def _refuse(self, record: Json, new: list[str], present: list[str] | tuple[()], same: str) -> Reply | None:

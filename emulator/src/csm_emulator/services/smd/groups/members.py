@@ -10,7 +10,7 @@ from csm_emulator.dialects.hms import names as hms_names
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.errors import DatabaseError, Refusal, fits, refused
 from csm_emulator.services.smd.responses import problem
-from csm_emulator.state.tables import Shelf
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Json, Reply
 
 MEMBERS = struct("sm.Members", {"ids": STRINGS})
@@ -64,33 +64,33 @@ def tagged(record: Json, tags: Sequence[str]) -> bool:
     return not tags or not set(tags).isdisjoint(record["tags"])
 
 
-def patch(shelf: Shelf, name: str, given: Json) -> None:
+def patch(table: RecordTable, name: str, given: Json) -> None:
     """Description and tags, of which None stays as it is."""
-    record = {**shelf[name]}
+    record = {**table[name]}
     if given["description"] is not None:
         fits((given["description"], WIDTH))
         record["description"] = given["description"]
     if given["tags"] is not None:
         record["tags"] = lowered(given["tags"])
         fits(*((tag, WIDTH) for tag in record["tags"]))
-    shelf[name] = record
+    table[name] = record
 
 
-def patch_reply(shelf: Shelf, name: str, given: Json, earlier: bytes, missing: str) -> Reply:
+def patch_reply(table: RecordTable, name: str, given: Json, earlier: bytes, missing: str) -> Reply:
     """SMD goes on after it complained of an empty patch, and its later words follow the first: ``earlier``."""
-    reply = _patched(shelf, name, given, missing)
+    reply = _patched(table, name, given, missing)
     if not earlier:
         return reply
     return Reply(400, earlier + (b"" if reply.status == 204 else reply.body), "application/problem+json")
 
 
-def _patched(shelf: Shelf, name: str, given: Json, missing: str) -> Reply:
+def _patched(table: RecordTable, name: str, given: Json, missing: str) -> Reply:
     if not all(map(is_field, lowered(given["tags"]))):
         return problem(400, "Invalid tag.")
-    if name not in shelf:
+    if name not in table:
         return problem(404, missing)
     try:
-        patch(shelf, name, given)
+        patch(table, name, given)
     except DatabaseError as error:
         return refused(error)
     return Reply(204, b"", "application/json")

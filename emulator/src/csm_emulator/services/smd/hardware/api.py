@@ -105,7 +105,7 @@ class Hardware:
                 return problem(400, str(wrong))
         if not all(_fits(*record) for record in records):
             return problem(500, "operation 'POST' failed during store.")
-        store(self._inventory, records, self._hsm.world.clock.now())
+        store(self._inventory, records, self._hsm.context.clock.now())
         return message(f"Created {len(records)} entries")
 
     def delete(self, call: Call) -> Reply:

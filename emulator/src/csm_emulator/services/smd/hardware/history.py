@@ -10,7 +10,7 @@ from csm_emulator.services.smd.inventory import Inventory
 from csm_emulator.services.smd.postgres_text import BadTime, time_of
 from csm_emulator.services.smd.query_parameters import values
 from csm_emulator.services.smd.responses import answer, message, problem
-from csm_emulator.state.tables import Shelf
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Json, Reply
 from csm_emulator.transport.routes import Route
 
@@ -22,14 +22,14 @@ Test = Callable[[Json], bool]
 
 class History:
     def __init__(self, inventory: Inventory) -> None:
-        self._shelf: Shelf = inventory.history
+        self._table: RecordTable = inventory.history
         self._found = inventory.found
 
     def of_place(self, call: Call) -> Reply:
         xname = verified(call.args["xname"])
         if not xname:
             return problem(400, "Invalid xname")
-        return self._one(call, call.args["xname"], self._shelf.get(xname, ()))
+        return self._one(call, call.args["xname"], self._table.get(xname, ()))
 
     def of_fru(self, call: Call) -> Reply:
         name = call.args["fruid"]
@@ -64,7 +64,7 @@ class History:
             return problem(500, "failed to query DB.")
         if frus := values(call, "fruid"):
             tests.append(lambda event: event["FRUID"] in frus)
-        places = [verified(xname) for xname in xnames] or (self._places_of(frus) if frus else list(self._shelf))
+        places = [verified(xname) for xname in xnames] or (self._places_of(frus) if frus else list(self._table))
         events = self._events(places)
         grouped: dict[str, list[Json]] = {}
         for event in _in_time(event for event in events if _passes(event, tests)):
@@ -75,33 +75,33 @@ class History:
 
     def _events(self, xnames: Iterable[str]) -> Iterable[Json]:
         for xname in dict.fromkeys(xnames):
-            yield from self._shelf.get(xname, ())
+            yield from self._table.get(xname, ())
 
     def _places_of(self, frus: Iterable[str]) -> list[str]:
         """Where these may have been: where the machine has them, and wherever anything happened since."""
-        return [*filter(None, map(self._found.with_fru, frus)), *self._shelf.touched()]
+        return [*filter(None, map(self._found.with_fru, frus)), *self._table.touched()]
 
     def delete_place(self, call: Call) -> Reply:
         xname = verified(call.args["xname"])
         if not xname:
             return problem(400, "Invalid xname")
-        return _deleted(len(self._shelf.pop(xname, ())))
+        return _deleted(len(self._table.pop(xname, ())))
 
     def delete_all(self, _: Call) -> Reply:
-        count = sum(1 for _ in self._events(self._shelf))
-        self._shelf.clear()
+        count = sum(1 for _ in self._events(self._table))
+        self._table.clear()
         return _deleted(count)
 
     def delete_fru(self, call: Call) -> Reply:
         name, count = call.args["fruid"], 0
         touched = {event["ID"] for event in self._events(self._places_of([name])) if event["FRUID"] == name}
         for xname in touched:
-            left = [event for event in self._shelf[xname] if event["FRUID"] != name]
-            count += len(self._shelf[xname]) - len(left)
+            left = [event for event in self._table[xname] if event["FRUID"] != name]
+            count += len(self._table[xname]) - len(left)
             if left:
-                self._shelf[xname] = left
+                self._table[xname] = left
             else:
-                del self._shelf[xname]
+                del self._table[xname]
         return _deleted(count)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from csm_emulator.machine.machine import Machine
 from csm_emulator.machine.parts import Fru, NodeModel, Part
 from csm_emulator.services.smd.hardware.types import TYPES, fru_id
-from csm_emulator.state.random import Dice
+from csm_emulator.state.random import SeededRandom
 
 _INSIDE = re.compile(r"(.*n\d+)([a-z].*)")
 _LETTER = re.compile("[a-z]")
@@ -45,7 +45,7 @@ class Item:
 class Numbering:
     """Which place has which number, and back."""
 
-    def __init__(self, machine: Machine, dice: Dice) -> None:
+    def __init__(self, machine: Machine, random: SeededRandom) -> None:
         self._parts = [part for part in machine.parts() if part.type in TYPES and part.controller and _fru(part)]
         self._at = {part.xname: position for position, part in enumerate(self._parts)}
         self._inside: dict[int, dict[str, tuple[int, Fru]]] = {}
@@ -58,7 +58,7 @@ class Numbering:
             self._starts.append(total)
             total += 1 + len(self._fittings(part.model))
         self.total = total
-        self._factor = int(dice.roll("serials") * (_SPACE >> 1)) * 2 + 1
+        self._factor = int(random.roll("serials") * (_SPACE >> 1)) * 2 + 1
         self._back = pow(self._factor, -1, _SPACE)
 
     def __iter__(self) -> Iterator[str]:

@@ -13,7 +13,7 @@ from csm_emulator.services.smd.postgres_text import LONGEST_XNAME, BadTime, stor
 from csm_emulator.services.smd.query_parameters import values
 from csm_emulator.services.smd.responses import answer, created, message, problem
 from csm_emulator.state.clock import rfc3339
-from csm_emulator.state.tables import Shelf
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Json, Reply
 from csm_emulator.transport.routes import Route
 
@@ -52,7 +52,7 @@ _CRASH = "SMD ends the connection here without an answer: runtime error"
 class Interfaces:
     def __init__(self, hsm: Hsm) -> None:
         self._hsm = hsm
-        self._shelf: Shelf = hsm.inventory.interfaces
+        self._table: RecordTable = hsm.inventory.interfaces
         self._owners = hsm.inventory.owners
 
     def list(self, call: Call) -> Reply:
@@ -65,7 +65,7 @@ class Interfaces:
         if values(call, "ipaddress") and values(call, "network"):
             # SMD joins the addresses twice under one name, and PostgreSQL refuses.
             return problem(500, "failed to query DB.")
-        found = (self._shelf[name] for name in self._candidates(call) if name in self._shelf)
+        found = (self._table[name] for name in self._candidates(call) if name in self._table)
         return answer([record for record in found if all(test(record) for test in tests)])
 
     def _candidates(self, call: Call) -> Iterable[str]:
@@ -77,7 +77,7 @@ class Interfaces:
         if addresses and "" not in addresses:
             return self._hsm.inventory.by_address.candidates(addresses)
         xnames = values(call, "componentid")
-        return [name for xname in dict.fromkeys(xnames) for name in self._owners.of(verified(xname))] or self._shelf
+        return [name for xname in dict.fromkeys(xnames) for name in self._owners.of(verified(xname))] or self._table
 
     def create(self, _: Call, body: Json) -> Reply:
         try:
@@ -87,12 +87,12 @@ class Interfaces:
             return problem(400, str(wrong))
         if not storable(body["Description"]) or len(record["ComponentID"]) > LONGEST_XNAME:
             return problem(500, "operation 'POST' failed during store.")
-        if record["ID"] in self._shelf:
+        if record["ID"] in self._table:
             conflict = (
                 "operation would conflict with an existing component ethernet interface that has the same MAC address."
             )
             return problem(409, conflict)
-        self._shelf[record["ID"]] = record
+        self._table[record["ID"]] = record
         self._owners.forget()
         return created(f"{BASE}/{record['ID']}")
 
@@ -112,8 +112,8 @@ class Interfaces:
         }
 
     def delete_all(self, _: Call) -> Reply:
-        count = len(self._shelf)
-        self._shelf.clear()
+        count = len(self._table)
+        self._table.clear()
         self._owners.forget()
         return message(f"deleted {count} entries") if count else problem(404, "no entries to delete")
 
@@ -123,7 +123,7 @@ class Interfaces:
     def delete(self, call: Call) -> Reply:
         if not storable(call.args["id"]):
             return problem(500, "DB query failed.")
-        if self._shelf.pop(call.args["id"].lower(), None) is None:
+        if self._table.pop(call.args["id"].lower(), None) is None:
             return problem(404, "no such component ethernet interface.")
         self._owners.forget()
         return message("deleted 1 entry")
@@ -135,7 +135,7 @@ class Interfaces:
             return problem(400, "bad query param: Argument was not a valid xname ID")
         if not storable(body["Description"]):
             return problem(500, "failed to query DB.")
-        record = self._shelf.get(call.args["id"])
+        record = self._table.get(call.args["id"])
         if record is None:
             return answer(NOBODY)
         return answer(self._put(_patched(record, body), body["IPAddresses"] is not None))
@@ -147,7 +147,7 @@ class Interfaces:
         name = call.args["id"]
         if not body["IPAddress"]:
             return problem(400, "Invalid CompEthInterface IP Address")
-        record = self._shelf.get(name)
+        record = self._table.get(name)
         if record is None:
             return problem(500, "operation 'POST' failed during store.")
         if any(each["IPAddress"] == body["IPAddress"] for each in record["IPAddresses"]):
@@ -156,7 +156,7 @@ class Interfaces:
         return created(f"{BASE}/{name}/IPAddresses/{body['IPAddress']}")
 
     def change_address(self, call: Call, body: Json) -> Reply:
-        record = self._shelf.get(call.args["id"], NOBODY)
+        record = self._table.get(call.args["id"], NOBODY)
         if body["Network"] is None:
             # Without a network SMD forgets all addresses, then looks at the first.
             if record is not NOBODY:
@@ -171,7 +171,7 @@ class Interfaces:
         return answer(_address(changed))
 
     def delete_address(self, call: Call) -> Reply:
-        record = self._shelf.get(call.args["id"], NOBODY)
+        record = self._table.get(call.args["id"], NOBODY)
         addresses = record["IPAddresses"] or ()
         left = [each for each in addresses if each["IPAddress"] != call.args["ipaddr"]]
         if len(left) == len(addresses):
@@ -180,7 +180,7 @@ class Interfaces:
         return message("deleted 1 entry")
 
     def _read(self, name: str, show: Callable[[Json], Json]) -> Reply:
-        record = self._shelf.get(name)
+        record = self._table.get(name)
         if record is None:
             return problem(404, f"No such component ethernet interface: {name}")
         return answer(show(record))
@@ -188,12 +188,12 @@ class Interfaces:
     def _put(self, record: Json, addresses_changed: bool) -> Json:
         if addresses_changed:
             record = {**record, "LastUpdate": self._now()}
-        self._shelf[record["ID"]] = record
+        self._table[record["ID"]] = record
         self._owners.forget()
         return record
 
     def _now(self) -> str:
-        return rfc3339(self._hsm.world.clock.now())
+        return rfc3339(self._hsm.context.clock.now())
 
 
 def _patched(record: Json, body: Json) -> Json:

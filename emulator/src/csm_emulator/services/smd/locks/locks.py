@@ -119,7 +119,7 @@ class Locks:
 
 
 def routes(hsm: Hsm) -> Sequence[Route]:
-    book = Book(hsm.world)
+    book = Book(hsm.context)
     hsm.removals.append(book.forget)
     locks = Locks(hsm, book)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.state.clock import rfc3339
 from csm_emulator.transport.call import Json
 
@@ -12,35 +12,35 @@ _MINUTE = 60.0
 
 
 class Book:
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._shelf = world.shelves.open("smd.reservations")
-        self._numbers = world.shelves.open("smd.reservations.numbers")
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._table = context.tables.open("smd.reservations")
+        self._numbers = context.tables.open("smd.reservations.numbers")
 
     def find(self, xname: str) -> Json | None:
-        found = self._shelf.get(xname)
-        if found is not None and found["expires"] is not None and found["expires"] <= self._world.clock.now():
-            del self._shelf[xname]
+        found = self._table.get(xname)
+        if found is not None and found["expires"] is not None and found["expires"] <= self._context.clock.now():
+            del self._table[xname]
             return None
         return found
 
     def make(self, xname: str, minutes: int) -> Json:
         number = self._numbers.get("last", 0) + 1
         self._numbers["last"] = number
-        now, dice = self._world.clock.now(), self._world.dice
-        self._shelf[xname] = {
+        now, random = self._context.clock.now(), self._context.random
+        self._table[xname] = {
             "created": now,
             "expires": now + minutes * _MINUTE if minutes else None,
-            "deputy": f"{xname}:dk:{dice.uuid('deputy', number)}",
-            "key": f"{xname}:rk:{dice.uuid('reservation', number)}",
+            "deputy": f"{xname}:dk:{random.uuid('deputy', number)}",
+            "key": f"{xname}:rk:{random.uuid('reservation', number)}",
         }
-        return self._shelf[xname]
+        return self._table[xname]
 
     def renew(self, xname: str, minutes: int) -> None:
-        self._shelf[xname] = {**self._shelf[xname], "expires": self._world.clock.now() + minutes * _MINUTE}
+        self._table[xname] = {**self._table[xname], "expires": self._context.clock.now() + minutes * _MINUTE}
 
     def forget(self, xname: str) -> None:
-        self._shelf.pop(xname, None)
+        self._table.pop(xname, None)
 
     def with_keys(self, kind: str, keys: Iterable[str]) -> list[str]:
         """Whose ``key`` or ``deputy`` key is among these: a key begins with the xname."""

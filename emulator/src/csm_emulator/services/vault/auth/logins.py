@@ -10,7 +10,7 @@ from joserfc import jwt
 from joserfc.errors import ExpiredTokenError, JoseError
 from joserfc.jwk import RSAKey
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.vault.auth.policies import ROOT
 from csm_emulator.services.vault.auth.tokens import Tokens, Wanted
 from csm_emulator.services.vault.request_ids import Requests
@@ -40,12 +40,12 @@ _SIGNATURE = "error verifying token signature: no known key successfully validat
 
 
 class Logins:
-    def __init__(self, world: World, tokens: Tokens, requests: Requests) -> None:
-        self._mesh = world.mesh
-        self._faults = world.faults
+    def __init__(self, context: Context, tokens: Tokens, requests: Requests) -> None:
+        self._mesh = context.mesh
+        self._faults = context.faults
         self._tokens = tokens
         self._requests = requests
-        self._roles = world.shelves.open("vault.roles", _ROLES)
+        self._roles = context.tables.open("vault.roles", _ROLES)
 
     def routes(self) -> list[Route]:
         """Nobody needs a token to log in."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from csm_emulator.services.vault.responses import Refusal
-from csm_emulator.state.tables import Shelves
+from csm_emulator.state.tables import RecordTables
 
 ROOT, DEFAULT = "root", "default"
 EVERYTHING = ("create", "delete", "list", "patch", "read", "sudo", "update")
@@ -38,27 +38,27 @@ SEEDED = {
 
 
 class Policies:
-    def __init__(self, shelves: Shelves) -> None:
-        self._shelf = shelves.open("vault.policies", SEEDED)
+    def __init__(self, tables: RecordTables) -> None:
+        self._table = tables.open("vault.policies", SEEDED)
         self._read: dict[str, Rules] = {}
         """By the text itself."""
 
     def names(self) -> list[str]:
-        return [*sorted(self._shelf), ROOT]
+        return [*sorted(self._table), ROOT]
 
     def get(self, name: str) -> str | None:
-        return "" if name == ROOT else self._shelf.get(name)
+        return "" if name == ROOT else self._table.get(name)
 
     def put(self, name: str, text: str) -> None:
         if name == ROOT:
             raise Refusal(400, 'cannot update "root" policy')
         rules_of(text)
-        self._shelf[name] = text
+        self._table[name] = text
 
     def delete(self, name: str) -> None:
         if name in (ROOT, DEFAULT):
             raise Refusal(400, f'cannot delete "{name}" policy')
-        self._shelf.pop(name, None)
+        self._table.pop(name, None)
 
     def capabilities(self, held: Iterable[str], path: str) -> list[str]:
         """Of the rule that fits best: the path itself, or else the longest with a star."""
@@ -75,7 +75,7 @@ class Policies:
         return ["deny"] if not best or "deny" in best else sorted(best)
 
     def _rules(self, name: str) -> Rules:
-        text = self._shelf.get(name)
+        text = self._table.get(name)
         if text is None:
             return {}
         if text not in self._read:

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 from dataclasses import dataclass
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.seed_data.secrets import vault_root
 from csm_emulator.services.vault.auth.policies import DEFAULT, ROOT
 from csm_emulator.services.vault.responses import PERMISSION_DENIED, Refusal
@@ -30,25 +30,25 @@ class Wanted:
 
 
 class Tokens:
-    def __init__(self, world: World) -> None:
-        self._clock = world.clock
-        self._dice = world.dice
-        self._agenda = world.agenda
-        self._shelf = world.shelves.open("vault.tokens")
+    def __init__(self, context: Context) -> None:
+        self._clock = context.clock
+        self._random = context.random
+        self._scheduler = context.scheduler
+        self._table = context.tables.open("vault.tokens")
         """By a hash: who reads the state file has no token."""
-        self._count = world.shelves.open("vault.tokens.count", {"count": 0})
-        world.agenda.answer("vault.token", self._expire)
+        self._count = context.tables.open("vault.tokens.count", {"count": 0})
+        context.scheduler.answer("vault.token", self._expire)
 
     def create(self, wanted: Wanted) -> Json:
         """What the one who asked is told of it."""
         number = self._count["count"] + 1
         self._count["count"] = number
-        token = f"hvs.{self._dice.hex(64, 'vault.token', number)}"
+        token = f"hvs.{self._random.hex(64, 'vault.token', number)}"
         now = self._clock.now()
         ttl = min(wanted.ttl, LONGEST) or LONGEST
         policies = sorted({DEFAULT, *wanted.policies}) if ROOT not in wanted.policies else [ROOT]
-        self._shelf[_mark(token)] = {
-            "accessor": self._dice.hex(24, "vault.accessor", number),
+        self._table[_mark(token)] = {
+            "accessor": self._random.hex(24, "vault.accessor", number),
             "policies": policies,
             "created": now,
             "ends": now + ttl,
@@ -59,8 +59,8 @@ class Tokens:
             "renewable": wanted.renewable,
             "orphan": wanted.orphan,
         }
-        self._agenda.at(now + ttl, "vault.token", _mark(token))
-        return self._auth(token, self._shelf[_mark(token)], ttl)
+        self._scheduler.at(now + ttl, "vault.token", _mark(token))
+        return self._auth(token, self._table[_mark(token)], ttl)
 
     def of(self, call: Call) -> str:
         """The token of a request, if it counts."""
@@ -78,16 +78,16 @@ class Tokens:
         """None for a token that does not count."""
         if self._is_root(token):
             return [ROOT]
-        kept = self._shelf.get(_mark(token))
+        kept = self._table.get(_mark(token))
         return list(kept["policies"]) if kept and kept["ends"] > self._clock.now() else None
 
     def shown(self, token: str) -> Json:
         """As ``lookup`` tells it; raises for one that does not count."""
         if self._is_root(token):
-            return _root(token, self._dice.hex(24, "vault.accessor", 0))
+            return _root(token, self._random.hex(24, "vault.accessor", 0))
         if self.policies(token) is None:
             raise Refusal(403, "bad token")
-        kept = self._shelf[_mark(token)]
+        kept = self._table[_mark(token)]
         return {
             "accessor": kept["accessor"],
             "creation_time": int(kept["created"]),
@@ -114,26 +114,26 @@ class Tokens:
             raise Refusal(400, "lease is not renewable")
         if self.policies(token) is None:
             raise Refusal(403, "bad token")
-        kept = self._shelf[_mark(token)]
+        kept = self._table[_mark(token)]
         if not kept["renewable"]:
             raise Refusal(400, "lease is not renewable")
         now = self._clock.now()
         ends = min(now + (increment or kept["ttl"]), kept["created"] + LONGEST)
-        self._shelf[_mark(token)] = {**kept, "ends": ends}
-        self._agenda.at(ends, "vault.token", _mark(token))
+        self._table[_mark(token)] = {**kept, "ends": ends}
+        self._scheduler.at(ends, "vault.token", _mark(token))
         return self._auth(token, kept, int(ends - now))
 
     def revoke(self, token: str) -> None:
         """One that is not there is revoked already. Nobody can lose the root token, or the machine would be shut."""
-        self._shelf.pop(_mark(token), None)
+        self._table.pop(_mark(token), None)
 
     def _expire(self, mark: str) -> None:
-        kept = self._shelf.get(mark)
+        kept = self._table.get(mark)
         if kept is not None and kept["ends"] <= self._clock.now():
-            del self._shelf[mark]
+            del self._table[mark]
 
     def _is_root(self, token: str) -> bool:
-        return hmac.compare_digest(token.encode("utf-8", "replace"), vault_root(self._dice).encode())
+        return hmac.compare_digest(token.encode("utf-8", "replace"), vault_root(self._random).encode())
 
     def _auth(self, token: str, kept: Json, ttl: int) -> Json:
         return {

@@ -7,7 +7,7 @@ from typing import Any
 
 from csm_emulator.services.vault.responses import Refusal, seconds
 from csm_emulator.state.clock import rfc3339
-from csm_emulator.state.tables import Shelf
+from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Json
 
 KEPT = 10
@@ -16,12 +16,16 @@ Source = Callable[[], dict[str, Any]]
 
 
 class Secrets:
-    """All mounts on one shelf, by ``mount/path``. ``sources`` make what is not written down, by name."""
+    """All mounts on one table, by ``mount/path``. ``sources`` make what is not written down, by name."""
 
     def __init__(
-        self, shelf: Shelf, settings: Shelf, sources: dict[str, Source], stand_in: Callable[[str], str] = str
+        self,
+        table: RecordTable,
+        settings: RecordTable,
+        sources: dict[str, Source],
+        stand_in: Callable[[str], str] = str,
     ) -> None:
-        self._shelf = shelf
+        self._table = table
         self._stand_in = stand_in
         """The key of the secret that is read where none was written under this key."""
         self._settings = settings
@@ -29,7 +33,7 @@ class Secrets:
 
     def get(self, mount: str, path: str) -> Json:
         """The record of a secret; raises a refusal when there is none."""
-        found = self._shelf.get(f"{mount}/{path}") or self._shelf.get(self._stand_in(f"{mount}/{path}"))
+        found = self._table.get(f"{mount}/{path}") or self._table.get(self._stand_in(f"{mount}/{path}"))
         if found is None:
             raise Refusal(404)
         return found
@@ -42,7 +46,7 @@ class Secrets:
 
     def write(self, mount: str, path: str, data: dict[str, Any], cas: int | None, now: float) -> Json:
         """The new version, with its number."""
-        record = self._shelf.get(f"{mount}/{path}") or _empty(now)
+        record = self._table.get(f"{mount}/{path}") or _empty(now)
         self._check_cas(mount, record, cas)
         number = record["current"] + 1
         lives = self._lives(mount, record)
@@ -67,7 +71,7 @@ class Secrets:
 
     def delete(self, mount: str, path: str, numbers: Iterable[int] | None, now: float) -> None:
         """The latest version, when no numbers are said. What is gone already keeps its time."""
-        record = self._shelf.get(f"{mount}/{path}") or _empty(now)
+        record = self._table.get(f"{mount}/{path}") or _empty(now)
         wanted = [record["current"]] if numbers is None else numbers
         versions = {number: record["versions"].get(str(number)) for number in wanted}
         there = [number for number, version in versions.items() if version and not _is_gone(version, now)]
@@ -75,7 +79,7 @@ class Secrets:
 
     def mark(self, mount: str, path: str, numbers: Iterable[int], **facts: Json) -> None:
         """Deleted, not deleted any more, or destroyed; versions that are not there are passed over."""
-        record = self._shelf.get(f"{mount}/{path}")
+        record = self._table.get(f"{mount}/{path}")
         if record is None:
             return
         wanted = {str(number) for number in numbers}
@@ -86,21 +90,21 @@ class Secrets:
         self._put(mount, path, {**record, "versions": versions})
 
     def describe(self, mount: str, path: str, facts: Json, now: float) -> None:
-        record = self._shelf.get(f"{mount}/{path}") or _empty(now)
+        record = self._table.get(f"{mount}/{path}") or _empty(now)
         self._put(mount, path, {**record, **facts, "updated": now})
 
     def forget(self, mount: str, path: str) -> None:
-        self._shelf.pop(f"{mount}/{path}", None)
+        self._table.pop(f"{mount}/{path}", None)
 
     def forget_all(self, mount: str) -> None:
-        for key in [key for key in self._shelf if key.startswith(f"{mount}/")]:
-            del self._shelf[key]
+        for key in [key for key in self._table if key.startswith(f"{mount}/")]:
+            del self._table[key]
         self._settings.pop(mount, None)
 
     def names(self, mount: str, folder: str) -> list[str]:
         """What is in a folder; folders end in a slash."""
         start = f"{mount}/{folder.strip('/')}/" if folder.strip("/") else f"{mount}/"
-        below = [key[len(start) :] for key in self._shelf if key.startswith(start)]
+        below = [key[len(start) :] for key in self._table if key.startswith(start)]
         return sorted({name if not rest else f"{name}/" for name, _, rest in (each.partition("/") for each in below)})
 
     def settings(self, mount: str) -> Json:
@@ -110,7 +114,7 @@ class Secrets:
         self._settings[mount] = {**self.settings(mount), **facts}
 
     def _put(self, mount: str, path: str, record: Json) -> None:
-        self._shelf[f"{mount}/{path}"] = record
+        self._table[f"{mount}/{path}"] = record
 
 
 def _empty(now: float) -> Json:

@@ -115,7 +115,7 @@ class BranchApi(InsideApi):
             raise Refusal(422, "[RuleName]: GitRefName")
         if name in repository.protected:
             raise Refusal(403, "Branch protection already exist")
-        rule = {"enable_push": said["enable_push"], "created": self._world.clock.now()}
+        rule = {"enable_push": said["enable_push"], "created": self._context.clock.now()}
         self._repositories.change(repository, protected={**repository.protected, name: rule})
         return told(_rule(name, rule), 201)
 

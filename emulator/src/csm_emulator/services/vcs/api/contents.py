@@ -131,7 +131,7 @@ class ContentsApi(InsideApi):
             f"{message}\n",
             author or committer or fallback,
             committer or author or fallback,
-            int(self._world.clock.now()),
+            int(self._context.clock.now()),
         )
 
 

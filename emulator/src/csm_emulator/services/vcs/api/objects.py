@@ -83,7 +83,7 @@ class ObjectApi(InsideApi):
             raise Refusal(409, f"tag already exists [name: {name}]")
         try:
             if said["message"]:
-                at = self._writing.tag(repository, at, name, said["message"], int(self._world.clock.now()))
+                at = self._writing.tag(repository, at, name, said["message"], int(self._context.clock.now()))
             self._writing.set_ref(repository, TAGS + name, at)
         except GitFailed as error:
             raise Refusal(500, str(error)) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.types import BOOL, STRING, maybe, struct
 from csm_emulator.seed_data.secrets import VCS_USER
 from csm_emulator.services.vcs.api.records import shown_repository
@@ -33,9 +33,9 @@ _EDIT = struct(
 
 class RepositoryApi:
     def __init__(
-        self, world: World, repositories: Repositories, access: Access, owners: Owners, writing: Writing
+        self, context: Context, repositories: Repositories, access: Access, owners: Owners, writing: Writing
     ) -> None:
-        self._world = world
+        self._context = context
         self._repositories = repositories
         self._access = access
         self._owners = owners
@@ -100,7 +100,7 @@ class RepositoryApi:
         branch = facts.get("default_branch")
         if branch is not None and HEADS + branch not in self._repositories.refs(repository):
             del facts["default_branch"]
-        changed = self._repositories.change(repository, **facts, updated=self._world.clock.now())
+        changed = self._repositories.change(repository, **facts, updated=self._context.clock.now())
         return told(self._shown(call, changed))
 
     def delete(self, call: Call) -> Reply:
@@ -110,7 +110,7 @@ class RepositoryApi:
     def _begin(self, repository: Repository) -> None:
         who = Person(VCS_USER, EMAIL)
         text = f"# {repository.name}\n\n{repository.description}".encode()
-        change = Change({"README.md": text}, "Initial commit\n", who, who, int(self._world.clock.now()))
+        change = Change({"README.md": text}, "Initial commit\n", who, who, int(self._context.clock.now()))
         self._writing.commit(repository, None, repository.default_branch, change)
 
     def _listed(self, call: Call, owner: str) -> Reply:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.services.vcs.auth.access import Access
 from csm_emulator.services.vcs.git.commits import Writing
 from csm_emulator.services.vcs.git.objects import Reading
@@ -13,9 +13,9 @@ REPO = "/api/v1/repos/{owner}/{repo}"
 
 class InsideApi:
     def __init__(
-        self, world: World, repositories: Repositories, access: Access, reading: Reading, writing: Writing
+        self, context: Context, repositories: Repositories, access: Access, reading: Reading, writing: Writing
     ) -> None:
-        self._world = world
+        self._context = context
         self._repositories = repositories
         self._access = access
         self._reading = reading

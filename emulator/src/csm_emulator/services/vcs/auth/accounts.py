@@ -8,7 +8,7 @@ import hashlib
 import hmac
 from dataclasses import dataclass
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.types import STRING, struct
 from csm_emulator.seed_data.secrets import VCS_USER, vcs_password, vcs_token
 from csm_emulator.services.vcs.responses import Refusal, form, not_found, page, told
@@ -27,11 +27,11 @@ class Caller:
 
 
 class Accounts:
-    def __init__(self, world: World) -> None:
-        self._dice = world.dice
-        first = vcs_token(world.dice)
-        self._tokens = world.shelves.open("vcs.tokens", {"1": _token(1, "canton", first)})
-        self._numbers = world.shelves.open("vcs.tokens.count", {"count": 1})
+    def __init__(self, context: Context) -> None:
+        self._random = context.random
+        first = vcs_token(context.random)
+        self._tokens = context.tables.open("vcs.tokens", {"1": _token(1, "canton", first)})
+        self._numbers = context.tables.open("vcs.tokens.count", {"count": 1})
 
     def routes(self) -> list[Route]:
         return [
@@ -64,7 +64,7 @@ class Accounts:
         by_token = self._by_token(name if password in ("", "x-oauth-basic") else password)
         if by_token is not None:
             return by_token
-        known = _same(password, vcs_password(self._dice)) and name.lower() == VCS_USER
+        known = _same(password, vcs_password(self._random)) and name.lower() == VCS_USER
         return Caller(VCS_USER, by_password=True) if known else None
 
     def _by_token(self, token: str) -> Caller | None:
@@ -84,7 +84,7 @@ class Accounts:
             raise Refusal(400, "access token name has been used already")
         number = self._numbers["count"] + 1
         self._numbers["count"] = number
-        token = self._dice.hex(40, "vcs.token", number)
+        token = self._random.hex(40, "vcs.token", number)
         self._tokens[str(number)] = _token(number, name, token)
         return told({**_shown(self._tokens[str(number)]), "sha1": token}, 201)
 

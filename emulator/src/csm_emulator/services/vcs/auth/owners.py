@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.types import STRING, struct
 from csm_emulator.seed_data.repositories import ORGANIZATION
 from csm_emulator.seed_data.secrets import VCS_USER
@@ -23,11 +23,11 @@ _EDIT = struct("structs.EditOrgOption", _ABOUT)
 
 
 class Owners:
-    def __init__(self, world: World, accounts: Accounts, repositories: Repositories) -> None:
+    def __init__(self, context: Context, accounts: Accounts, repositories: Repositories) -> None:
         self._accounts = accounts
         self._repositories = repositories
-        self._organizations = world.shelves.open("vcs.organizations", {ORGANIZATION: _organization(2, ORGANIZATION)})
-        self._numbers = world.shelves.open("vcs.organizations.count", {"last": 2})
+        self._organizations = context.tables.open("vcs.organizations", {ORGANIZATION: _organization(2, ORGANIZATION)})
+        self._numbers = context.tables.open("vcs.organizations.count", {"last": 2})
 
     def routes(self) -> list[Route]:
         return [

@@ -46,21 +46,21 @@ def strict(combine: Callable[[Any, Any], Any], left: Expression, right: Expressi
 
 
 def any_of(parts: list[Expression]) -> Expression:
-    return _decided_by(parts, truth=True)
+    return _decided_by(parts, control=True)
 
 
 def all_of(parts: list[Expression]) -> Expression:
-    return _decided_by(parts, truth=False)
+    return _decided_by(parts, control=False)
 
 
-def _decided_by(parts: list[Expression], *, truth: bool) -> Expression:
+def _decided_by(parts: list[Expression], *, control: bool) -> Expression:
     """The first part that has this truth decides; without one, the last does."""
 
     def decide(variables: Variables) -> Any:
-        value: Any = not truth
+        value: Any = not control
         for part in parts:
             found = part(variables)
-            if not isinstance(found, Unknown) and bool(found) is truth:
+            if not isinstance(found, Unknown) and bool(found) is control:
                 return found
             value = UNKNOWN if isinstance(found, Unknown) or isinstance(value, Unknown) else found
         return value

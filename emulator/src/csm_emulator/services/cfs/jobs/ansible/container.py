@@ -38,8 +38,8 @@ class Configuring:
         bench.answer("layer", self._layer)
         bench.answer("lines", self._lines)
         bench.answer("ansible-ends", self._end)
-        bench.world.machine.watch(self._hear_machine)
-        bench.world.cluster.watch(self._hear_cluster)
+        bench.context.machine.watch(self._hear_machine)
+        bench.context.cluster.watch(self._hear_cluster)
 
     def forget(self, run: Run) -> None:
         """The run is over, or gone."""
@@ -83,7 +83,7 @@ class Configuring:
     def _lines(self, run: Run) -> None:
         """Go on to now, and print what came of it; raises ``NotYet`` for the sake of others."""
         state = run["course"]
-        due = self._bench.world.clock.now() - state["began"] + _ROUNDING
+        due = self._bench.context.clock.now() - state["began"] + _ROUNDING
         try:
             following = self._followed(run, due)
         except Silent:
@@ -174,7 +174,7 @@ class Configuring:
 
     def _lose(self, run: Run, host: str) -> None:
         state = run["course"]
-        since = self._bench.world.clock.now() - state["began"]
+        since = self._bench.context.clock.now() - state["began"]
         self._bench.put(run, course={**state, "fell": {**state["fell"], host: since}})
         if run["job"] in self._following:
             self._following[run["job"]].fell[host] = since

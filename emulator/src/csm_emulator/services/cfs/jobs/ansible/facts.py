@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from csm_emulator.context import World
+from csm_emulator.context import Context
 
 _ARCHITECTURES = {"X86": "x86_64", "ARM": "aarch64", "x86_64": "x86_64", "aarch64": "aarch64"}
 _SYSTEM: Mapping[str, Any] = {
@@ -21,13 +21,13 @@ _SYSTEM: Mapping[str, Any] = {
 }
 
 
-def node_facts(world: World, xname: str) -> dict[str, Any]:
-    part, place = world.machine.part(xname), world.machine.place(xname)
+def node_facts(context: Context, xname: str) -> dict[str, Any]:
+    part, place = context.machine.part(xname), context.machine.place(xname)
     architecture = _ARCHITECTURES.get(part.model.arch, "x86_64") if part and part.model else "x86_64"
     name = place.aliases[0] if place and place.aliases else xname
-    networks = sorted(nic.network for nic in world.machine.nics(xname))
+    networks = sorted(nic.network for nic in context.machine.nics(xname))
     interfaces = [f"{network.lower()}{networks[:place].count(network)}" for place, network in enumerate(networks)]
-    addresses = [nic.address for nic in world.machine.nics(xname) if nic.network == "NMN" and nic.address]
+    addresses = [nic.address for nic in context.machine.nics(xname) if nic.network == "NMN" and nic.address]
     return {
         **_SYSTEM,
         **_of_architecture(architecture),

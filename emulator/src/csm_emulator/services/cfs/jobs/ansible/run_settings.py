@@ -40,7 +40,7 @@ class Settings:
         hosts = self.hosts(run)
         course = {
             "place": place,
-            "began": self._bench.world.clock.now(),
+            "began": self._bench.context.clock.now(),
             "said": 0,
             "fell": {} if is_image(run) else {host: BEFORE for host in hosts if not self._reachable(host)},
             "faulty": self._faulty(run["layers"][place], hosts),
@@ -56,7 +56,7 @@ class Settings:
         """The layer that the run is at, from its beginning; raises ``Silent``."""
         state = run["course"]
         layer = run["layers"][state["place"]]
-        dice, about = self._bench.world.dice, (run["job"], state["place"])
+        random, about = self._bench.context.random, (run["job"], state["place"])
         try:
             files, plays = self._playbook(layer)
         except AnsibleError as error:
@@ -70,7 +70,7 @@ class Settings:
                 _inventory(run),
                 parse(arguments(run)),
                 lambda host: self._facts(run, host),
-                lambda number: dice.roll("cfs.task", *about, number),
+                lambda number: random.roll("cfs.task", *about, number),
                 state["began"],
                 dict(state["fell"]),
                 state["faulty"],
@@ -94,10 +94,10 @@ class Settings:
     def _facts(self, run: Run, host: str) -> Mapping[str, Any]:
         if is_image(run):
             return image_facts(run["images"].get(host, {}).get("arch", ""))
-        return node_facts(self._bench.world, host)
+        return node_facts(self._bench.context, host)
 
     def _reachable(self, host: str) -> bool:
-        return host == "localhost" or self._bench.world.machine.boot.beating(host)
+        return host == "localhost" or self._bench.context.machine.boot.beating(host)
 
     def _settled(self, layer: dict[str, Any], hosts: list[str]) -> list[str]:
         """Who has had this layer since it booted: there everything is as the playbook wants it."""
@@ -106,7 +106,7 @@ class Settings:
         return [host for host, component in known.items() if _has(component, wanted)]
 
     def _faulty(self, layer: dict[str, Any], hosts: list[str]) -> dict[str, str]:
-        faults = self._bench.world.faults
+        faults = self._bench.context.faults
         if not any(fault.kind == FAULT for fault in faults):
             return {}
         titles = self._titles(layer)

@@ -27,8 +27,8 @@ class Inventories:
     def __init__(self, bench: Bench, library: Library) -> None:
         self._bench = bench
         self._library = library
-        self._hsm = HsmGroups(bench.world.mesh)
-        bench.world.cluster.volumes.append(lambda pod, container: inventory_files(bench.of_pod(pod), container))
+        self._hsm = HsmGroups(bench.context.mesh)
+        bench.context.cluster.volumes.append(lambda pod, container: inventory_files(bench.of_pod(pod), container))
         bench.answer("containers", self._begin)
         bench.answer("inventory", self._generate)
         bench.answer("inventory-failed", self.failed)
@@ -84,7 +84,7 @@ class Inventories:
 
     def _dynamic(self, run: Run, attempt: int) -> dict[str, list[str]]:
         named = terms(run["ansible"].get("limit") or "")
-        exact = 0 < len(named) <= _MOST_ASKED and all(self._bench.world.machine.part(name) for name in named)
+        exact = 0 < len(named) <= _MOST_ASKED and all(self._bench.context.machine.part(name) for name in named)
         logger = f"{_LOGGER}.dynamic"
         try:
             groups, refused = self._hsm.only(named) if exact else self._hsm.everybody()
@@ -133,7 +133,7 @@ class Inventories:
         self._bench.next(run, self._bench.chance(0.2, 3.0, run["job"], "inventory failed"), "ansible-ends", 1)
 
     def log(self, run: Run, message: str, level: str = "INFO", name: str = _LOGGER) -> None:
-        moment, text = line(self._bench.world.clock.now(), name, message, level)
+        moment, text = line(self._bench.context.clock.now(), name, message, level)
         self._bench.say(run, CONTAINER, [(moment, piece) for piece in text.split("\n")])
 
 

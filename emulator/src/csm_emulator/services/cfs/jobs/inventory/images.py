@@ -43,7 +43,7 @@ class ImageInventories:
         except ImsRefused as error:
             self._refused(run, str(error))
         else:
-            self._bench.next(run, 1.0, "image-poll", self._bench.world.clock.now(), 1)
+            self._bench.next(run, 1.0, "image-poll", self._bench.context.clock.now(), 1)
 
     def _request_image(self, run: Run, image: str) -> Run:
         self._log(run, f"Requesting access to IMS image={image!r}")
@@ -85,7 +85,7 @@ class ImageInventories:
         if job["status"] in ("error", "success"):
             raise ImsRefused(f"IMS status={job['status']} {about}, SSH container was not created.")
         if job["status"] != "waiting_on_user":
-            elapsed = int(self._bench.world.clock.now() - since)
+            elapsed = int(self._bench.context.clock.now() - since)
             self._log(run, f"IMS status={job['status']} {about}. Elapsed time={elapsed}s")
             return None
         for container in job.get("ssh_containers") or ():
@@ -137,9 +137,7 @@ class ImageInventories:
         self._bench.next(run, 0.2, "inventory-failed")
 
     def _public_key(self, run: Run) -> str:
-        return (
-            f"ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTY{self._bench.world.dice.hex(60, run['job'])} root@cfs"
-        )
+        return f"ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTY{self._bench.context.random.hex(60, run['job'])} root@cfs"
 
 
 def _result_name(run: Run, image: str) -> str:
