@@ -81,7 +81,7 @@ def test_a_fault_that_could_never_strike_is_refused(machine: Emulator, asked: li
     assert told.count("\n") == 1
     body = {"kind": asked[0], "targets": asked[1], "facts": dict(fact.split("=") for fact in asked[2:])}
     answer = machine.send("POST", f"{machine.control}/faults", json.dumps(body))
-    assert (answer.status, f"canton: {answer.json()['detail']}\n") == (400, told)
+    assert (answer.status, f"csm-emulator: {answer.json()['detail']}\n") == (400, told)
 
 
 def test_what_was_cleared_is_shown(machine: Emulator) -> None:

@@ -23,7 +23,7 @@ from sqlalchemy.engine import Connection
 from canton.domain.errors import SchemaMismatch
 from canton.store.database import Database, foreign_errors_stop_here
 
-MIGRATIONS = Path(__file__).parent / "migrations"
+MIGRATIONS = Path(__file__).parents[1] / "migrations"
 # Any number will do, as long as nothing else in the same PostgreSQL database uses it: "canton" in ASCII.
 UPGRADE_LOCK = 0x63616E746F6E
 NAME = re.compile(r"(?P<number>\d{4})_(?P<phase>pre|post)_[a-z0-9_]+")

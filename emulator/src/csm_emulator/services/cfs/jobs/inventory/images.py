@@ -137,7 +137,8 @@ class ImageInventories:
         self._bench.next(run, 0.2, "inventory-failed")
 
     def _public_key(self, run: Run) -> str:
-        return f"ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTY{self._bench.context.random.hex(60, run['job'])} root@cfs"
+        digits = self._bench.context.random.hex(60, run["job"])
+        return f"ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTY{digits} root@cfs"
 
 
 def _result_name(run: Run, image: str) -> str:
