@@ -10,10 +10,10 @@ from urllib.parse import parse_qsl, unquote
 
 from csm_emulator.machine.faults.faults import Fault
 from csm_emulator.machine.topology import catalog as topologies
-from csm_emulator.site import Site, Start
+from csm_emulator.site import Site, StartOptions
 from csm_emulator.state.file import StateFile
 from csm_emulator.transport.call import Call, Reply
-from csm_emulator.transport.external_servers import NoExternalServers, Question
+from csm_emulator.transport.external_servers import ExternalRequest, NoExternalServers
 
 MOMENT = 1_800_000_000.0
 BMC, BMC_TOO, SERVER = "x1000c0s0b0", "x1000c0s0b1", "x3000c0s1b0"
@@ -103,7 +103,7 @@ class Spy:
 def open_site(path: Path, name: str = "tiny", sent: list[tuple[str, Any]] | None = None) -> Site:
     """On a state file, so that a second one can go on where the first was; ``sent`` gets what goes outside."""
     posted = sent if sent is not None else []
-    start = Start(load(name), seed=1, speed=0.0, moment=MOMENT)
+    start = StartOptions(load(name), seed=1, speed=0.0, moment=MOMENT)
     return Site(start, StateFile(path), lambda url, body: posted.append((url, body)), outside=_Agreeing(posted))
 
 
@@ -111,7 +111,7 @@ class _Agreeing(NoExternalServers):
     def __init__(self, sent: list[tuple[str, Any]]) -> None:
         self._sent = sent
 
-    def consult(self, question: Question) -> Reply:
+    def consult(self, question: ExternalRequest) -> Reply:
         self._sent.append((question.url, json.loads(question.body)))
         return super().consult(question)
 

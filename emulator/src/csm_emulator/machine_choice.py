@@ -12,15 +12,15 @@ from csm_emulator.machine.parts import Topology
 from csm_emulator.machine.sls_import.dump import load_sls
 from csm_emulator.machine.sls_import.entries import is_dump
 from csm_emulator.machine.topology import catalog as topologies
-from csm_emulator.site import Start
+from csm_emulator.site import StartOptions
 from csm_emulator.state.file import StateFile
 
 DEFAULT = "tiny"
-WRITES_ONE = "GET /v1/dumpstate of SLS answers one, and `cray sls dumpstate list --format json` prints it"
+DUMP_SOURCE = "GET /v1/dumpstate of SLS answers one, and `cray sls dumpstate list --format json` prints it"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class MachineRequest:
     """What somebody asked for; what is None is left to the state or to the default."""
 
     topology: str | None = None
@@ -32,7 +32,7 @@ class Wanted:
     """What to say when the topology is none, such as which command it may be meant for."""
 
 
-def begin(kept: StateFile, wanted: Wanted) -> Start:
+def choose_machine(kept: StateFile, wanted: MachineRequest) -> StartOptions:
     """A state that is there wins; asking it for another machine is refused."""
     source, seed = kept.about("topology"), kept.about("seed")
     if source is None:
@@ -43,7 +43,7 @@ def begin(kept: StateFile, wanted: Wanted) -> Start:
     else:
         _agree(kept, source, seed, wanted)
         topology = _topology(source)
-    return Start(topology, seed, wanted.speed, wanted.moment)
+    return StartOptions(topology, seed, wanted.speed, wanted.moment)
 
 
 def _source(name: str, hint: str) -> dict[str, Any]:
@@ -57,9 +57,9 @@ def _source(name: str, hint: str) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text())
     except (OSError, ValueError, RecursionError) as error:
-        raise InvalidMachine(f"{name} is not an SLS dump: {error}; {WRITES_ONE}") from error
+        raise InvalidMachine(f"{name} is not an SLS dump: {error}; {DUMP_SOURCE}") from error
     if not is_dump(found):
-        raise InvalidMachine(f"{name} is not an SLS dump: that is an object with Hardware and Networks; {WRITES_ONE}")
+        raise InvalidMachine(f"{name} is not an SLS dump: that is an object with Hardware and Networks; {DUMP_SOURCE}")
     return {"name": path.name, "sls": found}
 
 
@@ -67,7 +67,7 @@ def _topology(source: dict[str, Any]) -> Topology:
     return load_sls(source["sls"], source["name"]) if "sls" in source else topologies.load(source["name"])
 
 
-def _agree(kept: StateFile, source: dict[str, Any], seed: int, wanted: Wanted) -> None:
+def _agree(kept: StateFile, source: dict[str, Any], seed: int, wanted: MachineRequest) -> None:
     if wanted.topology is not None and Path(wanted.topology).name != source["name"]:
         raise InvalidMachine(
             f"{kept.path} holds the machine {source['name']}, not {wanted.topology}; leave the name away to go on"

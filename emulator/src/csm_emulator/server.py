@@ -17,30 +17,30 @@ from pathlib import Path
 
 from csm_emulator.context import PublicAddresses
 from csm_emulator.control_api.api import ControlApi
-from csm_emulator.machine_choice import Wanted
+from csm_emulator.machine_choice import MachineRequest
 from csm_emulator.seed_data.secrets import VCS_USER, node_password, vcs_password
 from csm_emulator.services.keycloak.realm.users import Client, User, clients, users
 from csm_emulator.site import Site
-from csm_emulator.site_runner import Running
+from csm_emulator.site_runner import SiteRunner
 from csm_emulator.state.file import StateFile
-from csm_emulator.transport.admission import up_to
+from csm_emulator.transport.admission import admit_all
 from csm_emulator.transport.asgi import App
-from csm_emulator.transport.certificates import Issued, issue, issue_client
+from csm_emulator.transport.certificates import IssuedFiles, issue, issue_client
 from csm_emulator.transport.listeners import Certificate, Listener, Servers, bind
 from csm_emulator.transport.webhooks import Webhooks
 
-TRUTH_BODY = 1 << 20
+CONTROL_BODY_LIMIT = 1 << 20
 LOOPBACK = "127.0.0.1"
 KEY_BYTES = 12
 KUBERNETES = "kubernetes"
 
 
 @dataclass(frozen=True, slots=True)
-class Serve:
+class ServeOptions:
     """How to serve a machine."""
 
     state: Path
-    wanted: Wanted
+    wanted: MachineRequest
     host: str = LOOPBACK
     port: int = 0
     plain: bool = False
@@ -49,7 +49,7 @@ class Serve:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class ReadyInfo:
     """What somebody needs to know to use it."""
 
     machine: str
@@ -71,7 +71,7 @@ class Ready:
     """Of root, at the consoles."""
 
 
-async def serve(asked: Serve, announce: Callable[[Ready], None]) -> None:
+async def serve(asked: ServeOptions, announce: Callable[[ReadyInfo], None]) -> None:
     """Until SIGTERM or SIGINT; the last change is written down before the end."""
     asked = replace(asked, state=asked.state.absolute())
     over = asyncio.Event()
@@ -80,14 +80,16 @@ async def serve(asked: Serve, announce: Callable[[Ready], None]) -> None:
     kept = StateFile(asked.state)
     outbox = Webhooks()
     public_addresses = PublicAddresses()
-    running = Running(kept, asked.wanted, outbox.post, public_addresses)
+    running = SiteRunner(kept, asked.wanted, outbox.post, public_addresses)
     running.site.keep()
     # Before anything is made for an address that cannot be had.
     bound = bind(asked.host, asked.port)
     tls = asked.state.with_name(f"{asked.state.name}.tls")
     issued = issue(tls, extra_names=(asked.host,))
     listeners = _listeners(asked, running, issued, bound)
-    _open_doors(public_addresses, issued, {name: listener.url for name, listener in listeners.items()}, running.site)
+    _publish_addresses(
+        public_addresses, issued, {name: listener.url for name, listener in listeners.items()}, running.site
+    )
     servers = Servers(list(listeners.values()))
     # What is built by now stays: looking through all of it again and again costs more than the work.
     gc.collect()
@@ -108,32 +110,38 @@ async def serve(asked: Serve, announce: Callable[[Ready], None]) -> None:
     kept.close()
 
 
-def _listeners(asked: Serve, running: Running, issued: Issued, bound: socket.socket) -> dict[str, Listener]:
+def _listeners(
+    asked: ServeOptions, running: SiteRunner, issued: IssuedFiles, bound: socket.socket
+) -> dict[str, Listener]:
     """The gateway as ``url``, the control API as ``truth``, and services by their names."""
     shown = None if asked.plain else Certificate(issued.certificate, issued.key)
     key = secrets.token_urlsafe(KEY_BYTES)
     listeners = {
         "url": Listener(bound, App(running.admit_at_gateway), shown),
-        "control": Listener(bind(LOOPBACK, 0), App(up_to(TRUTH_BODY, ControlApi(running, key).answer)), path=f"/{key}"),
+        "control": Listener(
+            bind(LOOPBACK, 0), App(admit_all(CONTROL_BODY_LIMIT, ControlApi(running, key).answer)), path=f"/{key}"
+        ),
     }
     outside = [name for name, face in sorted(running.site.services.items()) if face.outside]
     for name, face in running.site.services.items():
-        app = App(up_to(face.body_limit, partial(running.answer_at, name), face.too_large))
+        app = App(admit_all(face.body_limit, partial(running.answer_at, name), face.too_large))
         if face.outside:
             # Beside the gateway, so that they are found again after a restart.
             port = asked.port + 1 + outside.index(name) if asked.port else 0
-            listeners[name] = Listener(bind(asked.host, port), app, _shown_outside(name, shown, issued))
+            listeners[name] = Listener(bind(asked.host, port), app, _external_certificate(name, shown, issued))
         elif asked.services:
             listeners[name] = Listener(bind(LOOPBACK, 0), app)
     return listeners
 
 
-def _shown_outside(name: str, shown: Certificate | None, issued: Issued) -> Certificate | None:
+def _external_certificate(name: str, shown: Certificate | None, issued: IssuedFiles) -> Certificate | None:
     """Kubernetes knows its callers by their certificates, so it has TLS always."""
     return Certificate(issued.certificate, issued.key, issued.ca) if name == KUBERNETES else shown
 
 
-def _open_doors(public_addresses: PublicAddresses, issued: Issued, urls: dict[str, str], site: Site) -> None:
+def _publish_addresses(
+    public_addresses: PublicAddresses, issued: IssuedFiles, urls: dict[str, str], site: Site
+) -> None:
     outside = {name: urls[name] for name, face in site.services.items() if face.outside}
     public_addresses.addresses.update({"gateway": urls["url"], **outside})
     administrator = issue_client(issued.ca.parent, "kubernetes-admin", "system:masters")
@@ -172,10 +180,10 @@ def _write_kubeconfig(public_addresses: PublicAddresses, path: Path) -> Path:
 
 def _ready(
     site: Site, ca: Path | None, public_addresses: PublicAddresses, listeners: dict[str, Listener], tls: Path
-) -> Ready:
+) -> ReadyInfo:
     topology = site.machine.topology
     inside = {name: listener.url for name, listener in listeners.items() if name in site.services}
-    return Ready(
+    return ReadyInfo(
         topology.name,
         topology.about,
         sum(1 for _ in site.machine.parts("Node")),

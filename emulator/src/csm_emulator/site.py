@@ -15,9 +15,9 @@ from csm_emulator.cluster.pods import PodEvent
 from csm_emulator.cluster.service_workloads import TFTP, WORKLOADS
 from csm_emulator.context import Context, PublicAddresses
 from csm_emulator.errors import Unavailable
-from csm_emulator.fault_injection import AWAY, Answered, FaultInjection
+from csm_emulator.fault_injection import CONNECTION_FAILURE, FaultInjection, ReplyWithFaults
 from csm_emulator.machine.context import MachineContext
-from csm_emulator.machine.faults.faults import EVERYTHING, Fault, Faults, names_in
+from csm_emulator.machine.faults.faults import ALL_TARGETS, Fault, Faults, names_in
 from csm_emulator.machine.machine import Machine
 from csm_emulator.machine.parts import Topology
 from csm_emulator.node_agents import NodeAgents
@@ -37,7 +37,7 @@ from csm_emulator.transport.external_servers import ExternalServers, NoExternalS
 from csm_emulator.transport.mesh import Mesh
 from csm_emulator.transport.routes import EmulatedService, Router
 
-AT_ONCE = 500
+ACTIONS_PER_TURN = 500
 """So many things that are due are done before requests get a turn."""
 REAL_TIME = 1.0
 _SERVICES = {workload: [name for name, own in WORKLOADS.items() if own == workload] for workload in WORKLOADS.values()}
@@ -46,7 +46,7 @@ RESTART = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartOptions:
     """How a machine begins; what its state says of time goes before."""
 
     topology: Topology
@@ -62,7 +62,7 @@ class Site:
 
     def __init__(
         self,
-        start: Start,
+        start: StartOptions,
         kept: StateFile,
         post: Callable[[str, Json], None] | None = None,
         public_addresses: PublicAddresses | None = None,
@@ -109,22 +109,22 @@ class Site:
         self._without_pods = set(filter(self._absent, self.services))
         self.context.cluster.watch(self._hear_of_pod)
 
-    def _open_clock(self, start: Start) -> Clock:
+    def _open_clock(self, start: StartOptions) -> Clock:
         known = self._clock_shelf.get("now", {"moment": start.moment, "speed": REAL_TIME})
         begin = time.time() if known["moment"] is None else known["moment"]
         return Clock(begin, known["speed"] if start.speed is None else start.speed, time.monotonic)
 
-    def answer(self, service: str, call: Call) -> Answered:
+    def answer(self, service: str, call: Call) -> ReplyWithFaults:
         """One request to one service, with the faults of the wire."""
         face = self.services.get(service)
         if face is None:
-            return Answered(AWAY)
+            return ReplyWithFaults(CONNECTION_FAILURE)
         return self._trouble.lay_over(service, call, lambda asked: self._routers[service].answer(asked, face))
 
     def ask(self, service: str, call: Call) -> Reply:
         """The same as services inside the cluster see it."""
         answered = self.answer(service, call)
-        return AWAY if answered.lost else answered.reply
+        return CONNECTION_FAILURE if answered.lost else answered.reply
 
     def catch_up(self) -> bool:
         """Do what is due by now; whether nothing is left.
@@ -147,7 +147,7 @@ class Site:
             pass
 
     def _run_until(self, moment: float) -> bool:
-        self.scheduler.run(moment, AT_ONCE)
+        self.scheduler.run(moment, ACTIONS_PER_TURN)
         undone = self.scheduler.next_moment()
         if undone is None or undone > moment:
             return True
@@ -156,7 +156,7 @@ class Site:
 
     def keep(self) -> None:
         """Write down what changed since the last time; raises ``Unavailable``, and tries again the next time."""
-        troubles = [trouble for prepare in self.context.before_keep if (trouble := _tried(prepare))]
+        troubles = [trouble for prepare in self.context.before_keep if (trouble := _unavailable_error(prepare))]
         self._clock_shelf["now"] = {"moment": self.clock.reach(), "speed": self.clock.speed}
         rows, entries = self.tables.take_changes(), self.log.take_unwritten()
         blobs = self.context.blobs.take_changes()
@@ -193,7 +193,7 @@ class Site:
             return fault
         targets = names_in(fault)
         for name, face in self.services.items():
-            if face.restarted and (EVERYTHING in targets or name in targets):
+            if face.restarted and (ALL_TARGETS in targets or name in targets):
                 face.restarted()
         return fault
 
@@ -228,7 +228,7 @@ class Site:
         return reply.body.decode() if reply.ok else None
 
 
-def _tried(prepare: Callable[[], None]) -> Unavailable | None:
+def _unavailable_error(prepare: Callable[[], None]) -> Unavailable | None:
     """What came of it: the rest is written all the same."""
     try:
         prepare()

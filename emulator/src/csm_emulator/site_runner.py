@@ -16,38 +16,38 @@ from typing import Any
 
 from csm_emulator.context import Post, PublicAddresses
 from csm_emulator.errors import InvalidMachine, NotFound, Unavailable
-from csm_emulator.fault_injection import AWAY, Answered
+from csm_emulator.fault_injection import CONNECTION_FAILURE, ReplyWithFaults
 from csm_emulator.gateway.gateway import Gateway
-from csm_emulator.machine_choice import Wanted, begin
+from csm_emulator.machine_choice import MachineRequest, choose_machine
 from csm_emulator.site import Site
 from csm_emulator.state.file import StateFile
-from csm_emulator.transport.admission import Admitted
-from csm_emulator.transport.call import Call, Cut, Reply
+from csm_emulator.transport.admission import AdmittedRequest
+from csm_emulator.transport.call import Call, ConnectionAborted, Reply
 from csm_emulator.transport.external_answers import Answers, ExternalAnswers
-from csm_emulator.transport.external_servers import Unheard
+from csm_emulator.transport.external_servers import AnswerPending
 
 log = logging.getLogger("csm_emulator")
 KEEP_EVERY = 1.0
 LONGEST_SLEEP = 1.0
 SHORTEST_SLEEP = 0.002
-MOST_CONSULTED = 100
+MAX_EXTERNAL_REQUESTS = 100
 """Servers outside, for one request."""
 
 
-class Running:
+class SiteRunner:
     """Everything here happens on one event loop, one thing at a time: nothing else touches the machine."""
 
     def __init__(
-        self, kept: StateFile, wanted: Wanted, post: Post, public_addresses: PublicAddresses | None = None
+        self, kept: StateFile, wanted: MachineRequest, post: Post, public_addresses: PublicAddresses | None = None
     ) -> None:
         self._post = post
         self._outside = ExternalAnswers()
         self._wake = asyncio.Event()
         self._stepping = asyncio.Lock()
-        self._enter(Site(begin(kept, wanted), kept, post, public_addresses, self._outside))
+        self._enter(Site(choose_machine(kept, wanted), kept, post, public_addresses, self._outside))
 
     def _enter(self, site: Site) -> None:
-        site.scheduler.excuse = _excuse
+        site.scheduler.excuse = _log_action_error
         self.site = site
         self.gateway = Gateway(site.context, site.services.values())
 
@@ -61,13 +61,17 @@ class Running:
         with TemporaryDirectory() as folder:
             copy = _copy(path, Path(folder) / "saved", kept.path)
             try:
-                _try(copy)
+                _check_loadable(copy)
                 kept.become(copy)
             except (InvalidMachine, sqlite3.Error, LookupError, ValueError, TypeError, AttributeError) as error:
                 reason = error.message.replace(str(copy), "it") if isinstance(error, InvalidMachine) else repr(error)
                 raise InvalidMachine(f"{path} cannot be read as a state: {reason}") from error
         before = self.site
-        self._enter(Site(begin(kept, Wanted()), kept, self._post, before.context.public_addresses, self._outside))
+        self._enter(
+            Site(
+                choose_machine(kept, MachineRequest()), kept, self._post, before.context.public_addresses, self._outside
+            )
+        )
         before.close()
         self.stir()
 
@@ -76,7 +80,7 @@ class Running:
         self._wake.set()
         self.site.context.change_signal.beat()
 
-    def admit_at_gateway(self, call: Call) -> Admitted | Reply:
+    def admit_at_gateway(self, call: Call) -> AdmittedRequest | Reply:
         """With token and policy, as from outside: like Envoy's, they are asked about the head."""
         self.site.catch_up()
         found = self.gateway.answer(call)
@@ -85,7 +89,7 @@ class Running:
         name, inner = found
         face = self.site.services[name]
         too_large = self.gateway.decorate(face.too_large)
-        return Admitted(partial(self._answer_behind_gateway, name, inner), face.body_limit, too_large)
+        return AdmittedRequest(partial(self._answer_behind_gateway, name, inner), face.body_limit, too_large)
 
     async def _answer_behind_gateway(self, service: str, inner: Call, call: Call) -> Reply:
         began = time.monotonic()
@@ -97,25 +101,25 @@ class Running:
         self.site.catch_up()
         return await self._told(await self._answered(service, call))
 
-    async def _answered(self, service: str, call: Call) -> Answered:
+    async def _answered(self, service: str, call: Call) -> ReplyWithFaults:
         """From the start again with every answer from outside that is waited for."""
         answers: Answers = {}
-        for _ in range(MOST_CONSULTED + 1):
+        for _ in range(MAX_EXTERNAL_REQUESTS + 1):
             try:
                 with self._outside.knowing(answers):
                     return self.site.answer(service, call)
-            except Unheard as unheard:
+            except AnswerPending as unheard:
                 answers[unheard.question] = await self._outside.ask(unheard.question)
                 self.site.catch_up()
-        return Answered(AWAY)
+        return ReplyWithFaults(CONNECTION_FAILURE)
 
-    async def _told(self, answered: Answered) -> Reply:
+    async def _told(self, answered: ReplyWithFaults) -> Reply:
         self.stir()
         reply = await self._awaited(answered.reply)
         if answered.delay:
             await asyncio.sleep(answered.delay)
         if answered.lost:
-            raise Cut
+            raise ConnectionAborted
         return reply
 
     async def _awaited(self, reply: Reply) -> Reply:
@@ -126,7 +130,7 @@ class Running:
             if ready is not None:
                 return ready
             if not await change_signal.wait(LONGEST_SLEEP):
-                raise Cut
+                raise ConnectionAborted
         return reply
 
     async def step(self, seconds: float) -> None:
@@ -176,13 +180,13 @@ def _copy(path: Path, where: Path, own: Path) -> Path:
         raise InvalidMachine(f"{path} cannot be read: {error}; name another file") from error
 
 
-def _try(path: Path) -> None:
+def _check_loadable(path: Path) -> None:
     """What cannot be opened is found out before anything is lost."""
     with contextlib.closing(StateFile(path)) as saved:
         if saved.about("topology") is None:
             raise InvalidMachine("the file holds no machine; `csm-emulator save FILE` writes one")
-        Site(begin(saved, Wanted()), saved).close()
+        Site(choose_machine(saved, MachineRequest()), saved).close()
 
 
-def _excuse(kind: str, args: list[Any]) -> None:
+def _log_action_error(kind: str, args: list[Any]) -> None:
     log.exception("a mistake of the emulator: %s %s did not come to its end", kind, args)

@@ -14,26 +14,26 @@ from typing import Any
 import pytest
 
 from csm_emulator.errors import InvalidMachine
-from csm_emulator.machine_choice import Wanted
-from csm_emulator.site_runner import Running
+from csm_emulator.machine_choice import MachineRequest
+from csm_emulator.site_runner import SiteRunner
 from csm_emulator.state.file import StateFile
 from csm_emulator.transport.call import Call
 
 READY = Call("GET", "/hsm/v2/service/ready")
-Scenario = Callable[[Running], Coroutine[Any, Any, None]]
+Scenario = Callable[[SiteRunner], Coroutine[Any, Any, None]]
 
 
 @contextlib.contextmanager
-def opened(path: Path, topology: str | None = "tiny", speed: float | None = 0.0) -> Iterator[Running]:
+def opened(path: Path, topology: str | None = "tiny", speed: float | None = 0.0) -> Iterator[SiteRunner]:
     kept = StateFile(path)
     try:
-        yield Running(kept, Wanted(topology, speed=speed), lambda *_: None)
+        yield SiteRunner(kept, MachineRequest(topology, speed=speed), lambda *_: None)
     finally:
         kept.close()
 
 
 @contextlib.asynccontextmanager
-async def ticking(running: Running) -> AsyncIterator[list[asyncio.Task[None]]]:
+async def ticking(running: SiteRunner) -> AsyncIterator[list[asyncio.Task[None]]]:
     loops = [asyncio.create_task(loop()) for loop in (running.tick_forever, running.keep_forever)]
     yield loops
     for task in loops:
@@ -45,7 +45,7 @@ def _break() -> None:
 
 
 def test_a_mistake_in_what_is_due_is_told_and_time_goes_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    async def scenario(running: Running) -> None:
+    async def scenario(running: SiteRunner) -> None:
         site = running.site
         done: list[float] = []
         site.scheduler.answer("test.breaks", _break)
@@ -71,7 +71,7 @@ def test_a_full_disk_is_told_and_written_later(
 ) -> None:
     monkeypatch.setattr("csm_emulator.site_runner.KEEP_EVERY", 0.01)
 
-    async def scenario(running: Running) -> None:
+    async def scenario(running: SiteRunner) -> None:
         connection = running.site.kept._connection
         running.site.tables.open("test")["key"] = "x" * 10_000_000
         connection.execute("PRAGMA max_page_count = 100")
@@ -88,7 +88,7 @@ def test_a_full_disk_is_told_and_written_later(
 
 
 def test_steps_at_once_add_up(tmp_path: Path) -> None:
-    async def scenario(running: Running) -> None:
+    async def scenario(running: SiteRunner) -> None:
         begin = running.site.clock.now()
         # Work on the way, so that they meet.
         running.site.scheduler.answer("test.nothing", lambda: None)
@@ -102,7 +102,7 @@ def test_steps_at_once_add_up(tmp_path: Path) -> None:
 
 
 def test_a_load_ends_a_step_that_is_under_way(tmp_path: Path) -> None:
-    async def scenario(running: Running) -> None:
+    async def scenario(running: SiteRunner) -> None:
         begin = running.site.clock.now()
         running.site.keep()
         running.site.kept.copy_to(tmp_path / "saved")
@@ -186,7 +186,7 @@ def test_time_that_began_does_not_begin_again(tmp_path: Path) -> None:
     with opened(tmp_path / "state") as running:
         running.site.keep()
     with contextlib.closing(StateFile(tmp_path / "state")) as kept, pytest.raises(InvalidMachine, match="--begin"):
-        Running(kept, Wanted(moment=5.0), lambda *_: None)
+        SiteRunner(kept, MachineRequest(moment=5.0), lambda *_: None)
 
 
 def test_its_own_state_is_not_loaded(tmp_path: Path) -> None:

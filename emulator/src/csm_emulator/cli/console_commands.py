@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import click
 
-from csm_emulator.cli.control_commands import ask, json_option, show, truth_option
+from csm_emulator.cli.control_commands import ask, control_option, json_option, show
 
 LOOK_EVERY = 0.2
 
@@ -21,7 +21,7 @@ follow_option = click.option("--follow", "-f", is_flag=True, help="Go on showing
 @click.argument("node")
 @click.option("--lines", type=click.IntRange(0), default=40, show_default=True, help="How many of the last lines.")
 @follow_option
-@truth_option
+@control_option
 def console(node: str, lines: int, follow: bool, control: str | None) -> None:
     """Show what NODE wrote to its console."""
     told = ask(control, "GET", f"/console?{urlencode({'xname': node, 'lines': lines})}")
@@ -38,7 +38,7 @@ def _plain(text: str) -> str:
 
 @click.command(epilog="\b\nExample:\n  csm-emulator pods --namespace services")
 @click.option("--namespace", default="", help="Only those of this namespace.")
-@truth_option
+@control_option
 @json_option
 def pods(namespace: str, control: str | None, as_json: bool) -> None:
     """List the pods of the management cluster: namespace, name, phase and containers."""
@@ -60,7 +60,7 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
 @click.argument("pod")
 @click.argument("container", required=False)
 @follow_option
-@truth_option
+@control_option
 def pod_log(pod: str, container: str | None, follow: bool, control: str | None) -> None:
     """Show what CONTAINER of POD says; POD is a name, or a label with its value, as cfsession=NAME.
 

@@ -21,7 +21,7 @@ NOT_SENT = object()
 _NEGATIVE = re.compile(r"-\.?[0-9].*")
 
 
-def truth_option(function: Function) -> Function:
+def control_option(function: Function) -> Function:
     return click.option(
         "--control", metavar="URL", help=f"The control API of the emulator; also {running_instances.ENVIRONMENT}."
     )(function)
@@ -54,7 +54,7 @@ def show(value: object, lines: list[str], *, as_json: bool) -> None:
 
 
 @click.command(epilog="\b\nExample:\n  csm-emulator status")
-@truth_option
+@control_option
 @json_option
 def status(control: str | None, as_json: bool) -> None:
     """Show what the machine does now."""
@@ -90,7 +90,7 @@ def fault() -> None:
 
 
 @fault.command("kinds", epilog="\b\nExample:\n  csm-emulator fault kinds")
-@truth_option
+@control_option
 def fault_kinds(control: str | None) -> None:
     """What can be broken."""
     kinds = ask(control, "GET", "/faults")["kinds"]
@@ -99,21 +99,21 @@ def fault_kinds(control: str | None) -> None:
 
 
 @fault.command("list", epilog="\b\nExample:\n  csm-emulator fault list")
-@truth_option
+@control_option
 @json_option
 def fault_list(control: str | None, as_json: bool) -> None:
     """What is broken now."""
     faults = ask(control, "GET", "/faults")["faults"]
-    show(faults, [_line(one) for one in faults] or ["nothing is broken"], as_json=as_json)
+    show(faults, [_fault_line(one) for one in faults] or ["nothing is broken"], as_json=as_json)
 
 
-def _line(one: dict[str, Any]) -> str:
+def _fault_line(one: dict[str, Any]) -> str:
     often = "" if one["remaining"] is None else f", {one['remaining']} more"
     chance = "" if one["probability"] == 1 else f", with probability {one['probability']:g}"
-    return f"{one['id']}  {one['kind']}  {one['targets']}{_written(one['facts'])}{often}{chance}"
+    return f"{one['id']}  {one['kind']}  {one['targets']}{_parameter_text(one['facts'])}{often}{chance}"
 
 
-def _written(facts: dict[str, Any]) -> str:
+def _parameter_text(facts: dict[str, Any]) -> str:
     return "".join(f" {name}={value}" for name, value in facts.items())
 
 
@@ -127,7 +127,7 @@ def _written(facts: dict[str, Any]) -> str:
 @click.argument("facts", nargs=-1, metavar="[NAME=VALUE]...")
 @click.option("--probability", type=click.FloatRange(0, 1, min_open=True), default=1.0, help="How often it strikes.")
 @click.option("--next", "remaining", type=click.IntRange(1), metavar="N", help="Only the next N times.")
-@truth_option
+@control_option
 def fault_set(
     kind: str, targets: str, facts: tuple[str, ...], probability: float, remaining: int | None, control: str | None
 ) -> None:
@@ -139,7 +139,7 @@ def fault_set(
         "remaining": remaining,
         "facts": dict(map(_fact, facts)),
     }
-    click.echo(_line(ask(control, "POST", "/faults", body)))
+    click.echo(_fault_line(ask(control, "POST", "/faults", body)))
 
 
 def _fact(text: str) -> tuple[str, str]:
@@ -153,7 +153,7 @@ def _fact(text: str) -> tuple[str, str]:
 @fault.command("clear", epilog="\b\nExamples:\n  csm-emulator fault clear f1\n  csm-emulator fault clear --all")
 @click.argument("ids", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Clear all of them.")
-@truth_option
+@control_option
 def fault_clear(ids: tuple[str, ...], everything: bool, control: str | None) -> None:
     """Let the faults IDS strike no more, and show them.
 
@@ -164,9 +164,9 @@ def fault_clear(ids: tuple[str, ...], everything: bool, control: str | None) -> 
         raise click.UsageError("name the faults to clear, or give --all")
     if everything:
         cleared = ask(control, "DELETE", "/faults")["faults"]
-        click.echo("\n".join(map(_line, cleared)) or "nothing was broken")
+        click.echo("\n".join(map(_fault_line, cleared)) or "nothing was broken")
     for one in ids:
-        click.echo(_line(ask(control, "DELETE", f"/faults/{quote(one, safe='')}")))
+        click.echo(_fault_line(ask(control, "DELETE", f"/faults/{quote(one, safe='')}")))
 
 
 @click.group(
@@ -177,7 +177,7 @@ def clock() -> None:
 
 
 @clock.command("show", epilog="\b\nExample:\n  csm-emulator clock show")
-@truth_option
+@control_option
 @json_option
 def clock_show(control: str | None, as_json: bool) -> None:
     """What time it is in the machine."""
@@ -185,7 +185,7 @@ def clock_show(control: str | None, as_json: bool) -> None:
     show(told, [_time(told)], as_json=as_json)
 
 
-class Forwards(click.Command):
+class NonNegativeArgument(click.Command):
     """Its argument is not negative, which click would take for an option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -196,18 +196,20 @@ class Forwards(click.Command):
 
 
 @clock.command(
-    "speed", cls=Forwards, epilog="\b\nExamples:\n  csm-emulator clock speed 100\n  csm-emulator clock speed 0"
+    "speed",
+    cls=NonNegativeArgument,
+    epilog="\b\nExamples:\n  csm-emulator clock speed 100\n  csm-emulator clock speed 0",
 )
 @click.argument("speed", type=click.FloatRange(0, 1000))
-@truth_option
+@control_option
 def clock_speed(speed: float, control: str | None) -> None:
     """Let time run SPEED times as fast as real time; 0 stops it."""
     click.echo(_time(ask(control, "PATCH", "/clock", {"speed": speed})))
 
 
-@clock.command("step", cls=Forwards, epilog="\b\nExample:\n  csm-emulator clock step 30")
+@clock.command("step", cls=NonNegativeArgument, epilog="\b\nExample:\n  csm-emulator clock step 30")
 @click.argument("seconds", type=click.FloatRange(0))
-@truth_option
+@control_option
 def clock_step(seconds: float, control: str | None) -> None:
     """Move time on by SECONDS at once; everything on the way happens."""
     click.echo(_time(ask(control, "POST", "/clock/step", {"seconds": seconds})))
@@ -223,7 +225,7 @@ def clock_step(seconds: float, control: str | None) -> None:
 @click.option("--vlan", type=click.IntRange(0, 4095), help="Send frames with this tag; without, they have none.")
 @click.option("--vni", type=click.IntRange(1, 65535), help="Ask for RDMA with this VNI.")
 @click.option("--ip", "over_ip", is_flag=True, help="Ask whether a ping is answered: both nodes must be up.")
-@truth_option
+@control_option
 @json_option
 def probe(over_ip: bool, control: str | None, as_json: bool, **ends: Any) -> None:
     """Show who of FROM reaches whom of TO over the high-speed network: nodes or their NICs, as nodesets."""
@@ -233,11 +235,11 @@ def probe(over_ip: bool, control: str | None, as_json: bool, **ends: Any) -> Non
     kind = "vni" if rdma else "ip" if over_ip else "ethernet"
     told = ask(control, "POST", "/fabric/probe", {**ends, "kind": kind})
     counts = told["counts"]
-    lines = [_reach(pair) for pair in told["pairs"]]
+    lines = [_pair_line(pair) for pair in told["pairs"]]
     show(told, [*lines, f"{counts['reached']} of {counts['pairs']} reached"], as_json=as_json)
 
 
-def _reach(pair: dict[str, Any]) -> str:
+def _pair_line(pair: dict[str, Any]) -> str:
     how = f" ({pair['leaves']})" if pair.get("leaves") else ""
     return f"{pair['from']} → {pair['to']}  {'reached' + how if pair['reached'] else 'stopped: ' + pair['why']}"
 
@@ -245,25 +247,25 @@ def _reach(pair: dict[str, Any]) -> str:
 @click.command(epilog="\b\nExample:\n  csm-emulator log --after 100")
 @click.option("--after", type=click.IntRange(0), default=0, help="Only entries after this number.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=1000, help="How many entries.  [default: 1000]")
-@truth_option
+@control_option
 @json_option
 def log(after: int, limit: int, control: str | None, as_json: bool) -> None:
     """Show what really happened, in order, and why."""
     entries = ask(control, "GET", f"/log?after={after}&limit={limit}")["entries"]
-    show(entries, [_entry(entry) for entry in entries], as_json=as_json)
+    show(entries, [_log_line(entry) for entry in entries], as_json=as_json)
 
 
-def _entry(entry: dict[str, Any]) -> str:
+def _log_line(entry: dict[str, Any]) -> str:
     known = ("number", "at", "what", "target", "cause", "fault")
-    facts = _written({name: value for name, value in entry.items() if name not in known})
+    facts = _parameter_text({name: value for name, value in entry.items() if name not in known})
     if "fault" in entry:
-        facts = f" {entry['fault']['kind']} {entry['fault']['id']}{_written(entry['fault']['facts'])}"
+        facts = f" {entry['fault']['kind']} {entry['fault']['id']}{_parameter_text(entry['fault']['facts'])}"
     return f"{entry['number']:>6}  {entry['at']}  {entry['what']}  {entry['target']}{facts}  ({entry['cause']})"
 
 
 @click.command(epilog="\b\nExample:\n  csm-emulator save monday.state")
 @click.argument("path", type=click.Path(dir_okay=False, path_type=Path))
-@truth_option
+@control_option
 def save(path: Path, control: str | None) -> None:
     """Write the whole state to PATH."""
     click.echo(f"saved as {ask(control, 'POST', '/save', {'path': str(path.absolute())})['path']}")
@@ -271,7 +273,7 @@ def save(path: Path, control: str | None) -> None:
 
 @click.command(epilog="\b\nExample:\n  csm-emulator load monday.state")
 @click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@truth_option
+@control_option
 def load(path: Path, control: str | None) -> None:
     """Go on from the state in PATH; what the machine was before is gone."""
     told = ask(control, "POST", "/load", {"path": str(path.absolute())})

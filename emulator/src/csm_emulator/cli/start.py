@@ -21,8 +21,8 @@ import uvloop
 
 from csm_emulator.cli import running_instances
 from csm_emulator.errors import InvalidMachine
-from csm_emulator.machine_choice import DEFAULT, Wanted
-from csm_emulator.server import LOOPBACK, Ready, Serve, serve
+from csm_emulator.machine_choice import DEFAULT, MachineRequest
+from csm_emulator.server import LOOPBACK, ReadyInfo, ServeOptions, serve
 from csm_emulator.state.clock import FASTEST
 
 EARLIEST, LATEST = 1971, 2999
@@ -68,11 +68,11 @@ def start(topology: str | None, begin: str | None, state: Path | None, as_json: 
         raise InvalidMachine("--speed takes a number, not nan")
     if topology is None and state is None:
         topology = DEFAULT
-    with _home(state) as kept, running_instances.registered() as note:
-        wanted = Wanted(topology, seed, speed, _moment(begin), _hint(topology))  # type: ignore[arg-type]
-        asked = Serve(kept, wanted, **given)  # type: ignore[arg-type]
+    with _state_path(state) as kept, running_instances.registered() as note:
+        wanted = MachineRequest(topology, seed, speed, _moment(begin), _hint(topology))  # type: ignore[arg-type]
+        asked = ServeOptions(kept, wanted, **given)  # type: ignore[arg-type]
 
-        def announce(ready: Ready) -> None:
+        def announce(ready: ReadyInfo) -> None:
             note(ready.machine, ready.control)
             click.echo(as_line(ready) if as_json else as_text(ready))
 
@@ -89,7 +89,7 @@ def _hint(topology: str | None) -> str:
 
 
 @contextmanager
-def _home(state: Path | None) -> Iterator[Path]:
+def _state_path(state: Path | None) -> Iterator[Path]:
     if state is not None:
         yield state
         return
@@ -109,7 +109,7 @@ def _moment(text: str | None) -> float | None:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def as_line(ready: Ready) -> str:
+def as_line(ready: ReadyInfo) -> str:
     """For programs: one object on one line."""
     return json.dumps(
         {
@@ -128,7 +128,7 @@ def as_line(ready: Ready) -> str:
     )
 
 
-def as_text(ready: Ready) -> str:
+def as_text(ready: ReadyInfo) -> str:
     """For people: where it is, who may log in, and what to try first."""
     width = max(len(user.username) for user in ready.users)
     users = [f"  {user.username:<{width}}  {user.password}  {', '.join(user.roles)}" for user in ready.users]
@@ -154,7 +154,7 @@ def as_text(ready: Ready) -> str:
     )
 
 
-def curl_lines(ready: Ready) -> list[str]:
+def curl_lines(ready: ReadyInfo) -> list[str]:
     admin = ready.users[0]
     trust = f"--cacert {ready.ca} " if ready.ca else ""
     token = f"{ready.url}/keycloak/realms/shasta/protocol/openid-connect/token"

@@ -150,7 +150,7 @@ class Cluster:
         pod = self._found(namespace, name)
         kind, owner = pod.owner or ("", "")
         if kind == "Job":
-            pod = _cut_off(pod, self._clock.now())
+            pod = _killed(pod, self._clock.now())
             self._bereft[f"{namespace}/{owner}"] = as_data(pod)
         self._delete(pod)
 
@@ -238,7 +238,7 @@ class Cluster:
             watcher(PodEvent(kind, pod, what))
 
 
-def _cut_off(pod: Pod, now: float) -> Pod:
+def _killed(pod: Pod, now: float) -> Pod:
     """What had not ended has, by a signal."""
     ended = (one if one.state == ENDED else replace(one, state=ENDED, ended=now, code=KILLED) for one in pod.containers)
     return replace(pod, containers=tuple(ended))

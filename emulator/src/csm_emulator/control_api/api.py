@@ -21,7 +21,7 @@ from csm_emulator.control_api.fabric_probe import describe_ports, probe
 from csm_emulator.errors import EmulatorError, InvalidInput, InvalidMachine, NotFound
 from csm_emulator.machine.faults.faults import Fault
 from csm_emulator.machine.faults.kinds import KINDS
-from csm_emulator.site_runner import Running
+from csm_emulator.site_runner import SiteRunner
 from csm_emulator.state.clock import FASTEST, rfc3339
 from csm_emulator.transport.call import Call, Json, Reply, json_reply
 from csm_emulator.transport.listeners import is_loopback
@@ -33,7 +33,7 @@ Handler = Callable[[Call], Awaitable[Reply]]
 
 
 class ControlApi:
-    def __init__(self, running: Running, key: str) -> None:
+    def __init__(self, running: SiteRunner, key: str) -> None:
         self._running = running
         self._key = key
         self._routes: dict[tuple[str, str], Handler] = {
@@ -56,7 +56,7 @@ class ControlApi:
         }
 
     async def answer(self, call: Call) -> Reply:
-        if not _from_here(call):
+        if not _is_local_request(call):
             return _problem(InvalidInput("the control API answers programs of this machine only"), 403)
         key, _, path = call.path[1:].partition("/")
         if not compare_digest(key.encode(), self._key.encode()):
@@ -97,7 +97,7 @@ class ControlApi:
 
     async def _log(self, call: Call) -> Reply:
         log = self._running.site.log
-        after, limit = _number(call, "after", 0), min(_number(call, "limit", 1000), PAGE)
+        after, limit = _whole_number(call, "after", 0), min(_whole_number(call, "limit", 1000), PAGE)
         return json_reply({"entries": log.after(after, limit), "last": log.last})
 
     async def _parts(self, call: Call) -> Reply:
@@ -160,13 +160,13 @@ class ControlApi:
         return json_reply(self._time())
 
     async def _set_speed(self, call: Call) -> Reply:
-        speed = _real(_object(call), "speed", 0, FASTEST)
+        speed = _number_between(_object(call), "speed", 0, FASTEST)
         self._running.site.clock.set_speed(speed)
         self._running.stir()
         return json_reply(self._time())
 
     async def _step(self, call: Call) -> Reply:
-        await self._running.step(_real(_object(call), "seconds", 0, LONGEST_STEP))
+        await self._running.step(_number_between(_object(call), "seconds", 0, LONGEST_STEP))
         return json_reply(self._time())
 
     async def _save(self, call: Call) -> Reply:
@@ -181,7 +181,7 @@ class ControlApi:
         return json_reply({"path": str(path), "clock": self._time()})
 
 
-def _from_here(call: Call) -> bool:
+def _is_local_request(call: Call) -> bool:
     """No page in a browser may pull these switches: not across origins, nor through a name for loopback."""
     host = call.headers.get("host", "").rsplit(":", 1)[0].strip("[]")
     return "origin" not in call.headers and is_loopback(host)
@@ -204,14 +204,14 @@ def _object(call: Call) -> dict[str, Json]:
     return found
 
 
-def _number(call: Call, name: str, default: int) -> int:
+def _whole_number(call: Call, name: str, default: int) -> int:
     text = call.first(name, str(default))
     if not text.isdecimal() or len(text) > 18:
         raise InvalidMachine(f"{name} must be a whole number, not {text!r}")
     return int(text)
 
 
-def _real(asked: dict[str, Json], name: str, least: float, most: float) -> float:
+def _number_between(asked: dict[str, Json], name: str, least: float, most: float) -> float:
     value = asked.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidMachine(f"{name} must be a number, not {value!r}")
@@ -231,7 +231,7 @@ def _fault(fault_id: str, asked: dict[str, Json]) -> Fault:
     kind, targets, facts = asked.get("kind"), asked.get("targets", "*"), asked.get("facts", {})
     if not isinstance(kind, str) or not isinstance(targets, str) or not isinstance(facts, dict):
         raise InvalidMachine("kind and targets are texts, facts is an object")
-    probability = _real(asked, "probability", 0, 1) if "probability" in asked else 1.0
+    probability = _number_between(asked, "probability", 0, 1) if "probability" in asked else 1.0
     remaining = asked.get("remaining")
     if remaining is not None and (isinstance(remaining, bool) or not isinstance(remaining, int)):
         raise InvalidMachine(f"remaining must be a whole number, not {remaining!r}")

@@ -22,9 +22,9 @@ def console(context: Context, call: Call) -> dict[str, Any]:
         raise NotFound(f"no node {node} in this machine")
     if call.has("after"):
         texts, position = context.consoles.read(node, _position(call.first("after")))
-        return {"text": "".join(texts), "position": _written(position)}
+        return {"text": "".join(texts), "position": _position_text(position)}
     text, position = context.consoles.tail(node, _number(call, "lines", LINES))
-    return {"text": text, "position": _written(position)}
+    return {"text": text, "position": _position_text(position)}
 
 
 def _position(text: str) -> Position:
@@ -34,7 +34,7 @@ def _position(text: str) -> Position:
     return int(number), int(done)
 
 
-def _written(position: Position) -> str:
+def _position_text(position: Position) -> str:
     return f"{position[0]}.{position[1]}"
 
 
@@ -51,10 +51,10 @@ def _number(call: Call, name: str, default: int) -> int:
 
 def pods(context: Context, call: Call) -> dict[str, Any]:
     """Which pods there are: all, or those of ``?namespace=``."""
-    return {"pods": [_told(pod) for pod in context.cluster.pods(call.first("namespace") or None)]}
+    return {"pods": [_describe_pod(pod) for pod in context.cluster.pods(call.first("namespace") or None)]}
 
 
-def _told(pod: Pod) -> dict[str, Any]:
+def _describe_pod(pod: Pod) -> dict[str, Any]:
     return {
         "namespace": pod.namespace,
         "name": pod.name,

@@ -8,20 +8,20 @@ from typing import Any
 from csm_emulator import nodesets
 from csm_emulator.errors import EmulatorError, InvalidMachine, NotFound
 from csm_emulator.machine.fabric.port_drift import VNIS
-from csm_emulator.machine.fabric.reachability import ETHERNET, IP, VNI, Prober, Question
+from csm_emulator.machine.fabric.reachability import ETHERNET, IP, VNI, Prober, ProbeRequest
 from csm_emulator.machine.machine import Machine
 
 MOST_GROUPS = 256
-_ASKED = {"from", "to", "groups", "kind", "vlan", "vni"}
+_PROBE_FIELDS = {"from", "to", "groups", "kind", "vlan", "vni"}
 _TAGS = range(4096)
 """What fits into a tag: also what no VLAN may be, as a hostile node would send it."""
 
 
 def probe(machine: Machine, asked: Mapping[str, Any]) -> dict[str, Any]:
     """What ``POST /fabric/probe`` answers."""
-    unknown = set(asked) - _ASKED
+    unknown = set(asked) - _PROBE_FIELDS
     if unknown:
-        raise InvalidMachine(f"a probe has no {sorted(unknown)[0]}; it has {', '.join(sorted(_ASKED))}")
+        raise InvalidMachine(f"a probe has no {sorted(unknown)[0]}; it has {', '.join(sorted(_PROBE_FIELDS))}")
     question = _question(asked)
     prober = Prober(machine, question)
     told = {"kind": question.kind, "vlan": question.vlan, "vni": question.vni}
@@ -32,7 +32,7 @@ def probe(machine: Machine, asked: Mapping[str, Any]) -> dict[str, Any]:
     return told | prober.pairs(find_nics(machine, asked.get("from")), find_nics(machine, asked.get("to")))
 
 
-def _question(asked: Mapping[str, Any]) -> Question:
+def _question(asked: Mapping[str, Any]) -> ProbeRequest:
     kind = asked.get("kind", ETHERNET)
     if kind not in (ETHERNET, IP, VNI):
         raise InvalidMachine(f"a probe is of the kind {ETHERNET}, {IP} or {VNI}, not {kind!r}")
@@ -41,7 +41,7 @@ def _question(asked: Mapping[str, Any]) -> Question:
         raise InvalidMachine(f"vlan must be null or a number from 0 to {_TAGS[-1]}, not {vlan!r}")
     if kind == VNI and not _is_in(vni, VNIS):
         raise InvalidMachine(f"a probe of the kind vni needs vni, a number from {VNIS[0]} to {VNIS[-1]}, not {vni!r}")
-    return Question(kind, None if kind == VNI else vlan, vni if kind == VNI else None)
+    return ProbeRequest(kind, None if kind == VNI else vlan, vni if kind == VNI else None)
 
 
 def _is_in(value: object, numbers: range) -> bool:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from csm_emulator.dialects.json_schema import Schema, first_misfit
+from csm_emulator.dialects.json_schema import Schema, first_error
 from csm_emulator.transport.call import JSON, Call, Json, Reply
 from csm_emulator.transport.routes import Handler, catching
 
@@ -102,7 +102,7 @@ def read_body(call: Call, schema: Schema) -> Json:
     """The body, when it fits."""
     value = read_json(call)
     try:
-        misfit = first_misfit(value, schema)
+        misfit = first_error(value, schema)
     except RecursionError:
         raise Refused(bad_request("Request body is not valid JSON")) from None
     if misfit is not None:
@@ -144,7 +144,7 @@ def _read_parameter(call: Call, parameter: Parameter) -> Json:
     except ValueError:
         detail = f"Wrong type, expected '{kind}' for {parameter.place} parameter '{parameter.name}'"
         raise Refused(bad_request(detail)) from None
-    misfit = first_misfit(value, parameter.schema)
+    misfit = first_error(value, parameter.schema)
     if misfit is not None:
         raise Refused(bad_request(str(misfit)))
     return value

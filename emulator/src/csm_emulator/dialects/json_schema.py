@@ -19,7 +19,7 @@ Step = str | int
 
 
 @dataclass(frozen=True, slots=True)
-class Misfit:
+class ValidationError:
     """What does not fit, and where."""
 
     message: str
@@ -36,19 +36,19 @@ class Misfit:
             f"{_pretty(self.schema)}\n\nOn instance{_indices(self.path)}:\n{_pretty(self.instance)}"
         )
 
-    def below(self, *steps: Step, rule: tuple[Step, ...]) -> Misfit:
+    def below(self, *steps: Step, rule: tuple[Step, ...]) -> ValidationError:
         """The same, seen from one level higher."""
         return replace(self, path=(*steps, *self.path), schema_path=(*rule, *self.schema_path))
 
 
-Misfits = Iterator[Misfit]
+ValidationErrors = Iterator[ValidationError]
 
 
-def first_misfit(instance: Json, schema: Schema) -> Misfit | None:
-    return next(misfits(instance, schema), None)
+def first_error(instance: Json, schema: Schema) -> ValidationError | None:
+    return next(validation_errors(instance, schema), None)
 
 
-def misfits(instance: Json, schema: Schema) -> Misfits:
+def validation_errors(instance: Json, schema: Schema) -> ValidationErrors:
     for keyword, rule in schema.items():
         check = _CHECKS.get(keyword)
         if check is None:
@@ -58,7 +58,7 @@ def misfits(instance: Json, schema: Schema) -> Misfits:
 
 
 def fits(instance: Json, schema: Schema) -> bool:
-    return first_misfit(instance, schema) is None
+    return first_error(instance, schema) is None
 
 
 def _is(instance: Json, kind: str) -> bool:
@@ -78,66 +78,66 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 }
 
 
-def _spared(instance: Json, schema: Schema) -> bool:
+def _is_allowed_null(instance: Json, schema: Schema) -> bool:
     return instance is None and bool(schema.get("nullable"))
 
 
-def _type(kind: str, instance: Json, schema: Schema) -> Misfits:
-    if not _spared(instance, schema) and not _is(instance, kind):
-        yield Misfit(f"{instance!r} is not of type {kind!r}", instance)
+def _type(kind: str, instance: Json, schema: Schema) -> ValidationErrors:
+    if not _is_allowed_null(instance, schema) and not _is(instance, kind):
+        yield ValidationError(f"{instance!r} is not of type {kind!r}", instance)
 
 
-def _enum(values: list[Json], instance: Json, schema: Schema) -> Misfits:
+def _enum(values: list[Json], instance: Json, schema: Schema) -> ValidationErrors:
     same = any(type(value) is type(instance) and value == instance for value in values)
-    if not _spared(instance, schema) and not same:
-        yield Misfit(f"{instance!r} is not one of {values!r}", instance)
+    if not _is_allowed_null(instance, schema) and not same:
+        yield ValidationError(f"{instance!r} is not one of {values!r}", instance)
 
 
-def _read_only(rule: bool, instance: Json, schema: Schema) -> Misfits:  # noqa: ARG001
+def _read_only(rule: bool, instance: Json, schema: Schema) -> ValidationErrors:  # noqa: ARG001
     """That it is there at all: connexion does not look whether the rule says false."""
-    yield Misfit("Property is read-only", instance)
+    yield ValidationError("Property is read-only", instance)
 
 
-def _pattern(pattern: str, instance: Json, schema: Schema) -> Misfits:  # noqa: ARG001
+def _pattern(pattern: str, instance: Json, schema: Schema) -> ValidationErrors:  # noqa: ARG001
     if isinstance(instance, str) and not re.search(pattern, instance):
-        yield Misfit(f"{instance!r} does not match {pattern!r}", instance)
+        yield ValidationError(f"{instance!r} does not match {pattern!r}", instance)
 
 
-def _minimum(least: float, instance: Json, schema: Schema) -> Misfits:  # noqa: ARG001
+def _minimum(least: float, instance: Json, schema: Schema) -> ValidationErrors:  # noqa: ARG001
     if _is(instance, "number") and instance < least:
-        yield Misfit(f"{instance!r} is less than the minimum of {least!r}", instance)
+        yield ValidationError(f"{instance!r} is less than the minimum of {least!r}", instance)
 
 
-def _maximum(most: float, instance: Json, schema: Schema) -> Misfits:  # noqa: ARG001
+def _maximum(most: float, instance: Json, schema: Schema) -> ValidationErrors:  # noqa: ARG001
     if _is(instance, "number") and instance > most:
-        yield Misfit(f"{instance!r} is greater than the maximum of {most!r}", instance)
+        yield ValidationError(f"{instance!r} is greater than the maximum of {most!r}", instance)
 
 
 def _at_least(kind: type[str | list[Json] | dict[str, Json]], complaint: str) -> Check:
-    def check(least: int, instance: Json, schema: Schema) -> Misfits:  # noqa: ARG001
+    def check(least: int, instance: Json, schema: Schema) -> ValidationErrors:  # noqa: ARG001
         if isinstance(instance, kind) and len(instance) < least:
-            yield Misfit(f"{instance!r} {'should be non-empty' if least == 1 else complaint}", instance)
+            yield ValidationError(f"{instance!r} {'should be non-empty' if least == 1 else complaint}", instance)
 
     return check
 
 
 def _at_most(kind: type[str | list[Json] | dict[str, Json]], complaint: str) -> Check:
-    def check(most: int, instance: Json, schema: Schema) -> Misfits:  # noqa: ARG001
+    def check(most: int, instance: Json, schema: Schema) -> ValidationErrors:  # noqa: ARG001
         if isinstance(instance, kind) and len(instance) > most:
-            yield Misfit(f"{instance!r} {'is expected to be empty' if most == 0 else complaint}", instance)
+            yield ValidationError(f"{instance!r} {'is expected to be empty' if most == 0 else complaint}", instance)
 
     return check
 
 
-def _properties(rules: dict[str, Schema], instance: Json, schema: Schema) -> Misfits:  # noqa: ARG001
+def _properties(rules: dict[str, Schema], instance: Json, schema: Schema) -> ValidationErrors:  # noqa: ARG001
     if isinstance(instance, dict):
         for name, rule in rules.items():
             if name in instance:
-                for found in misfits(instance[name], rule):
+                for found in validation_errors(instance[name], rule):
                     yield found.below(name, rule=("properties", name))
 
 
-def _additional(rule: Json, instance: Json, schema: Schema) -> Misfits:
+def _additional(rule: Json, instance: Json, schema: Schema) -> ValidationErrors:
     if not isinstance(instance, dict) or rule is True:
         return
     known = schema.get("properties", {})
@@ -145,54 +145,54 @@ def _additional(rule: Json, instance: Json, schema: Schema) -> Misfits:
     if rule is False and extra:
         verb = "was" if len(extra) == 1 else "were"
         names = ", ".join(repr(name) for name in sorted(extra))
-        yield Misfit(f"Additional properties are not allowed ({names} {verb} unexpected)", instance)
+        yield ValidationError(f"Additional properties are not allowed ({names} {verb} unexpected)", instance)
     elif rule is not False:
         for name in extra:
-            for found in misfits(instance[name], rule):
+            for found in validation_errors(instance[name], rule):
                 yield found.below(name, rule=("additionalProperties",))
 
 
-def _required(names: list[str], instance: Json, schema: Schema) -> Misfits:
+def _required(names: list[str], instance: Json, schema: Schema) -> ValidationErrors:
     """What is read-only is nobody's to send, so it is not missed."""
     if isinstance(instance, dict):
         for name in names:
             if name not in instance and not schema.get("properties", {}).get(name, {}).get("readOnly"):
-                yield Misfit(f"{name!r} is a required property", instance)
+                yield ValidationError(f"{name!r} is a required property", instance)
 
 
-def _items(rule: Schema, instance: Json, schema: Schema) -> Misfits:  # noqa: ARG001
+def _items(rule: Schema, instance: Json, schema: Schema) -> ValidationErrors:  # noqa: ARG001
     if isinstance(instance, list):
         for index, item in enumerate(instance):
-            for found in misfits(item, rule):
+            for found in validation_errors(item, rule):
                 yield found.below(index, rule=("items",))
 
 
-def _unique(rule: bool, instance: Json, schema: Schema) -> Misfits:  # noqa: ARG001
+def _unique(rule: bool, instance: Json, schema: Schema) -> ValidationErrors:  # noqa: ARG001
     if rule and isinstance(instance, list) and any(item in instance[:place] for place, item in enumerate(instance)):
-        yield Misfit(f"{instance!r} has non-unique elements", instance)
+        yield ValidationError(f"{instance!r} has non-unique elements", instance)
 
 
-def _all_of(rules: list[Schema], instance: Json, schema: Schema) -> Misfits:  # noqa: ARG001
+def _all_of(rules: list[Schema], instance: Json, schema: Schema) -> ValidationErrors:  # noqa: ARG001
     for index, rule in enumerate(rules):
-        for found in misfits(instance, rule):
+        for found in validation_errors(instance, rule):
             yield found.below(rule=("allOf", index))
 
 
-def _any_of(rules: list[Schema], instance: Json, schema: Schema) -> Misfits:  # noqa: ARG001
+def _any_of(rules: list[Schema], instance: Json, schema: Schema) -> ValidationErrors:  # noqa: ARG001
     if not any(fits(instance, rule) for rule in rules):
-        yield Misfit(f"{instance!r} is not valid under any of the given schemas", instance)
+        yield ValidationError(f"{instance!r} is not valid under any of the given schemas", instance)
 
 
-def _one_of(rules: list[Schema], instance: Json, schema: Schema) -> Misfits:  # noqa: ARG001
+def _one_of(rules: list[Schema], instance: Json, schema: Schema) -> ValidationErrors:  # noqa: ARG001
     fitting = [rule for rule in rules if fits(instance, rule)]
     if not fitting:
-        yield Misfit(f"{instance!r} is not valid under any of the given schemas", instance)
+        yield ValidationError(f"{instance!r} is not valid under any of the given schemas", instance)
     elif len(fitting) > 1:
         named = ", ".join(repr(rule) for rule in (*fitting[1:], fitting[0]))
-        yield Misfit(f"{instance!r} is valid under each of {named}", instance)
+        yield ValidationError(f"{instance!r} is valid under each of {named}", instance)
 
 
-Check = Callable[[Json, Json, Schema], Misfits]
+Check = Callable[[Json, Json, Schema], ValidationErrors]
 _CHECKS: dict[str, Check] = {
     "type": _type,
     "enum": _enum,

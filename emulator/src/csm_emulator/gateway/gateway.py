@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from csm_emulator.context import Context
 from csm_emulator.gateway.policy import Deny, decide
-from csm_emulator.gateway.tokens import Ambiguous, Tokens, bearer
+from csm_emulator.gateway.tokens import AmbiguousToken, Tokens, bearer
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import EmulatedService
 
@@ -75,7 +75,7 @@ class Gateway:
             return None
         try:
             token = bearer(headers)
-        except Ambiguous:
+        except AmbiguousToken:
             return UNDECIDED
         claims = self.tokens.claims(token, call.base) if token else None
         return REFUSED if isinstance(decide(claims, call.method, target, headers), Deny) else None

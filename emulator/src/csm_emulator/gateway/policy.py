@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from csm_emulator.gateway.rules import ALL, ROLES, SLINGSHOT_ADMIN, TENANT_ADMIN, WORKLOADS, fits
+from csm_emulator.gateway.rules import ALL, ROLES, SLINGSHOT_ADMIN, TENANT_ADMIN, WORKLOADS, allows
 
 Claims = Mapping[str, Any]
 Headers = Mapping[str, str]
@@ -102,10 +102,10 @@ def _as_user(claims: Claims, method: str, path: str, headers: Headers) -> str | 
     if "admin" in shasta and method in _ADMIN_METHODS and _may_act_for(headers):
         return "admin"
     slingshot = _texts(claims, "resource_access", "system-slingshot-client", "roles")
-    if "slingshot-admin" in slingshot and fits(SLINGSHOT_ADMIN, method, path):
+    if "slingshot-admin" in slingshot and allows(SLINGSHOT_ADMIN, method, path):
         return "slingshot-admin"
     for role in (*shasta, *slingshot):
-        if fits(ROLES.get(role), method, path):
+        if allows(ROLES.get(role), method, path):
             return role
     return _as_tenant_admin(claims, method, path, headers)
 
@@ -122,7 +122,7 @@ def _as_tenant_admin(claims: Claims, method: str, path: str, headers: Headers) -
         return None
     # The suffix is cut off, not asked for: a group that has just the tenant's name counts as well.
     named = {group.removesuffix("-tenant-admin") for group in _texts(claims, "groups")}
-    return "tenant-admin" if tenant in named and fits(TENANT_ADMIN, method, path) else None
+    return "tenant-admin" if tenant in named and allows(TENANT_ADMIN, method, path) else None
 
 
 def _of_spire(claims: Claims) -> bool:
@@ -137,7 +137,7 @@ def _as_workload(claims: Claims, method: str, path: str) -> str | None:
     if len(parts) != 7 or parts[:3] != ["spiffe:", "", "shasta"] or parts[5] != "workload":
         return None
     kind, xname, workload = parts[3], parts[4], parts[6]
-    return workload if fits(WORKLOADS.get(kind, {}).get(workload), method, path, xname) else None
+    return workload if allows(WORKLOADS.get(kind, {}).get(workload), method, path, xname) else None
 
 
 def _texts(claims: Claims, *path: str) -> list[str]:

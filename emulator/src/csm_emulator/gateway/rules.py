@@ -182,7 +182,7 @@ WORKLOADS: Mapping[str, Mapping[str, Rules]] = {
 """What runs on a node and has an identity of SPIRE, by the kind of node."""
 
 
-def fits(told: Rules | None, method: str, path: str, xname: str = "") -> bool:
+def allows(told: Rules | None, method: str, path: str, xname: str = "") -> bool:
     if told is None:
         return False
     matches: Iterable[re.Match[str] | None] = (pattern.fullmatch(path) for pattern in told.get(method, ()))

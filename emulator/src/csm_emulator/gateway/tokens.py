@@ -33,7 +33,7 @@ _KNOWN_ISSUER = re.compile(rf"https?://(?:{_HOSTS})(?::[0-9]{{1,5}})?{REALM}")
 _BROKEN = (JoseError, ValueError, TypeError, KeyError, RecursionError)
 
 
-class Ambiguous(Exception):
+class AmbiguousToken(Exception):
     """Two headers name two tokens: OPA cannot decide that its rule has two answers, and the request fails."""
 
 
@@ -48,7 +48,7 @@ def bearer(headers: Headers) -> str | None:
     if forwarded and kind is not None:
         found.add((kind, forwarded))
     if len(found) > 1:
-        raise Ambiguous
+        raise AmbiguousToken
     return next((token for kind, token in found if kind == "Bearer"), None)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from csm_emulator.machine.faults.faults import Faults
 from csm_emulator.machine.parts import Part
 
-SOMEBODY = "unknown"
+UNKNOWN_OWNER = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,4 +29,4 @@ def find_remnants(node: Part, faults: Faults) -> Remnants | None:
     """None where the disks are clean, or where there are none."""
     fault = faults.present("disk-remnants", node.xname)
     on = drives(node)
-    return Remnants(str(fault.facts.get("of", SOMEBODY)), on) if fault and on else None
+    return Remnants(str(fault.facts.get("of", UNKNOWN_OWNER)), on) if fault and on else None

@@ -11,10 +11,10 @@ from csm_emulator.machine.context import MachineContext, Watcher
 from csm_emulator.machine.disks import Remnants, find_remnants
 from csm_emulator.machine.fabric.cabling import Cabling
 from csm_emulator.machine.fabric.fabric import Fabric
-from csm_emulator.machine.faults.targets import look_at_targets
+from csm_emulator.machine.faults.targets import register_target_checks
 from csm_emulator.machine.parts import Nic, NodePlace, Part, Topology
 from csm_emulator.machine.power import Power
-from csm_emulator.machine.power_caps import Caps
+from csm_emulator.machine.power_caps import PowerCaps
 
 
 class Machine:
@@ -31,10 +31,10 @@ class Machine:
             self._nics.setdefault(nic.owner, []).append(nic)
         self.power = Power(self, means)
         self.boot = Boot(self, means)
-        self.caps = Caps(self, means)
+        self.caps = PowerCaps(self, means)
         self._cabling = Cabling(topology.cables, means.faults)
         self.fabric = Fabric(self, means)
-        look_at_targets(self, means.faults)
+        register_target_checks(self, means.faults)
 
     def part(self, xname: str) -> Part | None:
         return self.topology.parts.get(xname)

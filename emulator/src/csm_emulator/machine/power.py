@@ -29,11 +29,11 @@ RESETS: Mapping[str, tuple[str, ...]] = {
 """The ResetTypes that Redfish allows, by type of part."""
 
 
-class Unreachable(Exception):
+class ControllerUnreachable(Exception):
     """The controller does not answer."""
 
 
-class Refused(Exception):
+class ResetRefused(Exception):
     """The controller answers, and says no."""
 
 
@@ -92,12 +92,12 @@ class Power:
         return self.controllers.reachable(controller)
 
     def reset(self, xname: str, action: str, cause: str) -> None:
-        """What a POST to Redfish's Reset does; raises ``Unreachable`` or ``Refused``."""
+        """What a POST to Redfish's Reset does; raises ``ControllerUnreachable`` or ``ResetRefused``."""
         part = self._machine.part(xname)
         if part is None or action not in RESETS.get(part.type, ()) or _has_no_switch(part):
-            raise Refused(f"{xname} knows no reset {action}")
+            raise ResetRefused(f"{xname} knows no reset {action}")
         if not self.controllers.answers(part.controller, xname):
-            raise Unreachable(part.controller)
+            raise ControllerUnreachable(part.controller)
         if part.type in CONTROLLERS:
             self.controllers.restart(xname, cause)
             return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from csm_emulator.machine.context import MachineContext
 from csm_emulator.machine.parts import NodeModel, Part
-from csm_emulator.machine.power import Unreachable
+from csm_emulator.machine.power import ControllerUnreachable
 
 if TYPE_CHECKING:
     from csm_emulator.machine.machine import Machine
@@ -19,7 +19,7 @@ _IN_RACKS = {"GIGABYTE": "Chassis Power Control", "Intel Corporation": "Server P
 
 
 @dataclass(frozen=True, slots=True)
-class Control:
+class PowerControl:
     """One thing that can be capped: a whole node, or one of its accelerators."""
 
     name: str
@@ -29,8 +29,8 @@ class Control:
     """Redfish's PhysicalContext."""
 
 
-class Caps:
-    """Both orders raise ``Unreachable`` when the controller does not answer."""
+class PowerCaps:
+    """Both orders raise ``ControllerUnreachable`` when the controller does not answer."""
 
     def __init__(self, machine: Machine, means: MachineContext) -> None:
         self._machine = machine
@@ -55,10 +55,10 @@ class Caps:
     def _reach(self, node: str) -> None:
         controller = self._machine.controller(node)
         if not self._machine.power.controllers.answers(controller, node):
-            raise Unreachable(controller)
+            raise ControllerUnreachable(controller)
 
 
-def controls_of(part: Part) -> list[Control]:
+def controls_of(part: Part) -> list[PowerControl]:
     """The node's own first. Liquid-cooled blades have one for each accelerator too (docs-csm, Node Card Power
     Management); servers in racks have one for all.
     """
@@ -66,11 +66,11 @@ def controls_of(part: Part) -> list[Control]:
     if model is None:
         return []
     if part.hardware_class == "River":
-        return [Control(_IN_RACKS.get(model.board.manufacturer, NODE_LIMIT), model.power_limits, "Chassis")]
-    controls, limits = [Control(NODE_LIMIT, model.power_limits, "Chassis")], model.accelerator_limits
+        return [PowerControl(_IN_RACKS.get(model.board.manufacturer, NODE_LIMIT), model.power_limits, "Chassis")]
+    controls, limits = [PowerControl(NODE_LIMIT, model.power_limits, "Chassis")], model.accelerator_limits
     if limits:
         names = (f"Accelerator{number} Power Limit" for number in range(_accelerators(model)))
-        controls += [Control(name, limits, "Accelerator") for name in names]
+        controls += [PowerControl(name, limits, "Accelerator") for name in names]
     return controls
 
 

@@ -79,12 +79,12 @@ class Ping:
         return {name: value for name, (value, usual) in told.items() if value != usual}
 
 
-def opening(ping: Ping, bound: str) -> str:
+def opening_line(ping: Ping, bound: str) -> str:
     """``bound`` is the interface or the address that it was told to use, as ping words it."""
     return f"PING {ping.name} ({ping.address}) {bound}{ping.size}({ping.size + HEADERS}) bytes of data.\n"
 
 
-def told(ping: Ping, packet: Packet) -> str:
+def reply_line(ping: Ping, packet: Packet) -> str:
     """The line for what was sent last."""
     if ping.quiet:
         return ""
@@ -95,7 +95,7 @@ def told(ping: Ping, packet: Packet) -> str:
     return f"{ping.size + ICMP} bytes from {who}: icmp_seq={ping.sent} ttl=64{took}\n"
 
 
-def closing(done: Ping) -> str:
+def statistics_lines(done: Ping) -> str:
     """The statistics at the end."""
     missed = done.sent - done.received
     lost = 100 * missed / done.sent if done.sent else 0

@@ -60,7 +60,7 @@ def refuse(text: str, code: int) -> Outcome:
     return Outcome(code=code, errors=f"{text}\n")
 
 
-class _TakenOver(Exception):
+class _ConsoleTakenOver(Exception):
     def __init__(self, outcome: Outcome) -> None:
         super().__init__()
         self.outcome = outcome
@@ -72,7 +72,7 @@ def read_line(line: str) -> list[Step]:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LineResult:
     """What became of a line: its text has the errors in it."""
 
     text: str
@@ -83,7 +83,7 @@ class Line:
 
 def run(
     terminal: Terminal, steps: Sequence[Step], variables: Variables, files: Files, commands: Mapping[str, Command]
-) -> Line:
+) -> LineResult:
     """Until the end, or until something that takes time. ``variables`` are changed."""
     texts: list[str] = []
 
@@ -100,23 +100,23 @@ def run(
         tested = number + 1 < len(steps) and steps[number + 1][0] in ("&&", "||")
         try:
             _at_once(shell.run(parse(source), Streams(Input(), output, output), budget, tested=tested))
-        except _TakenOver as taken:
+        except _ConsoleTakenOver as taken:
             texts.append(taken.outcome.text + taken.outcome.errors)
-            return Line("".join(texts), taken.outcome, steps[number + 1 :])
+            return LineResult("".join(texts), taken.outcome, steps[number + 1 :])
         except ScriptAborted as problem:
-            return Line("".join(texts), Outcome(code=problem.code))
+            return LineResult("".join(texts), Outcome(code=problem.code))
         except Exit:
-            return Line("".join(texts), Outcome(logs_out=True))
+            return LineResult("".join(texts), Outcome(logs_out=True))
         if variables.code == KILLED:
             break
-    return Line("".join(texts), Outcome(code=variables.code))
+    return LineResult("".join(texts), Outcome(code=variables.code))
 
 
 def _program(command: Command, terminal: Terminal) -> Program:
     async def program(process: Process) -> int:
         outcome = command(terminal, process.argv[1:])
         if outcome.takes_over and process.foreground:
-            raise _TakenOver(outcome)
+            raise _ConsoleTakenOver(outcome)
         if outcome.logs_out:
             return await STANDARD["exit"](process)
         if outcome.takes_over:

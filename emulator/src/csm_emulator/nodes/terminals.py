@@ -22,8 +22,8 @@ from csm_emulator.nodes.commands.services import systemctl
 from csm_emulator.nodes.consoles import Consoles
 from csm_emulator.nodes.description import describe
 from csm_emulator.nodes.packet_routes import send
-from csm_emulator.nodes.ping_run import Ping, closing, told
-from csm_emulator.nodes.shell import NAME, Command, Line, Step, Terminal, read_line, run
+from csm_emulator.nodes.ping_run import Ping, reply_line, statistics_lines
+from csm_emulator.nodes.shell import NAME, Command, LineResult, Step, Terminal, read_line, run
 from csm_emulator.nodes.uptimes import Uptimes
 from csm_emulator.shell.expansion import Variables
 from csm_emulator.shell.process import MISUSED
@@ -35,7 +35,7 @@ MOST_PINGS, UNWATCHED = 100_000, 100
 """Echo requests of one ping, whatever it was asked for: a day of them, and when nobody is at its console."""
 _LOGIN, _PASSWORD, _SHELL, _BUSY = "login", "password", "shell", "busy"
 _HOME = "/root"
-_FRESH: dict[str, Any] = {
+_NEW_TERMINAL: dict[str, Any] = {
     "mode": _LOGIN,
     "user": "",
     "line": "",
@@ -97,7 +97,7 @@ class Terminals:
         if event.kind == "stage":
             self._table.pop(event.xname, None)
             if event.value == UP:
-                self._consoles.write(event.xname, self._prompt(event.xname, _FRESH))
+                self._consoles.write(event.xname, self._prompt(event.xname, _NEW_TERMINAL))
 
     def join(self, node: str) -> None:
         """Somebody sits down at the console."""
@@ -111,7 +111,7 @@ class Terminals:
         for keys in _STROKES.findall(text.replace("\r\n", "\r")):
             if self._machine.boot.stage(node) != UP:
                 return
-            self._take(node, self._table.get(node, _FRESH), keys)
+            self._take(node, self._table.get(node, _NEW_TERMINAL), keys)
 
     def _take(self, node: str, state: dict[str, Any], key: str) -> None:
         """A key that does something, or several that are only written down."""
@@ -170,11 +170,11 @@ class Terminals:
             self._show_prompt(node, {**state, "mode": _SHELL})
         else:
             self._echo(node, "\r\nLogin incorrect\r\n")
-            self._show_prompt(node, dict(_FRESH))
+            self._show_prompt(node, dict(_NEW_TERMINAL))
 
     def _log_out(self, node: str, state: dict[str, Any], text: str) -> None:
         self._echo(node, text + "\r\n")
-        self._show_prompt(node, {**_FRESH, "number": state["number"]})
+        self._show_prompt(node, {**_NEW_TERMINAL, "number": state["number"]})
 
     def _run(self, node: str, state: dict[str, Any], line: str) -> None:
         try:
@@ -195,9 +195,11 @@ class Terminals:
         line = run(terminal, steps, variables, system.files(terminal), COMMANDS)
         if line.text:
             self._echo(node, line.text.replace("\n", "\r\n"))
-        self._after(node, {**state, **_kept(variables), "mode": _SHELL, "code": line.outcome.code, "rest": []}, line)
+        self._after(
+            node, {**state, **_saved_variables(variables), "mode": _SHELL, "code": line.outcome.code, "rest": []}, line
+        )
 
-    def _after(self, node: str, state: dict[str, Any], line: Line) -> None:
+    def _after(self, node: str, state: dict[str, Any], line: LineResult) -> None:
         outcome = line.outcome
         if outcome.logs_out:
             self._log_out(node, state, "")
@@ -233,12 +235,12 @@ class Terminals:
         links = describe(self._machine, node).interfaces
         packet = send(self._machine, node, links, ping.address, ping.via, ping.sent)
         sent = ping.after(packet)
-        self._echo(node, told(sent, packet).replace("\n", "\r\n"))
+        self._echo(node, reply_line(sent, packet).replace("\n", "\r\n"))
         return sent
 
     def _end_ping(self, node: str, state: dict[str, Any], ping: Ping) -> None:
         """What follows is a matter of its own: a line of many pings is not one call within another."""
-        self._echo(node, closing(ping).replace("\n", "\r\n"))
+        self._echo(node, statistics_lines(ping).replace("\n", "\r\n"))
         after = {**state, "ping": None, "code": ping.code}
         if state["rest"]:
             self._table[node] = after
@@ -259,7 +261,7 @@ class Terminals:
         self._consoles.write(node, text)
 
 
-def _kept(variables: Variables) -> dict[str, Any]:
+def _saved_variables(variables: Variables) -> dict[str, Any]:
     """What the next line knows of this one: the variables that there is room for, in the order in which they came."""
     kept: dict[str, str] = {}
     size = sum(1 + len(argument) for argument in variables.arguments)

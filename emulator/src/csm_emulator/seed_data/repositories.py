@@ -53,7 +53,7 @@ SITES_OWN = ("site-config-management",)
 
 
 @dataclass(frozen=True, slots=True)
-class Furnished:
+class SeedRepository:
     """One repository: its objects by name, and where its refs point."""
 
     name: str
@@ -69,7 +69,7 @@ def names() -> tuple[str, ...]:
 
 
 @cache
-def furnished(name: str) -> Furnished:
+def seed_repository(name: str) -> SeedRepository:
     """Raises ``KeyError`` for a name that is not among ``names``."""
     product = next((product for product in PRODUCTS if product.repository == name), None)
     if product is not None:
@@ -81,10 +81,10 @@ def furnished(name: str) -> Furnished:
 
 def commit_of(name: str, branch: str) -> str:
     """The commit that a branch is at on the first day."""
-    return furnished(name).refs[f"refs/heads/{branch}"]
+    return seed_repository(name).refs[f"refs/heads/{branch}"]
 
 
-def _of_product(product: Product) -> Furnished:
+def _of_product(product: Product) -> SeedRepository:
     objects = Objects()
     files = _files(product.repository)
     ours = {path: text for path, text in files.items() if not path.startswith(_SITE)}
@@ -103,15 +103,15 @@ def _of_product(product: Product) -> Furnished:
         )
     branches = {**imported, INTEGRATION: settings, MAIN: commit}
     refs = {f"refs/heads/{branch}": at for branch, at in branches.items()} | {f"refs/tags/{product.content}": commit}
-    return Furnished(product.repository, "", objects.known, refs, tuple(imported))
+    return SeedRepository(product.repository, "", objects.known, refs, tuple(imported))
 
 
-def _of_site(name: str) -> Furnished:
+def _of_site(name: str) -> SeedRepository:
     objects = Objects()
     tree = objects.tree(_files(name))
     commit = objects.commit(tree, (), OPERATOR, FIRST_DAY + 31 * DAY, "What this site adds\n")
     refs = {f"refs/heads/{branch}": commit for branch in (INTEGRATION, MAIN)}
-    return Furnished(name, "The last layer of this site's configurations", objects.known, refs, ())
+    return SeedRepository(name, "The last layer of this site's configurations", objects.known, refs, ())
 
 
 def _files(repository: str) -> dict[str, bytes]:

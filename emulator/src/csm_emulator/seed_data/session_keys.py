@@ -34,7 +34,7 @@ def issue(random: SeededRandom, number: int, now: float) -> Session:
     return Session(_keys(random, access), token, expires)
 
 
-def opened(random: SeededRandom, token: str) -> Session | None:
+def verify_token(random: SeededRandom, token: str) -> Session | None:
     """What the token says, however old it is; None when the site has not given it out."""
     try:
         said = base64.b64decode(token, validate=True)

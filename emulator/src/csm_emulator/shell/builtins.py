@@ -11,7 +11,7 @@ from getopt import getopt
 
 from csm_emulator.shell.expansion import cut_field
 from csm_emulator.shell.files import NO_FILE, NO_FOLDER
-from csm_emulator.shell.interpreter import NOT_FOUND, SHELLS, Exit, LoopLeft, ScriptAborted
+from csm_emulator.shell.interpreter import NOT_FOUND, SHELLS, Exit, LoopExit, ScriptAborted
 from csm_emulator.shell.options import NAMES, change_options
 from csm_emulator.shell.process import MISUSED, Process, Program, UsageProblem
 
@@ -187,7 +187,7 @@ async def leave_loop(process: Process) -> int:
     if _number(process) > 1:
         await process.complain("this shell leaves one loop, not several", MISUSED)
         raise ScriptAborted(MISUSED)
-    raise LoopLeft(goes_on=process.name == "continue")
+    raise LoopExit(goes_on=process.name == "continue")
 
 
 async def shift(process: Process) -> int:

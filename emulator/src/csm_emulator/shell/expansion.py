@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from csm_emulator.shell.budget import LONGEST_ARGUMENTS, MOST_WORDS, Budget, Exhausted, joined
+from csm_emulator.shell.budget import LONGEST_ARGUMENTS, MOST_WORDS, Budget, BudgetExceeded, joined
 from csm_emulator.shell.files import Files
 from csm_emulator.shell.syntax import part_end
 
@@ -102,9 +102,9 @@ class Expansion:
                 size += sum(map(len, names))
                 found += names
                 if len(found) > MOST_WORDS:
-                    raise Exhausted(f"a command has more than {MOST_WORDS} words")
+                    raise BudgetExceeded(f"a command has more than {MOST_WORDS} words")
                 if size > LONGEST_ARGUMENTS:
-                    raise Exhausted(f"the words of a command are longer than {LONGEST_ARGUMENTS} characters")
+                    raise BudgetExceeded(f"the words of a command are longer than {LONGEST_ARGUMENTS} characters")
         return found
 
     async def text(self, raw: str) -> str:

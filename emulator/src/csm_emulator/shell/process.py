@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from csm_emulator.shell.budget import LONGEST_INPUT, Budget, Exhausted
+from csm_emulator.shell.budget import LONGEST_INPUT, Budget, BudgetExceeded
 from csm_emulator.shell.expansion import Variables
 from csm_emulator.shell.files import FileProblem, Files
 from csm_emulator.shell.streams import Input, Output
@@ -60,7 +60,7 @@ class Process:
             found.append((path, text))
             room -= len(text)
             if room < 0:
-                raise Exhausted(f"{self.name} reads more than {LONGEST_INPUT} characters")
+                raise BudgetExceeded(f"{self.name} reads more than {LONGEST_INPUT} characters")
         return found
 
     def source(self, path: str) -> Input:

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable
 from getopt import gnu_getopt
 
-from csm_emulator.shell.budget import LONGEST_VALUE, Budget, Exhausted
+from csm_emulator.shell.budget import LONGEST_VALUE, Budget, BudgetExceeded
 from csm_emulator.shell.builtins import unescaped
 from csm_emulator.shell.patterns import Pattern
 from csm_emulator.shell.process import Process, Program, UsageProblem, lines_of
 
-Chosen = Callable[[int, int, str], bool]
+LineFilter = Callable[[int, int, str], bool]
 """Whether a line is meant, by its number, the number of the last, and its text."""
 _ADDRESS = re.compile(r"([0-9]{1,9}|\$|/(?:\\.|[^/\\])*/)?(?:,([0-9]{1,9}|\$))?\s*")
 _SUBSTITUTE = re.compile(
@@ -48,7 +48,7 @@ async def sed(process: Process) -> int:
 
 
 def _edited(
-    orders: list[tuple[Chosen, Callable[[str], tuple[str, str]]]], number: int, last: int, line: str, *, quiet: bool
+    orders: list[tuple[LineFilter, Callable[[str], tuple[str, str]]]], number: int, last: int, line: str, *, quiet: bool
 ) -> tuple[str, bool]:
     """What is printed for this line, and whether it is the last."""
     printed = ""
@@ -64,12 +64,12 @@ def _edited(
     return printed + ("" if quiet else f"{line}\n"), False
 
 
-def _read(part: str, budget: Budget, *, extended: bool) -> tuple[Chosen, Callable[[str], tuple[str, str]]]:
+def _read(part: str, budget: Budget, *, extended: bool) -> tuple[LineFilter, Callable[[str], tuple[str, str]]]:
     part = part.strip().rstrip(";")
     address = _ADDRESS.match(part)
     if address is None:
         raise UsageProblem(_LIMITS)
-    chosen = _chosen(address[1], address[2], budget, extended=extended)
+    chosen = _line_filter(address[1], address[2], budget, extended=extended)
     order = part[address.end() :]
     if order in ("p", "d", "q"):
         return chosen, lambda line: (line, order)
@@ -79,7 +79,7 @@ def _read(part: str, budget: Budget, *, extended: bool) -> tuple[Chosen, Callabl
     return chosen, _substitution(match, budget, extended=extended)
 
 
-def _chosen(first: str | None, second: str | None, budget: Budget, *, extended: bool) -> Chosen:
+def _line_filter(first: str | None, second: str | None, budget: Budget, *, extended: bool) -> LineFilter:
     if first is None:
         return lambda *_: True
     if first.startswith("/"):
@@ -110,7 +110,7 @@ def _substitution(match: re.Match[str], budget: Budget, *, extended: bool) -> Ca
             begin, end = match
             room -= begin - place + len(new) + new.count("&") * (end - begin)
             if room < 0:
-                raise Exhausted(f"a line is longer than {LONGEST_VALUE} characters")
+                raise BudgetExceeded(f"a line is longer than {LONGEST_VALUE} characters")
             parts.append(line[place:begin])
             if end > begin or begin != last:
                 parts.append(_inserted(new, line[begin:end]))
@@ -121,7 +121,7 @@ def _substitution(match: re.Match[str], budget: Budget, *, extended: bool) -> Ca
                 break
         changed = "".join([*parts, line[place:]])
         if len(changed) > LONGEST_VALUE:
-            raise Exhausted(f"a line is longer than {LONGEST_VALUE} characters")
+            raise BudgetExceeded(f"a line is longer than {LONGEST_VALUE} characters")
         return budget.handle(changed), "p" if "p" in flags and parts else ""
 
     return replace

@@ -19,7 +19,7 @@ class PipeBroken(Exception):
 
 class Output(Protocol):
     async def write(self, text: str) -> None:
-        """Raises ``Exhausted``, ``PipeBroken`` and ``FileProblem``."""
+        """Raises ``BudgetExceeded``, ``PipeBroken`` and ``FileProblem``."""
 
 
 class Input:

@@ -23,10 +23,10 @@ CREATE TABLE IF NOT EXISTS kept (
 CREATE TABLE IF NOT EXISTS log (number INTEGER PRIMARY KEY, entry TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS blobs (key TEXT PRIMARY KEY, data BLOB NOT NULL);
 """
-_KEEP = """
+_UPSERT_ROW = """
 INSERT INTO kept (shelf, key, value) VALUES (?, ?, ?) ON CONFLICT (shelf, key) DO UPDATE SET value = excluded.value
 """
-_DROP = "DELETE FROM kept WHERE shelf = ? AND key = ?"
+_DELETE_ROW = "DELETE FROM kept WHERE shelf = ? AND key = ?"
 _NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY
 Entry = tuple[int, str]
 """Number and JSON of an entry of the truth's log."""
@@ -96,8 +96,8 @@ class StateFile:
             with self._connection:
                 self._connection.execute("BEGIN")
                 # A key that went and came again is in both, and is to come last.
-                self._connection.executemany(_DROP, [row[:2] for row in rows if row[2] is None])
-                self._connection.executemany(_KEEP, [row for row in rows if row[2] is not None])
+                self._connection.executemany(_DELETE_ROW, [row[:2] for row in rows if row[2] is None])
+                self._connection.executemany(_UPSERT_ROW, [row for row in rows if row[2] is not None])
                 self._connection.executemany("INSERT INTO log VALUES (?, ?)", entries)
                 for key, data in blobs:
                     if data is None:

@@ -13,10 +13,10 @@ from csm_emulator.state.clock import Clock
 from csm_emulator.state.tables import RecordTables
 
 Action = Callable[..., None]
-Excuse = Callable[[str, list[Any]], None]
+ErrorHandler = Callable[[str, list[Any]], None]
 
 
-class NotYet(Exception):
+class ActionNotReady(Exception):
     """What an action needs from outside is not there yet: it stays the first in line, and time waits."""
 
 
@@ -25,7 +25,7 @@ class Scheduler:
         self._clock = clock
         self._table = tables.open("agenda")
         self._actions: dict[str, Action] = {}
-        self.excuse: Excuse | None = None
+        self.excuse: ErrorHandler | None = None
         """Called in the handler of an exception that an action raised, which is then over; without it, it goes on."""
         self._heap = [(value[0], int(key)) for key, value in self._table.items()]
         heapq.heapify(self._heap)
@@ -63,7 +63,7 @@ class Scheduler:
             _, kind, args = entry
             try:
                 self._do(moment, kind, args)
-            except NotYet:
+            except ActionNotReady:
                 self._table[str(number)] = entry
                 heapq.heappush(self._heap, (moment, number))
                 break
@@ -74,7 +74,7 @@ class Scheduler:
         self._clock.hold(moment)
         try:
             self._actions[kind](*args)
-        except NotYet:
+        except ActionNotReady:
             raise
         except Exception:
             if self.excuse is None:

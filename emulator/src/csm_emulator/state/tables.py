@@ -13,7 +13,7 @@ from typing import Any
 Row = tuple[str, str, str | None]
 """Shelf, key, and the value as JSON: empty for a key of the seed that is gone, None where there is nothing to keep."""
 
-_GONE = object()
+_DELETED = object()
 
 
 class RecordTable(MutableMapping[str, Any]):
@@ -25,8 +25,8 @@ class RecordTable(MutableMapping[str, Any]):
         self._own: dict[str, Any] = dict(changed)
         self._dirty: dict[str, bool] = {}
         """What changed since the last time, in order; whether it went in between, and so has another place."""
-        self._added = {key: None for key, value in changed.items() if value is not _GONE and key not in seed}
-        gone = sum(value is _GONE and key in seed for key, value in changed.items())
+        self._added = {key: None for key, value in changed.items() if value is not _DELETED and key not in seed}
+        gone = sum(value is _DELETED and key in seed for key, value in changed.items())
         self._length = len(seed) + len(self._added) - gone
 
     @property
@@ -37,7 +37,7 @@ class RecordTable(MutableMapping[str, Any]):
         value = self._own.get(key, self)
         if value is self:
             return self._seed[key]
-        if value is _GONE:
+        if value is _DELETED:
             raise KeyError(key)
         return value
 
@@ -57,7 +57,7 @@ class RecordTable(MutableMapping[str, Any]):
         if key not in self:
             raise KeyError(key)
         if key in self._seed:
-            self._own[key] = _GONE
+            self._own[key] = _DELETED
         else:
             del self._own[key], self._added[key]
         self._length -= 1
@@ -65,7 +65,7 @@ class RecordTable(MutableMapping[str, Any]):
 
     def __contains__(self, key: object) -> bool:
         value = self._own.get(key, self)  # type: ignore[call-overload]
-        return key in self._seed if value is self else value is not _GONE
+        return key in self._seed if value is self else value is not _DELETED
 
     def __iter__(self) -> Iterator[str]:
         return self.in_order(self._seed)
@@ -74,13 +74,13 @@ class RecordTable(MutableMapping[str, Any]):
         """Of these keys of the seed those that are there, then all that were added."""
         own = self._own
         for key in of_seed:
-            if own.get(key) is not _GONE:
+            if own.get(key) is not _DELETED:
                 yield key
         yield from self._added
 
     def touched(self) -> Iterator[str]:
         """The keys of all that was put, in place of what the seed has or beside it."""
-        return (key for key, value in self._own.items() if value is not _GONE)
+        return (key for key, value in self._own.items() if value is not _DELETED)
 
     def __len__(self) -> int:
         return self._length
@@ -106,12 +106,12 @@ class RecordTable(MutableMapping[str, Any]):
         if key not in self._own:
             return None
         value = self._own[key]
-        return "" if value is _GONE else json.dumps(value)
+        return "" if value is _DELETED else json.dumps(value)
 
 
 class RecordTables:
     def __init__(self, saved: Iterable[Row] = ()) -> None:
-        self._saved = _by_shelf(saved)
+        self._saved = _by_table(saved)
         self._tables: dict[str, RecordTable] = {}
 
     def open(self, name: str, seed: Mapping[str, Any] | None = None) -> RecordTable:
@@ -132,8 +132,8 @@ class RecordTables:
             self._tables[name].changed_again(key, went=value is None)
 
 
-def _by_shelf(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
+def _by_table(rows: Iterable[Row]) -> dict[str, dict[str, Any]]:
     tables: dict[str, dict[str, Any]] = {}
     for name, key, value in rows:
-        tables.setdefault(name, {})[key] = json.loads(value) if value else _GONE
+        tables.setdefault(name, {})[key] = json.loads(value) if value else _DELETED
     return tables

@@ -12,7 +12,7 @@ Answer = Callable[[Call], Awaitable[Reply]]
 
 
 @dataclass(frozen=True, slots=True)
-class Admitted:
+class AdmittedRequest:
     """Who answers the request when its body is there, and how large that may be."""
 
     answer: Answer
@@ -20,11 +20,11 @@ class Admitted:
     too_large: Reply = TOO_LARGE
 
 
-Admit = Callable[[Call], Admitted | Reply]
+Admit = Callable[[Call], AdmittedRequest | Reply]
 """Asked with a call that has no body yet; a reply is the answer at once."""
 
 
-def up_to(body_limit: int, answer: Answer, too_large: Reply = TOO_LARGE) -> Admit:
+def admit_all(body_limit: int, answer: Answer, too_large: Reply = TOO_LARGE) -> Admit:
     """Everybody is let in."""
-    admitted = Admitted(answer, body_limit, too_large)
+    admitted = AdmittedRequest(answer, body_limit, too_large)
     return lambda _: admitted

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from csm_emulator.transport.admission import Admit
-from csm_emulator.transport.call import Call, Cut, Reply, Stream, Talk
+from csm_emulator.transport.call import Call, ConnectionAborted, Reply, Stream, Talk
 from csm_emulator.transport.connection import CONNECTION, MOST_HEADERS, Connection, method_of
 
 Scope = MutableMapping[str, Any]
@@ -22,7 +22,7 @@ _LONGEST_HEADERS = 60 << 10
 """As Envoy, which counts the first line too; here a query may name ten thousand nodes."""
 _CLOSE = ("connection", "close")
 _HEAD_TOO_LARGE = Reply(431, headers=(_CLOSE,))
-_LINGER = 5.0
+_DRAIN_SECONDS = 5.0
 """Seconds for somebody who was answered and still sends."""
 
 
@@ -36,21 +36,21 @@ class App:
         if scope["type"] != "http":
             raise RuntimeError(f"no {scope['type']} here")
         try:
-            await self._serve(scope, _Body(receive), send)
-        except (Cut, asyncio.CancelledError):
+            await self._serve(scope, _RequestBody(receive), send)
+        except (ConnectionAborted, asyncio.CancelledError):
             # When cancelled, the listener has waited long enough for somebody who does not read.
             scope["extensions"][CONNECTION].cut()
-            await _gone(receive)
+            await _wait_for_disconnect(receive)
 
-    async def _serve(self, scope: Scope, body: _Body, send: Send) -> None:
+    async def _serve(self, scope: Scope, body: _RequestBody, send: Send) -> None:
         call = _call(scope)
         admitted = _HEAD_TOO_LARGE if _has_too_many_headers(scope) else self.admit(call)
         if isinstance(admitted, Reply):
-            await _turn_away(call, body, send, admitted)
+            await _reject(call, body, send, admitted)
             return
-        data = await body.read(admitted.body_limit) if _said_length(call) <= admitted.body_limit else None
+        data = await body.read(admitted.body_limit) if _declared_length(call) <= admitted.body_limit else None
         if data is None:
-            await _turn_away(call, body, send, admitted.too_large)
+            await _reject(call, body, send, admitted.too_large)
             return
         reply = await admitted.answer(replace(call, body=data))
         connection = scope["extensions"][CONNECTION]
@@ -64,7 +64,7 @@ class App:
             await _send(send, reply, head=call.method == "HEAD")
 
 
-class _Body:
+class _RequestBody:
     """Of a request, as it comes."""
 
     def __init__(self, receive: Receive) -> None:
@@ -72,7 +72,7 @@ class _Body:
         self._more = True
 
     async def read(self, limit: int) -> bytes | None:
-        """All of it, or None when it is too large: the rest is not read. Half a request is none: raises ``Cut``."""
+        """All of it, or None when it is too large: the rest is not read. Half a request is none: raises ``ConnectionAborted``."""
         chunks, size = [], 0
         while self._more:
             chunk = await self._piece()
@@ -83,18 +83,18 @@ class _Body:
         return b"".join(chunks)
 
     async def drop(self) -> None:
-        """Let the rest of it run by; raises ``Cut`` when it takes too long."""
+        """Let the rest of it run by; raises ``ConnectionAborted`` when it takes too long."""
         try:
-            async with asyncio.timeout(_LINGER):
+            async with asyncio.timeout(_DRAIN_SECONDS):
                 while self._more:
                     await self._piece()
         except TimeoutError as error:
-            raise Cut from error
+            raise ConnectionAborted from error
 
     async def _piece(self) -> bytes:
         message = await self.receive()
         if message["type"] == "http.disconnect":
-            raise Cut
+            raise ConnectionAborted
         self._more = message.get("more_body", False)
         piece: bytes = message.get("body", b"")
         return piece
@@ -105,13 +105,13 @@ def _has_too_many_headers(scope: Scope) -> bool:
     return len(headers) > MOST_HEADERS or sum(len(name) + len(value) for name, value in headers) > _LONGEST_HEADERS
 
 
-def _said_length(call: Call) -> int:
+def _declared_length(call: Call) -> int:
     """Zero when it is not said before."""
     # The parser has refused what is no number.
     return int(call.headers.get("content-length") or 0)
 
 
-async def _turn_away(call: Call, body: _Body, send: Send, reply: Reply) -> None:
+async def _reject(call: Call, body: _RequestBody, send: Send, reply: Reply) -> None:
     """Answer at once, and drop the body: to hang up on somebody who still sends takes the answer back."""
     if call.headers.get("expect", "").lower() == "100-continue":
         # The body does not come, or does: nobody knows where the next request would begin.
@@ -122,7 +122,7 @@ async def _turn_away(call: Call, body: _Body, send: Send, reply: Reply) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-async def _gone(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -174,7 +174,7 @@ async def _send_stream(receive: Receive, send: Send, reply: Reply, stream: Strea
     await send({"type": "http.response.start", "status": reply.status, "headers": _headers(reply)})
     # The head goes out at once: a follower of a silent log wants to know that it was heard.
     await send({"type": "http.response.body", "body": b"", "more_body": True})
-    gone = asyncio.ensure_future(_gone(receive))
+    gone = asyncio.ensure_future(_wait_for_disconnect(receive))
     pieces = stream()
     try:
         while True:

@@ -56,7 +56,7 @@ class Call:
         return replace(self, args=args)
 
 
-class Cut(Exception):
+class ConnectionAborted(Exception):
     """The caller gets no answer: the connection is closed, or it is gone already."""
 
 

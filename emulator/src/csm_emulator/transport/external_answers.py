@@ -7,13 +7,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from csm_emulator.transport.call import Reply
-from csm_emulator.transport.external_servers import Question, Unheard, Unreachable, ask_beside
+from csm_emulator.transport.external_servers import (
+    AnswerPending,
+    ExternalRequest,
+    ExternalServerUnreachable,
+    send_in_thread,
+)
 
 TIMEOUT = 30.0
 """As long as the API server waits for a webhook."""
-AT_ONCE = 16
+MAX_PARALLEL = 16
 """Servers that are asked at the same time; others wait."""
-Answers = dict[Question, Reply | Unreachable]
+Answers = dict[ExternalRequest, Reply | ExternalServerUnreachable]
 
 
 class ExternalAnswers:
@@ -22,8 +27,8 @@ class ExternalAnswers:
     def __init__(self) -> None:
         self._due: Answers = {}
         self._heard = self._due
-        self._under_way: dict[Question, asyncio.Task[None]] = {}
-        self._places = asyncio.Semaphore(AT_ONCE)
+        self._under_way: dict[ExternalRequest, asyncio.Task[None]] = {}
+        self._places = asyncio.Semaphore(MAX_PARALLEL)
 
     @contextmanager
     def knowing(self, answers: Answers) -> Iterator[None]:
@@ -34,19 +39,19 @@ class ExternalAnswers:
         finally:
             self._heard = self._due
 
-    def consult(self, question: Question) -> Reply:
+    def consult(self, question: ExternalRequest) -> Reply:
         answer = self._heard.get(question)
         if answer is None:
-            raise Unheard(question)
-        if isinstance(answer, Unreachable):
+            raise AnswerPending(question)
+        if isinstance(answer, ExternalServerUnreachable):
             raise answer
         return answer
 
-    def find_out(self, question: Question) -> None:
+    def find_out(self, question: ExternalRequest) -> None:
         if question not in self._under_way:
             self._under_way[question] = asyncio.ensure_future(self._find_out(question))
 
-    async def _find_out(self, question: Question) -> None:
+    async def _find_out(self, question: ExternalRequest) -> None:
         try:
             self._due[question] = await self.ask(question)
         finally:
@@ -62,6 +67,6 @@ class ExternalAnswers:
         else:
             await asyncio.sleep(0)
 
-    async def ask(self, question: Question) -> Reply | Unreachable:
+    async def ask(self, question: ExternalRequest) -> Reply | ExternalServerUnreachable:
         async with self._places:
-            return await ask_beside(question, TIMEOUT)
+            return await send_in_thread(question, TIMEOUT)

@@ -1,6 +1,6 @@
 """Servers outside of the emulator that have a say in what happens inside.
 
-Nothing inside can wait. Who consults such a server without its answer being known leaves by ``Unheard``; whoever began
+Nothing inside can wait. Who consults such a server without its answer being known leaves by ``AnswerPending``; whoever began
 it all has the answer found out and begins again, from the start. So it must bear to be begun twice.
 """
 
@@ -30,7 +30,7 @@ _AS_IT_WAS = (307, 308)
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ExternalRequest:
     """A POST."""
 
     url: str
@@ -38,23 +38,23 @@ class Question:
     headers: tuple[tuple[str, str], ...]
 
 
-class Unheard(Exception):
+class AnswerPending(Exception):
     """The answer is not known yet."""
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: ExternalRequest) -> None:
         super().__init__(question.url)
         self.question = question
 
 
-class Unreachable(Exception):
+class ExternalServerUnreachable(Exception):
     """There is no answer, in the words of the client."""
 
 
 class ExternalServers(Protocol):
-    def consult(self, question: Question) -> Reply:
-        """Raises ``Unheard``, or ``Unreachable`` when nobody answered."""
+    def consult(self, question: ExternalRequest) -> Reply:
+        """Raises ``AnswerPending``, or ``ExternalServerUnreachable`` when nobody answered."""
 
-    def find_out(self, question: Question) -> None:
+    def find_out(self, question: ExternalRequest) -> None:
         """For something that is due, and tried again."""
 
     def forget(self) -> None:
@@ -64,10 +64,10 @@ class ExternalServers(Protocol):
 class NoExternalServers:
     """Without a network: whoever is asked agrees."""
 
-    def consult(self, _: Question) -> Reply:
+    def consult(self, _: ExternalRequest) -> Reply:
         return Reply(200)
 
-    def find_out(self, _: Question) -> None:
+    def find_out(self, _: ExternalRequest) -> None:
         return
 
     def forget(self) -> None:
@@ -79,8 +79,8 @@ def target(place: SplitResult) -> str:
     return f"{place.path or '/'}{'?' + place.query if place.query else ''}"
 
 
-def send(question: Question, timeout: float) -> Reply:
-    """To this machine only, whatever certificate it shows, as TAPMS and HMNFD do; raises ``Unreachable``.
+def send(question: ExternalRequest, timeout: float) -> Reply:
+    """To this machine only, whatever certificate it shows, as TAPMS and HMNFD do; raises ``ExternalServerUnreachable``.
 
     Redirects are followed as Go does.
     """
@@ -88,14 +88,14 @@ def send(question: Question, timeout: float) -> Reply:
     try:
         return _exchanged(question, until)
     except TimeoutError as error:
-        raise Unreachable(_TOO_LATE) from error
+        raise ExternalServerUnreachable(_TOO_LATE) from error
     except ConnectionRefusedError as error:
-        raise Unreachable("dial tcp: connect: connection refused") from error
+        raise ExternalServerUnreachable("dial tcp: connect: connection refused") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise Unreachable(_TOO_LATE if time.monotonic() >= until else str(error)) from error
+        raise ExternalServerUnreachable(_TOO_LATE if time.monotonic() >= until else str(error)) from error
 
 
-def _exchanged(question: Question, until: float) -> Reply:
+def _exchanged(question: ExternalRequest, until: float) -> Reply:
     method, url, body = "POST", question.url, question.body
     for _ in range(_REDIRECTS):
         place = urlsplit(url)
@@ -111,10 +111,10 @@ def _exchanged(question: Question, until: float) -> Reply:
         url = urljoin(url, location)
         if answer.status in _AS_GET:
             method, body = "GET", b""
-    raise Unreachable(f"stopped after {_REDIRECTS} redirects")
+    raise ExternalServerUnreachable(f"stopped after {_REDIRECTS} redirects")
 
 
-def _left(until: float) -> float:
+def _remaining_seconds(until: float) -> float:
     return max(until - time.monotonic(), 0.001)
 
 
@@ -123,13 +123,13 @@ def _connected(place: SplitResult, until: float) -> Iterator[http.client.HTTPCon
     """Cut off at that moment, however well each single byte was in time."""
     host = place.hostname or ""
     if place.scheme not in _PORTS:
-        raise Unreachable(f'unsupported protocol scheme "{place.scheme}"')
+        raise ExternalServerUnreachable(f'unsupported protocol scheme "{place.scheme}"')
     if not is_loopback(host):
-        raise Unreachable(f"dial tcp: lookup {host}: the emulator talks to loopback only")
+        raise ExternalServerUnreachable(f"dial tcp: lookup {host}: the emulator talks to loopback only")
     port = place.port or _PORTS[place.scheme]
     with ExitStack() as stack:
-        line = stack.enter_context(socket.create_connection((host, port), _left(until)))
-        timer = threading.Timer(_left(until), _cut, (stack.enter_context(line.dup()),))
+        line = stack.enter_context(socket.create_connection((host, port), _remaining_seconds(until)))
+        timer = threading.Timer(_remaining_seconds(until), _shut_down_socket, (stack.enter_context(line.dup()),))
         timer.daemon = True
         timer.start()
         stack.callback(timer.cancel)
@@ -138,7 +138,7 @@ def _connected(place: SplitResult, until: float) -> Iterator[http.client.HTTPCon
         yield connection
 
 
-def _cut(line: socket.socket) -> None:
+def _shut_down_socket(line: socket.socket) -> None:
     with suppress(OSError):
         line.shutdown(socket.SHUT_RDWR)
 
@@ -150,20 +150,20 @@ def _trusting() -> ssl.SSLContext:
     return context
 
 
-async def ask_beside(question: Question, seconds: float) -> Reply | Unreachable:
+async def send_in_thread(question: ExternalRequest, seconds: float) -> Reply | ExternalServerUnreachable:
     """In a thread that nobody waits for when the emulator ends, as one of the pool would be."""
     loop = asyncio.get_running_loop()
-    heard: asyncio.Future[Reply | Unreachable] = loop.create_future()
+    heard: asyncio.Future[Reply | ExternalServerUnreachable] = loop.create_future()
 
-    def tell(answer: Reply | Unreachable) -> None:
+    def tell(answer: Reply | ExternalServerUnreachable) -> None:
         if not heard.done():
             heard.set_result(answer)
 
     def ask() -> None:
-        answer: Reply | Unreachable
+        answer: Reply | ExternalServerUnreachable
         try:
             answer = send(question, seconds)
-        except Unreachable as unreachable:
+        except ExternalServerUnreachable as unreachable:
             answer = unreachable
         with suppress(RuntimeError):  # the loop is over
             loop.call_soon_threadsafe(tell, answer)

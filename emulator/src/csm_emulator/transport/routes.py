@@ -128,7 +128,7 @@ class Router:
 
     def find(self, path: str) -> tuple[Mapping[str, tuple[Handler, tuple[str, ...]]], tuple[str, ...]]:
         """The handlers by method of the best match, and what stood for the names; empty when nothing matches."""
-        return _find(self._root, path.split("/")[1:], ())
+        return _find_handlers(self._root, path.split("/")[1:], ())
 
     def answer(self, call: Call, face: EmulatedService) -> Reply:
         methods, values = self.find(call.path)
@@ -141,18 +141,18 @@ class Router:
         return handler(call.at(dict(zip(names, values, strict=True))))
 
 
-def _find(
+def _find_handlers(
     branch: _Branch, segments: list[str], values: tuple[str, ...]
 ) -> tuple[Mapping[str, tuple[Handler, tuple[str, ...]]], tuple[str, ...]]:
     if not segments:
         return branch.here, values
     head, tail = segments[0], segments[1:]
     if head in branch.fixed:
-        found = _find(branch.fixed[head], tail, values)
+        found = _find_handlers(branch.fixed[head], tail, values)
         if found[0]:
             return found
     if branch.any is not None and head:
-        found = _find(branch.any, tail, (*values, head))
+        found = _find_handlers(branch.any, tail, (*values, head))
         if found[0]:
             return found
     return (branch.rest, (*values, "/".join(segments))) if branch.rest else ({}, ())

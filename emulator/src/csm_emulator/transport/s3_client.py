@@ -18,7 +18,7 @@ PIECE = 4 << 20
 _TOTAL = re.compile(r"bytes \d+-\d+/(\d+)")
 
 
-class Head(TypedDict):
+class ObjectHead(TypedDict):
     size: int
     etag: str
     """Without quotes."""
@@ -32,7 +32,7 @@ class S3Unavailable(Exception):
         self.reply = reply
 
 
-class S3:
+class S3Client:
     """``S3(world.mesh, s3_keys(world.dice)).get("boot-images", key)``. Raises ``S3Unavailable``."""
 
     def __init__(self, mesh: Mesh, keys: Keys) -> None:
@@ -56,7 +56,7 @@ class S3:
             size = _total(reply)
         return b"".join(pieces)
 
-    def head(self, bucket: str, key: str) -> Head | None:
+    def head(self, bucket: str, key: str) -> ObjectHead | None:
         reply = self._ask("HEAD", bucket, key)
         if reply.status == 404:
             return None

@@ -27,7 +27,7 @@ MOST_STREAMS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class StreamOpened:
     """The other side opened a stream."""
 
     stream: int
@@ -36,7 +36,7 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
-class Came:
+class DataReceived:
     """Data of a stream; after ``last`` none comes any more."""
 
     stream: int
@@ -45,16 +45,16 @@ class Came:
 
 
 @dataclass(frozen=True, slots=True)
-class Reset:
+class StreamReset:
     stream: int
 
 
 @dataclass(frozen=True, slots=True)
-class Leaving:
+class GoAwayReceived:
     """The other side wants to open no more streams."""
 
 
-Event = Opened | Came | Reset | Leaving
+Event = StreamOpened | DataReceived | StreamReset | GoAwayReceived
 
 
 class Spdy:
@@ -100,14 +100,14 @@ class Spdy:
             if kind == RST_STREAM:
                 stream = struct.unpack_from(">I", body)[0] & _ID
                 self._streams.discard(stream)
-                return Reset(stream)
+                return StreamReset(stream)
             if kind == PING:
                 self._pong(body)
-            return Leaving() if kind == GOAWAY else None
+            return GoAwayReceived() if kind == GOAWAY else None
         except struct.error as error:
             raise SpdyError(f"a frame of kind {kind} is too short") from error
 
-    def _opened(self, flags: int, body: bytes) -> Opened:
+    def _opened(self, flags: int, body: bytes) -> StreamOpened:
         stream = struct.unpack_from(">IIH", body)[0] & _ID
         headers = self._unpacker.unpack(body[10:])
         if stream % 2 == 0 or stream <= self._last:
@@ -116,11 +116,11 @@ class Spdy:
             raise SpdyError("too many streams")
         self._last = stream
         self._streams.add(stream)
-        return Opened(stream, headers, bool(flags & FIN))
+        return StreamOpened(stream, headers, bool(flags & FIN))
 
-    def _data(self, stream: int, flags: int, body: bytes) -> Came | None:
+    def _data(self, stream: int, flags: int, body: bytes) -> DataReceived | None:
         """What comes for a stream that is closed is dropped."""
-        return Came(stream, body, bool(flags & FIN)) if stream in self._streams else None
+        return DataReceived(stream, body, bool(flags & FIN)) if stream in self._streams else None
 
     def _pong(self, body: bytes) -> None:
         (number,) = struct.unpack_from(">I", body)

@@ -12,11 +12,11 @@ def path_of(tenant: str) -> str:
     return f"/v1alpha3/tenants/{quote(tenant, safe='', errors='replace')}"
 
 
-def ask_for(mesh: Mesh, tenant: str) -> Reply:
+def get_tenant(mesh: Mesh, tenant: str) -> Reply:
     return mesh.ask("tapms", "GET", path_of(tenant))
 
 
-def nodes_of(document: Json) -> set[str]:
+def tenant_nodes(document: Json) -> set[str]:
     """The xnames of all resources that a tenant has."""
     status = document.get("status") or {}
     return {xname for resource in status.get("tenantresources") or () for xname in resource.get("xnames") or ()}

@@ -7,7 +7,7 @@ import json
 import logging
 
 from csm_emulator.transport.call import JSON, Json
-from csm_emulator.transport.external_servers import Question, Unreachable, ask_beside
+from csm_emulator.transport.external_servers import ExternalRequest, ExternalServerUnreachable, send_in_thread
 
 log = logging.getLogger("csm_emulator.transport.webhooks")
 MOST = 10_000
@@ -19,11 +19,11 @@ class Webhooks:
     """``post`` never waits; what does not fit, or is for elsewhere, is dropped with a line in the log."""
 
     def __init__(self) -> None:
-        self._waiting: asyncio.Queue[Question] = asyncio.Queue(MOST)
+        self._waiting: asyncio.Queue[ExternalRequest] = asyncio.Queue(MOST)
 
     def post(self, url: str, body: Json) -> None:
         try:
-            self._waiting.put_nowait(Question(url, json.dumps(body).encode(), (("Content-Type", JSON),)))
+            self._waiting.put_nowait(ExternalRequest(url, json.dumps(body).encode(), (("Content-Type", JSON),)))
         except asyncio.QueueFull:
             log.warning("no notice to %s: %d are waiting already", url, MOST)
 
@@ -35,6 +35,6 @@ class Webhooks:
     async def _send_forever(self) -> None:
         while True:
             notice = await self._waiting.get()
-            answer = await ask_beside(notice, TIMEOUT)
-            if isinstance(answer, Unreachable):
+            answer = await send_in_thread(notice, TIMEOUT)
+            if isinstance(answer, ExternalServerUnreachable):
                 log.warning("no notice to %s: %s", notice.url, answer)

@@ -8,7 +8,7 @@ import pytest
 
 from csm_emulator.machine.topology import catalog as topologies
 from csm_emulator.services.pcs.transitions import records
-from csm_emulator.site import Site, Start
+from csm_emulator.site import Site, StartOptions
 from csm_emulator.state.file import StateFile
 from power_client import DOWN, DOWN_TOO, UP, Pcs
 
@@ -17,7 +17,7 @@ UNKNOWN = "3fa85f64-5717-4562-b3fc-2c963f66afa6"
 
 
 def open_tiny(path: Path) -> Site:
-    return Site(Start(topologies.load("tiny"), seed=7, speed=0.0, moment=1_800_000_000.0), StateFile(path))
+    return Site(StartOptions(topologies.load("tiny"), seed=7, speed=0.0, moment=1_800_000_000.0), StateFile(path))
 
 
 def story(pcs: Pcs) -> list[object]:

@@ -15,8 +15,8 @@ from csm_emulator.machine.topology import catalog as topologies
 from csm_emulator.seed_data import images
 from csm_emulator.site import Site
 from csm_emulator.state.random import SeededRandom
-from csm_emulator.transport.call import Cut
-from csm_emulator.transport.s3_client import S3, S3Unavailable
+from csm_emulator.transport.call import ConnectionAborted
+from csm_emulator.transport.s3_client import S3Client, S3Unavailable
 from service_client import open_site, reopen
 from services.s3.s3_caller import Caller, header
 
@@ -111,7 +111,7 @@ def test_bytes_that_nobody_refers_to_are_gone(s3: Caller) -> None:
 def test_an_upload_that_is_cut_leaves_nothing(s3: Caller) -> None:
     s3.put("sds", "a", b"old")
     s3.site.set_fault(Fault("f", "upload-cut", "sds", remaining=3))
-    client = S3(s3.site.mesh, s3.keys)
+    client = S3Client(s3.site.mesh, s3.keys)
     with pytest.raises(S3Unavailable) as caught:
         client.put("sds", "a", b"new")
     assert caught.value.reply.status == 503
@@ -130,5 +130,5 @@ def test_an_object_that_goes_while_it_is_read_cuts_the_reader(s3: Caller) -> Non
     reply = s3.ask("GET", "/sds/a")
     s3.ask("DELETE", "/sds/a")
     assert reply.stream is not None
-    with pytest.raises(Cut):
+    with pytest.raises(ConnectionAborted):
         reply.stream().__anext__().send(None)

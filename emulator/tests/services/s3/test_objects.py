@@ -9,7 +9,7 @@ import pytest
 
 from csm_emulator.services.s3.objects.checksums import ALGORITHMS, checksum
 from csm_emulator.services.s3.objects.read import IN_ONE
-from csm_emulator.transport.s3_client import S3, S3Unavailable
+from csm_emulator.transport.s3_client import S3Client, S3Unavailable
 from service_client import GARBAGE
 from services.s3.s3_caller import Caller, code, header, texts, whole
 
@@ -222,7 +222,7 @@ def test_large_objects_come_in_pieces(s3: Caller) -> None:
 
 
 def test_services_inside_keep_bytes_here(s3: Caller) -> None:
-    client = S3(s3.site.mesh, s3.keys)
+    client = S3Client(s3.site.mesh, s3.keys)
     data = bytes(range(251)) * (9 << 12)
     etag = client.put("ims", "ü b", data, "text/x-own")
     assert client.get("ims", "ü b") == data

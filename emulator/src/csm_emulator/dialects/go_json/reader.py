@@ -16,12 +16,12 @@ from csm_emulator.dialects.go_json.types import (
     NUMBER,
     RAW,
     STRING,
+    GoType,
     Integer,
-    Kind,
-    Maybe,
+    Map,
+    Pointer,
     Slice,
     Struct,
-    Table,
     empty,
     fold,
 )
@@ -42,7 +42,7 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _TEXTS = re.compile(r'"(?:[^"\\]++|\\.)*+"')
 
 
-class Undecodable(ValueError):
+class DecodeError(ValueError):
     """What Go says of the body; ``value`` is what it has read all the same."""
 
     def __init__(self, said: str, value: Json = None) -> None:
@@ -50,22 +50,22 @@ class Undecodable(ValueError):
         self.value = value
 
 
-class NothingSaid(Undecodable):
+class EmptyBody(DecodeError):
     """A stream without a value."""
 
 
-def decode(body: bytes, kind: Kind) -> Json:
+def decode(body: bytes, kind: GoType) -> Json:
     """``json.Unmarshal``: one value and nothing after it. Structs become dicts with every field.
 
-    Raises ``Undecodable`` with Go's first complaint; Go reads on after a value of the wrong type.
+    Raises ``DecodeError`` with Go's first complaint; Go reads on after a value of the wrong type.
     """
     return _read(body, kind, whole=True)
 
 
-def decode_first(body: bytes, kind: Kind) -> Json:
-    """``Decoder.Decode``: the first value of a stream, whatever follows it. Raises ``Undecodable``."""
+def decode_first(body: bytes, kind: GoType) -> Json:
+    """``Decoder.Decode``: the first value of a stream, whatever follows it. Raises ``DecodeError``."""
     if not body.strip(BLANK.encode()):
-        raise NothingSaid("EOF", empty(kind))
+        raise EmptyBody("EOF", empty(kind))
     return _read(body, kind, whole=False)
 
 
@@ -75,23 +75,23 @@ def mentions(body: bytes, kind: Struct) -> bool:
     return isinstance(found, Object) and any(_known(name, kind) is not None for name, _ in found)
 
 
-def _read(body: bytes, kind: Kind, *, whole: bool) -> Json:
+def _read(body: bytes, kind: GoType, *, whole: bool) -> Json:
     text = text_of(body)
     try:
         found = parsed(text, whole=whole)
     except (RecursionError, ValueError):
-        raise Undecodable(complaint_of(body, whole=whole) or "exceeded max depth", empty(kind)) from None
+        raise DecodeError(complaint_of(body, whole=whole) or "exceeded max depth", empty(kind)) from None
     if not whole and isinstance(found, Number) and (said := complaint_of(body, whole=False)):
         # Python stops before a point without digits, where Go complains.
-        raise Undecodable(said, empty(kind))
-    fitting = _Fitting(text)
+        raise DecodeError(said, empty(kind))
+    fitting = _ValueDecoder(text)
     value = fitting.fit(found, kind, empty(kind))
     if fitting.mistake:
-        raise Undecodable(fitting.mistake, value)
+        raise DecodeError(fitting.mistake, value)
     return value
 
 
-class _Fitting:
+class _ValueDecoder:
     """Puts what was read into a kind, and keeps the first complaint."""
 
     def __init__(self, text: str) -> None:
@@ -100,15 +100,15 @@ class _Fitting:
         self._path: list[str] = []
         self._struct = ""
 
-    def fit(self, value: Json, kind: Kind, before: Json) -> Json:
+    def fit(self, value: Json, kind: GoType, before: Json) -> Json:
         """``before`` is what was there, which a value of the wrong type leaves, and ``null`` in some kinds."""
         if value is None:
-            return None if isinstance(kind, Maybe | Slice | Table) or kind is ANY or kind is RAW else before
-        if isinstance(kind, Maybe):
+            return None if isinstance(kind, Pointer | Slice | Map) or kind is ANY or kind is RAW else before
+        if isinstance(kind, Pointer):
             return self.fit(value, kind.of, empty(kind.of) if before is None else before)
         if isinstance(kind, Struct) and isinstance(value, Object):
             return self._fields(value, kind, before)
-        if isinstance(kind, Table) and isinstance(value, Object):
+        if isinstance(kind, Map) and isinstance(value, Object):
             news = {paired(name): self.fit(each, kind.of, empty(kind.of)) for name, each in value}
             return (before or {}) | news
         if isinstance(kind, Slice) and isinstance(value, list) and not isinstance(value, Object):
@@ -129,7 +129,7 @@ class _Fitting:
             self._struct = outer
         return result
 
-    def _scalar(self, value: Json, kind: Kind, before: Json) -> Json:
+    def _scalar(self, value: Json, kind: GoType, before: Json) -> Json:
         if kind is ANY or kind is RAW:
             return self._plain(value, exact=kind is RAW)
         if kind is NUMBER and isinstance(value, str):
@@ -171,7 +171,7 @@ class _Fitting:
     def _json_number(self, value: str) -> int | float:
         if not _NUMBER.fullmatch(value):
             quoted = json.dumps(_as_written(self._text, value), ensure_ascii=False)
-            raise Undecodable(f"json: invalid number literal, trying to unmarshal {quoted} into Number")
+            raise DecodeError(f"json: invalid number literal, trying to unmarshal {quoted} into Number")
         return _number(value)
 
     def _integer(self, literal: Number, kind: Integer, before: Json) -> Json:

@@ -9,7 +9,7 @@ from csm_emulator.transport.call import Json
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class GoType:
     """A Go type: ``go`` is its name in messages, ``zero`` what a field is that nobody mentions."""
 
     go: str
@@ -17,43 +17,43 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Integer(Kind):
+class Integer(GoType):
     zero: Json = 0
     bits: int = 64
 
 
-STRING, BOOL = Kind("string", ""), Kind("bool", False)
+STRING, BOOL = GoType("string", ""), GoType("bool", False)
 INT, INT32, INT64 = Integer("int"), Integer("int32", bits=32), Integer("int64")
-NUMBER = Kind("json.Number")
-ANY = Kind("interface {}")
-RAW = Kind("json.RawMessage")
+NUMBER = GoType("json.Number")
+ANY = GoType("interface {}")
+RAW = GoType("json.RawMessage")
 """Kept as it was written, where ``ANY`` makes a float64 of every number."""
 
 
 @dataclass(frozen=True, slots=True)
-class Maybe(Kind):
+class Pointer(GoType):
     """A pointer: None when it was not said."""
 
-    of: Kind = STRING
+    of: GoType = STRING
 
 
 @dataclass(frozen=True, slots=True)
-class Slice(Kind):
-    of: Kind = STRING
+class Slice(GoType):
+    of: GoType = STRING
 
 
 @dataclass(frozen=True, slots=True)
-class Table(Kind):
+class Map(GoType):
     """A map; its keys are anybody's."""
 
-    of: Kind = ANY
+    of: GoType = ANY
 
 
 @dataclass(frozen=True, slots=True)
-class Struct(Kind):
+class Struct(GoType):
     """``go`` is written with its package, ``sm.CompLockV2Filter``."""
 
-    fields: Mapping[str, Kind] = field(default_factory=dict)
+    fields: Mapping[str, GoType] = field(default_factory=dict)
     embedded: Mapping[str, str] = field(default_factory=dict)
     """Field → the embedded struct that has it, which messages name."""
     omitted: frozenset[str] = frozenset()
@@ -66,19 +66,21 @@ class Struct(Kind):
     """Those of its fields that are structs themselves."""
 
 
-def maybe(of: Kind) -> Maybe:
-    return Maybe("*" + of.go, None, of)
+def pointer_to(of: GoType) -> Pointer:
+    return Pointer("*" + of.go, None, of)
 
 
-def slice_of(of: Kind) -> Slice:
+def slice_of(of: GoType) -> Slice:
     return Slice("[]" + of.go, None, of)
 
 
-def table_of(of: Kind, go: str = "") -> Table:
-    return Table(go or f"map[string]{of.go}", None, of)
+def map_of(of: GoType, go: str = "") -> Map:
+    return Map(go or f"map[string]{of.go}", None, of)
 
 
-def struct(go: str, fields: Mapping[str, Kind], embedded: Mapping[str, str] | None = None, omitted: str = "") -> Struct:
+def struct(
+    go: str, fields: Mapping[str, GoType], embedded: Mapping[str, str] | None = None, omitted: str = ""
+) -> Struct:
     # Of names that differ in nothing but their letters the first counts.
     folded = {fold(name): name for name in reversed(list(fields))}
     zeros = {name: each.zero for name, each in fields.items()}
@@ -86,13 +88,13 @@ def struct(go: str, fields: Mapping[str, Kind], embedded: Mapping[str, str] | No
     return Struct(go, None, fields, embedded or {}, frozenset(omitted.split()), folded, zeros, inner)
 
 
-def texts(names: str) -> dict[str, Kind]:
+def texts(names: str) -> dict[str, GoType]:
     """Fields that are all strings."""
     return dict.fromkeys(names.split(), STRING)
 
 
 STRINGS = slice_of(STRING)
-ANYTHING_BY_NAME = table_of(ANY)
+ANYTHING_BY_NAME = map_of(ANY)
 
 
 def fold(name: str) -> str:
@@ -100,7 +102,7 @@ def fold(name: str) -> str:
     return name.lower().replace("\u017f", "s")
 
 
-def empty(kind: Kind) -> Json:
+def empty(kind: GoType) -> Json:
     if isinstance(kind, Struct):
         return (
             {**kind.zeros, **{name: empty(each) for name, each in kind.inner.items()}} if kind.inner else {**kind.zeros}
@@ -108,9 +110,9 @@ def empty(kind: Kind) -> Json:
     return kind.zero
 
 
-def encode(value: Json, kind: Kind) -> Json:
+def encode(value: Json, kind: GoType) -> Json:
     """What was decoded, or the like of it, as Go writes it."""
-    if isinstance(kind, Maybe):
+    if isinstance(kind, Pointer):
         return None if value is None else encode(value, kind.of)
     if isinstance(kind, Struct):
         said = value or {}
@@ -124,6 +126,6 @@ def encode(value: Json, kind: Kind) -> Json:
     return 0 if kind is NUMBER and value is None else value
 
 
-def _nothing(value: Json, kind: Kind) -> bool:
+def _nothing(value: Json, kind: GoType) -> bool:
     """A pointer to false or to an empty text is something."""
-    return value is None or (not isinstance(kind, Maybe) and (value is False or value == ""))
+    return value is None or (not isinstance(kind, Pointer) and (value is False or value == ""))

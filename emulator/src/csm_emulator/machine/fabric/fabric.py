@@ -14,7 +14,7 @@ from csm_emulator.machine.fabric.links import Links
 from csm_emulator.machine.fabric.packets import Packet, Packets
 from csm_emulator.machine.fabric.plan import Plan, PortPlace
 from csm_emulator.machine.fabric.port_drift import read_drift
-from csm_emulator.machine.fabric.ports import DOWN, EDGE, FABRIC, Dropped, PortState, read_state
+from csm_emulator.machine.fabric.ports import DOWN, EDGE, FABRIC, FrameDropped, PortState, read_state
 from csm_emulator.machine.faults.faults import Fault
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class FrameTrace:
     """What became of a frame."""
 
     reached: bool
@@ -93,18 +93,18 @@ class Fabric:
         return self._machine.cable_end(port) if port in moved or planned in moved else planned
 
     def plug(self, nic: str) -> PortPlace:
-        """The switch port that a NIC is really at; raises ``Dropped`` when nothing can pass between them."""
+        """The switch port that a NIC is really at; raises ``FrameDropped`` when nothing can pass between them."""
         port = self._machine.cable_end(nic)
         place = self.plan.find(port) if port else None
         if port is None or place is None:
-            raise Dropped(nic, "has no cable to a switch")
+            raise FrameDropped(nic, "has no cable to a switch")
         if not place.edge and place.end:
-            raise Dropped(port, "speaks to switches only, and a NIC is plugged in")
+            raise FrameDropped(port, "speaks to switches only, and a NIC is plugged in")
         if not self.powered(place.switch.xname):
-            raise Dropped(place.switch.xname, "has no power")
+            raise FrameDropped(place.switch.xname, "has no power")
         return place
 
-    def frame(self, source: str, target: str, vlan: int | None) -> Walk:
+    def frame(self, source: str, target: str, vlan: int | None) -> FrameTrace:
         """An Ethernet frame from NIC to NIC, with a tag or without."""
         path: list[str] = []
         inside: int | None = None
@@ -113,12 +113,12 @@ class Fabric:
             inside = self.state(entry.xname).admit(entry.xname, vlan)
             leave = self._cross(entry, self.plug(target), inside, path)
             how = self.state(leave.xname).release(leave.xname, inside)
-        except Dropped as end:
-            return Walk(False, str(end), end.at, path, vlan=inside)
+        except FrameDropped as end:
+            return FrameTrace(False, str(end), end.at, path, vlan=inside)
         path.append(leave.xname)
-        return Walk(True, "", target, path, how, inside)
+        return FrameTrace(True, "", target, path, how, inside)
 
-    def rdma(self, source: str, target: str, vni: int) -> Walk:
+    def rdma(self, source: str, target: str, vni: int) -> FrameTrace:
         """What both edge ports enforce counts, and nothing that the nodes do: their tenants have root.
 
         VLANs are rules for Ethernet; whether a real switch applies them to RDMA is not published.
@@ -129,10 +129,10 @@ class Fabric:
             self.state(entry.xname).check_vni(entry.xname, vni)
             leave = self._cross(entry, self.plug(target), None, path)
             self.state(leave.xname).check_vni(leave.xname, vni)
-        except Dropped as end:
-            return Walk(False, str(end), end.at, path)
+        except FrameDropped as end:
+            return FrameTrace(False, str(end), end.at, path)
         path.append(leave.xname)
-        return Walk(True, "", target, path)
+        return FrameTrace(True, "", target, path)
 
     def _enter(self, source: str, path: list[str]) -> PortPlace:
         entry = self.plug(source)
@@ -141,10 +141,10 @@ class Fabric:
 
     def _cross(self, entry: PortPlace, leave: PortPlace, vlan: int | None, path: list[str]) -> PortPlace:
         if leave == entry:
-            raise Dropped(entry.xname, "gives nothing back to where it came from")
+            raise FrameDropped(entry.xname, "gives nothing back to where it came from")
         way = self.links().path(entry.switch.xname, leave.switch.xname, vlan)
         if way is None:
-            raise Dropped(entry.switch.xname, f"has no way to {leave.switch.xname}")
+            raise FrameDropped(entry.switch.xname, f"has no way to {leave.switch.xname}")
         path += way
         return leave
 
@@ -154,7 +154,7 @@ class Fabric:
         try:
             entry = self.plug(source)
             inside = self.state(entry.xname).admit(entry.xname, vlan)
-        except Dropped:
+        except FrameDropped:
             return got
         links = self.links()
         zone = links.zone(entry.switch.xname, inside)
@@ -163,7 +163,7 @@ class Fabric:
                 leave = self.plug(nic)
                 if nic != source and links.zone(leave.switch.xname, inside) == zone:
                     got[nic] = self.state(leave.xname).release(leave.xname, inside)
-            except Dropped:
+            except FrameDropped:
                 continue
         return got
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from csm_emulator.machine.boot import UP
-from csm_emulator.machine.fabric.ports import TAGGED, Dropped
+from csm_emulator.machine.fabric.ports import TAGGED, FrameDropped
 from csm_emulator.machine.parts import Nic
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Packets:
     def is_linked(self, nic: str) -> bool:
         try:
             port = self._fabric.plug(nic)
-        except Dropped:
+        except FrameDropped:
             return False
         return self._fabric.state(port.xname).online
 

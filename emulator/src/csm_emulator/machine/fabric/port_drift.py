@@ -9,7 +9,7 @@ from csm_emulator import nodesets
 from csm_emulator.errors import InvalidMachine
 from csm_emulator.machine.fabric.plan import Plan
 from csm_emulator.machine.fabric.ports import Ranges, join_ranges
-from csm_emulator.machine.faults.faults import EVERYTHING, Fault
+from csm_emulator.machine.faults.faults import ALL_TARGETS, Fault
 
 VLANS = range(1, 4095)
 VNIS = range(1, 1 << 16)
@@ -21,7 +21,7 @@ def read_drift(fault: Fault, plan: Plan) -> tuple[list[str], dict[str, Any]]:
     """Ports, and what of them changes; raises ``InvalidMachine``."""
     if not fault.facts:
         raise InvalidMachine(f"port-drift takes {'=, '.join(_READ)}=, at least one of them")
-    if fault.targets == EVERYTHING:
+    if fault.targets == ALL_TARGETS:
         ports = [port.xname for port in plan.ports.values() if port.edge]
     else:
         ports = nodesets.expand(fault.targets)

@@ -16,7 +16,7 @@ PRIORITY_TAG = 0
 Ranges = tuple[tuple[int, int], ...]
 
 
-class Dropped(Exception):
+class FrameDropped(Exception):
     """A frame came to its end: where, and why."""
 
     def __init__(self, at: str, why: str) -> None:
@@ -38,28 +38,28 @@ class PortState:
     speed: str
 
     def admit(self, port: str, tag: int | None) -> int:
-        """The VLAN that a frame from the cable gets; raises ``Dropped``."""
+        """The VLAN that a frame from the cable gets; raises ``FrameDropped``."""
         self.check_online(port)
         if tag is None or tag == PRIORITY_TAG:
             if not self.untagged or self.native is None:
-                raise Dropped(port, "takes no untagged frames")
+                raise FrameDropped(port, "takes no untagged frames")
             return self.native
         if not self.carries(tag):
-            raise Dropped(port, f"takes no frames of VLAN {tag}")
+            raise FrameDropped(port, f"takes no frames of VLAN {tag}")
         return tag
 
     def release(self, port: str, vlan: int) -> str:
-        """How a frame of this VLAN goes out to the cable; raises ``Dropped``."""
+        """How a frame of this VLAN goes out to the cable; raises ``FrameDropped``."""
         self.check_online(port)
         if self.untagged and vlan == self.native:
             return UNTAGGED
         if not self.carries(vlan):
-            raise Dropped(port, f"gives out no frames of VLAN {vlan}")
+            raise FrameDropped(port, f"gives out no frames of VLAN {vlan}")
         return TAGGED
 
     def check_online(self, port: str) -> None:
         if not self.online:
-            raise Dropped(port, "is offline")
+            raise FrameDropped(port, "is offline")
 
     def carries(self, vlan: int) -> bool:
         """With a tag."""
@@ -68,7 +68,7 @@ class PortState:
     def check_vni(self, port: str, vni: int) -> None:
         self.check_online(port)
         if self.vnis is not None and not any(first <= vni <= last for first, last in self.vnis):
-            raise Dropped(port, f"lets VNI {vni} not pass")
+            raise FrameDropped(port, f"lets VNI {vni} not pass")
 
     def data(self) -> dict[str, Any]:
         """As it is kept and told."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from csm_emulator.errors import InvalidMachine
-from csm_emulator.machine.fabric.ports import Dropped
+from csm_emulator.machine.fabric.ports import FrameDropped
 from csm_emulator.machine.machine import Machine
 
 MOST_PAIRS = 10_000
@@ -20,14 +20,14 @@ ETHERNET, IP, VNI = "ethernet", "ip", "vni"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ProbeRequest:
     kind: str
     vlan: int | None
     vni: int | None
 
 
 @dataclass(slots=True)
-class Side:
+class EndpointClasses:
     """Sources or targets of one group, by class."""
 
     counts: Counter[Hashable] = field(default_factory=Counter)
@@ -39,7 +39,7 @@ class Side:
 class Prober:
     """Good for one question and one moment."""
 
-    def __init__(self, machine: Machine, question: Question) -> None:
+    def __init__(self, machine: Machine, question: ProbeRequest) -> None:
         self._machine = machine
         self._fabric = machine.fabric
         self._links = machine.fabric.links()
@@ -66,7 +66,7 @@ class Prober:
         ]
         return {"groups": {name: {"nics": len(nics)} for name, nics in groups.items()}, "between": told}
 
-    def _compare(self, sources: Side, targets: Side) -> dict[str, Any]:
+    def _compare(self, sources: EndpointClasses, targets: EndpointClasses) -> dict[str, Any]:
         own = Counter(
             (sources.class_of[owner], kind)
             for target, kind in targets.class_of.items()
@@ -123,8 +123,8 @@ class Prober:
         """Who would be asking itself."""
         return self._fabric.plan.nics[nic].owner if self._question.kind == IP else nic
 
-    def _sort(self, names: Iterable[str], classify: Callable[[str], Hashable]) -> Side:
-        side = Side()
+    def _sort(self, names: Iterable[str], classify: Callable[[str], Hashable]) -> EndpointClasses:
+        side = EndpointClasses()
         for name in names:
             kind = classify(name)
             side.class_of[name] = kind
@@ -156,7 +156,7 @@ class Prober:
         """All that a frame can find out about the place of a NIC; None for one that nothing leaves."""
         try:
             port = self._fabric.plug(nic)
-        except Dropped:
+        except FrameDropped:
             return None
         switch = port.switch.xname
         return self._fabric.state(port.xname), self._links.zone(switch, None) if self._links.uniform else switch

@@ -14,7 +14,7 @@ from csm_emulator.state.random import SeededRandom
 from csm_emulator.state.tables import RecordTables
 from csm_emulator.xnames import XnameType, is_xname, parse
 
-EVERYTHING = "*"
+ALL_TARGETS = "*"
 RESTART = "service-restart"
 _PLUGS = frozenset({XnameType.HSN_CONNECTOR_PORT, XnameType.NODE_HSN_NIC})
 
@@ -25,7 +25,7 @@ class Fault:
 
     id: str
     kind: str
-    targets: str = EVERYTHING
+    targets: str = ALL_TARGETS
     """A nodeset or an xname; for the wire, services with commas between. ``*`` is all of them."""
     probability: float = 1.0
     remaining: int | None = None
@@ -117,7 +117,7 @@ class Faults:
 
     def _aims(self, fault: Fault, targets: tuple[str, ...]) -> bool:
         aimed = self._targets[fault.id]
-        return EVERYTHING in aimed or any(target in aimed for target in targets)
+        return ALL_TARGETS in aimed or any(target in aimed for target in targets)
 
     def _lucky(self, fault: Fault) -> bool:
         if fault.probability >= 1:
@@ -178,6 +178,6 @@ def _check_ports(fault: Fault) -> None:
 
 def names_in(fault: Fault) -> frozenset[str]:
     """Of all that it aims at; ``*`` is one of them when it is everything."""
-    if fault.targets == EVERYTHING or KINDS[fault.kind].targets != XNAMES:
+    if fault.targets == ALL_TARGETS or KINDS[fault.kind].targets != XNAMES:
         return frozenset(name.strip() for name in fault.targets.split(","))
     return frozenset(nodesets.expand(fault.targets))

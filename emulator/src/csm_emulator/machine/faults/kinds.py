@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from csm_emulator.machine.faults.parameters import Anything, Choice, Fact, Number, Text
+from csm_emulator.machine.faults.parameters import AnyValue, Choice, Number, ParameterType, Text
 
 SERVICES, NAMES, XNAMES = "services", "names", "xnames"
 """What targets are: services with commas between, names of other things likewise, or a nodeset of xnames."""
 LONGEST = 366 * 86400
 _SECONDS = Number(0, LONGEST)
-_CALLS: dict[str, Fact] = {
+_CALLS: dict[str, ParameterType] = {
     "method": Choice(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")),
     "path": Text("part of a path"),
 }
@@ -22,7 +22,7 @@ _CALLS: dict[str, Fact] = {
 class Kind:
     about: str
     targets: str = XNAMES
-    facts: Mapping[str, Fact] = field(default_factory=dict)
+    facts: Mapping[str, ParameterType] = field(default_factory=dict)
     at_once: bool = False
     """It happens when it is set, always, and not again."""
     leaves_nothing: bool = False
@@ -70,7 +70,7 @@ KINDS = {
     ),
     "stale-inventory": Kind("HSM hears nothing of what happens to the component"),
     "wrong-cabling": Kind(
-        "the cables of two switch ports are swapped (with=, the other port)", facts={"with": Anything()}
+        "the cables of two switch ports are swapped (with=, the other port)", facts={"with": AnyValue()}
     ),
     "disk-remnants": Kind("the node's disks hold files of the last tenant (of=, whose)", facts={"of": Text("a name")}),
     "cfs-layer-fails": Kind(
@@ -87,7 +87,7 @@ KINDS = {
     ),
     "port-drift": Kind(
         "somebody else changes the switch port, once (online=, native=, allowed=, untagged=, vnis=)",
-        facts={name: Anything() for name in ("online", "native", "allowed", "untagged", "vnis")},
+        facts={name: AnyValue() for name in ("online", "native", "allowed", "untagged", "vnis")},
         at_once=True,
         leaves_nothing=True,
     ),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 
-class Fact(Protocol):
+class ParameterType(Protocol):
     @property
     def takes(self) -> str:
         """What it takes, in words."""
@@ -65,7 +65,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Anything:
+class AnyValue:
     """Looked at by who answers the fault."""
 
     takes: str = "anything"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from csm_emulator.errors import InvalidMachine
 from csm_emulator.machine.controllers import CONTROLLERS
-from csm_emulator.machine.faults.faults import EVERYTHING, Fault, Faults, names_in
+from csm_emulator.machine.faults.faults import ALL_TARGETS, Fault, Faults, names_in
 from csm_emulator.machine.power import RESETS, SWITCHED
 from csm_emulator.nodesets import natural_order
 from csm_emulator.xnames import is_xname
@@ -28,7 +28,7 @@ _TYPES: dict[str, Collection[str]] = {
 }
 """Which types of parts; all, where none is named."""
 _PORTS = ("fm-no-effect", "slow-barrier")
-_MAY_COME = frozenset({"cfs-layer-fails"})
+_ALSO_FUTURE_NAMES = frozenset({"cfs-layer-fails"})
 """They strike images too, by their ids, which may be made later."""
 
 
@@ -40,7 +40,7 @@ class _Targets:
         types = _TYPES[fault.kind]
         for name in _names(fault):
             part = self._machine.part(name)
-            if part is None and (fault.kind not in _MAY_COME or is_xname(name)):
+            if part is None and (fault.kind not in _ALSO_FUTURE_NAMES or is_xname(name)):
                 raise InvalidMachine(f"no part {name} in this machine; {fault.kind} strikes {self._there(types)}")
             if part is not None and types and part.type not in types:
                 raise InvalidMachine(f"{name} is a {part.type}, and {fault.kind} strikes {self._there(types)}")
@@ -67,7 +67,7 @@ class _Targets:
 
 
 def _names(fault: Fault) -> Iterator[str]:
-    return (name for name in sorted(names_in(fault)) if name != EVERYTHING)
+    return (name for name in sorted(names_in(fault)) if name != ALL_TARGETS)
 
 
 def _span(xnames: list[str]) -> str:
@@ -76,7 +76,7 @@ def _span(xnames: list[str]) -> str:
     return f"here {len(ordered)} from {ordered[0]} to {ordered[-1]}" if ordered else "of which there are none"
 
 
-def look_at_targets(machine: Machine, faults: Faults) -> None:
+def register_target_checks(machine: Machine, faults: Faults) -> None:
     targets = _Targets(machine)
     for kind in _TYPES:
         faults.answer(kind, targets.look_at_parts)

@@ -12,7 +12,7 @@ from csm_emulator.machine.parts import Network, Topology
 from csm_emulator.machine.sls_import.blades import BladeFinder
 from csm_emulator.machine.sls_import.entries import Entry, SlsDump, read_dump, read_file, refuse
 from csm_emulator.machine.sls_import.hardware import add_hardware
-from csm_emulator.machine.topology.addresses import CABINET_SIZE, Allotment
+from csm_emulator.machine.topology.addresses import CABINET_SIZE, AddressAllocator
 from csm_emulator.machine.topology.blades import load_catalogue
 from csm_emulator.machine.topology.builder import finish
 from csm_emulator.machine.topology.draft import Draft
@@ -33,7 +33,7 @@ def _build(dump: SlsDump, name: str) -> Topology:
     draft = Draft(load_catalogue())
     finder = BladeFinder(draft.catalogue)
     add_hardware(draft, dump, finder)
-    allotment = Allotment(_known_subnets(dump, finder.mistakes))
+    allotment = AddressAllocator(_known_subnets(dump, finder.mistakes))
     refuse(finder.mistakes)
     topology = finish(draft, name, _about(draft, finder), allotment=allotment)
     hardware = {str(entry.xname): _as_sls_keeps_it(entry) for entry in dump.hardware}

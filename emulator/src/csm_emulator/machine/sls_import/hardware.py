@@ -10,7 +10,7 @@ from csm_emulator.machine.sls_import.blades import BladeFinder
 from csm_emulator.machine.sls_import.entries import Entry, SlsDump
 from csm_emulator.machine.topology.air_cooled import RIVER, add_pdu
 from csm_emulator.machine.topology.blades import Blade
-from csm_emulator.machine.topology.draft import Draft, Edge, add_cards
+from csm_emulator.machine.topology.draft import Draft, EdgeGroup, add_cards
 from csm_emulator.machine.topology.fabric import EDGE_PORTS
 from csm_emulator.machine.topology.liquid_cooled import add_blade, add_cabinet, add_chassis, add_switch
 from csm_emulator.xnames import Xname, XnameType
@@ -22,7 +22,7 @@ _LIQUID_MODELS = {"Hill": "EX2000", "Mountain": "EX4000"}
 
 
 @dataclass(slots=True)
-class Chassis:
+class ChassisEntries:
     """What the dump has in one chassis."""
 
     slots: dict[int, list[Entry]] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Chassis:
 def add_hardware(draft: Draft, dump: SlsDump, finder: BladeFinder) -> None:
     """Parts, places and edges; what does not fit together is among the finder's mistakes."""
     _add_cdus(draft, dump.hardware)
-    racks = Edge(0, [])
+    racks = EdgeGroup(0, [])
     for group, (cabinet, entries) in enumerate(_by_cabinet(dump.hardware).items(), 1):
         _add_cabinet(draft, cabinet, entries, finder, group, racks)
     draft.edges.append(racks)
@@ -69,7 +69,7 @@ def _by_cabinet(entries: Iterable[Entry]) -> Mapping[Xname, list[Entry]]:
 
 
 def _add_cabinet(
-    draft: Draft, cabinet: Xname, entries: list[Entry], finder: BladeFinder, group: int, racks: Edge
+    draft: Draft, cabinet: Xname, entries: list[Entry], finder: BladeFinder, group: int, racks: EdgeGroup
 ) -> None:
     own = next((entry for entry in entries if entry.type == "Cabinet"), entries[0])
     model = str(own.extra.get("Model", ""))
@@ -82,7 +82,7 @@ def _add_cabinet(
         if _is_rack(xname, chassis, finder):
             fed += _add_rack(draft, str(xname), chassis, finder, racks)
         else:
-            edge = Edge(group, [])
+            edge = EdgeGroup(group, [])
             _add_liquid(draft, str(xname), chassis, finder, edge, switches)
             switches += len(edge.switches)
     for entry in entries:
@@ -90,13 +90,13 @@ def _add_cabinet(
             add_pdu(draft, str(entry.xname), max(1, len(fed)), fed)
 
 
-def _by_chassis(entries: Iterable[Entry]) -> Mapping[Xname, Chassis]:
-    found: dict[Xname, Chassis] = {}
+def _by_chassis(entries: Iterable[Entry]) -> Mapping[Xname, ChassisEntries]:
+    found: dict[Xname, ChassisEntries] = {}
     for entry in entries:
         xname = entry.xname.chassis
         if xname is None:
             continue
-        chassis = found.setdefault(xname, Chassis())
+        chassis = found.setdefault(xname, ChassisEntries())
         chassis.stated.add(entry.hardware_class)
         place = entry.xname.ordinals[2] if len(entry.xname.ordinals) > 2 else 0
         if entry.type == "Node":
@@ -110,13 +110,15 @@ def _by_chassis(entries: Iterable[Entry]) -> Mapping[Xname, Chassis]:
     return dict(sorted(found.items()))
 
 
-def _is_rack(xname: Xname, chassis: Chassis, finder: BladeFinder) -> bool:
+def _is_rack(xname: Xname, chassis: ChassisEntries, finder: BladeFinder) -> bool:
     if len(chassis.classes) > 1:
         finder.mistakes.append(f"{xname} is of the classes {' and '.join(sorted(chassis.classes))}")
     return RIVER in chassis.classes
 
 
-def _add_liquid(draft: Draft, xname: str, chassis: Chassis, finder: BladeFinder, edge: Edge, first_switch: int) -> None:
+def _add_liquid(
+    draft: Draft, xname: str, chassis: ChassisEntries, finder: BladeFinder, edge: EdgeGroup, first_switch: int
+) -> None:
     blades = {slot: _blade(finder, xname, slot, chassis) for slot in sorted(chassis.slots)}
     finder.mistakes += [
         f"{xname} is liquid-cooled and has no slot {slot}" for slot in blades if slot not in LIQUID_SLOTS
@@ -139,7 +141,9 @@ def _switch_places(stated: set[int], blades: Iterable[Blade]) -> list[int]:
     return sorted([*stated, *free[: max(0, missing)]])
 
 
-def _add_rack(draft: Draft, xname: str, chassis: Chassis, finder: BladeFinder, racks: Edge) -> list[tuple[str, ...]]:
+def _add_rack(
+    draft: Draft, xname: str, chassis: ChassisEntries, finder: BladeFinder, racks: EdgeGroup
+) -> list[tuple[str, ...]]:
     """The answer is what the outlets of a PDU are to feed."""
     fed: list[tuple[str, ...]] = []
     others = {
@@ -163,11 +167,11 @@ def _add_rack(draft: Draft, xname: str, chassis: Chassis, finder: BladeFinder, r
     return fed
 
 
-def _blade(finder: BladeFinder, chassis: str, slot: int, found: Chassis) -> Blade:
+def _blade(finder: BladeFinder, chassis: str, slot: int, found: ChassisEntries) -> Blade:
     return finder.find(f"{chassis}s{slot}", found.slots[slot], found.modules.get(slot))
 
 
-def _add_places(draft: Draft, nodes: list[Entry], blade: Blade, edge: Edge) -> None:
+def _add_places(draft: Draft, nodes: list[Entry], blade: Blade, edge: EdgeGroup) -> None:
     for entry in nodes:
         node = str(entry.xname)
         nid = entry.extra.get("NID")

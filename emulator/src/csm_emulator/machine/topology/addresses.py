@@ -48,7 +48,7 @@ SERVICE_NETWORKS = {"NMN": number("10.252.1.0"), "HMN": number("10.254.1.0")}
 """Of management nodes, login nodes and their BMCs."""
 
 
-class Allotment:
+class AddressAllocator:
     """Which cabinet has which /22 of a network, and what is taken of it.
 
     ``known`` are those that somebody decided; the others are dealt out in the order in which cabinets come.
@@ -81,7 +81,7 @@ class Allotment:
         return dotted(address)
 
 
-def add_addresses(draft: Draft, allotment: Allotment) -> None:
+def add_addresses(draft: Draft, allotment: AddressAllocator) -> None:
     """Every node gets a NIC on the NMN, every controller one on the HMN."""
     nics = []
     for part in draft.parts.values():
@@ -104,7 +104,7 @@ def _serves(draft: Draft, part: Part) -> bool:
     return place is not None and place.role != "Compute"
 
 
-def _nic(part: Part, allotment: Allotment, *, service: bool) -> Nic:
+def _nic(part: Part, allotment: AddressAllocator, *, service: bool) -> Nic:
     found = _ORDINALS.findall(part.xname)
     is_node = part.type == "Node"
     network, xname = ("NMN", f"{part.xname}i0") if is_node else ("HMN", part.xname)

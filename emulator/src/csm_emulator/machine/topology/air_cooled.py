@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from csm_emulator.machine.parts import NodePlace, Part
-from csm_emulator.machine.topology.draft import Draft, Edge, add_cards, nid_alias
+from csm_emulator.machine.topology.draft import Draft, EdgeGroup, add_cards, nid_alias
 from csm_emulator.machine.topology.liquid_cooled import add_switch
 
 RIVER = "River"
@@ -32,7 +32,7 @@ class RackNumbers:
         return pattern.format(self._aliases[pattern])
 
 
-def add_rack(draft: Draft, plan: dict[str, Any], edge: Edge, numbers: RackNumbers) -> None:
+def add_rack(draft: Draft, plan: dict[str, Any], edge: EdgeGroup, numbers: RackNumbers) -> None:
     cabinet = f"x{plan['cabinet']}"
     draft.add(Part(cabinet, "Cabinet", "s0", RIVER, fru=draft.catalogue.frus["cabinet-rack"]))
     chassis = f"{cabinet}c0"
@@ -65,7 +65,7 @@ def add_pdu(draft: Draft, controller: str, outlets: int, fed: Sequence[tuple[str
 
 
 def _add_servers(
-    draft: Draft, plans: list[dict[str, Any]], chassis: str, edge: Edge, numbers: RackNumbers
+    draft: Draft, plans: list[dict[str, Any]], chassis: str, edge: EdgeGroup, numbers: RackNumbers
 ) -> list[tuple[str, ...]]:
     """The answer is what the power supplies of each server feed."""
     fed = []

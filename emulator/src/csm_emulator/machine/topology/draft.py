@@ -9,7 +9,7 @@ from csm_emulator.machine.topology.blades import Blade, Catalogue
 
 
 @dataclass(slots=True)
-class Edge:
+class EdgeGroup:
     """Switches and the nodes that are cabled to them: a chassis, or the racks together."""
 
     group: int
@@ -26,7 +26,7 @@ class Draft:
     parts: dict[str, Part] = field(default_factory=dict)
     places: dict[str, NodePlace] = field(default_factory=dict)
     nics: list[Nic] = field(default_factory=list)
-    edges: list[Edge] = field(default_factory=list)
+    edges: list[EdgeGroup] = field(default_factory=list)
     running: set[str] = field(default_factory=set)
 
     def add(self, part: Part) -> None:

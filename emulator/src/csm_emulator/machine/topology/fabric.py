@@ -12,7 +12,7 @@ from itertools import combinations
 from csm_emulator.errors import InvalidMachine
 from csm_emulator.machine.parts import Cable, Nic
 from csm_emulator.machine.topology.addresses import FIRST_HOST, HSN, dotted
-from csm_emulator.machine.topology.draft import Draft, Edge
+from csm_emulator.machine.topology.draft import Draft, EdgeGroup
 
 PORTS = 64
 EDGE_PORTS = 16
@@ -51,7 +51,7 @@ def number_switches(draft: Draft) -> dict[str, tuple[int, int]]:
     return {switch: (edge.group, number) for edge in draft.edges for number, switch in edge.switches}
 
 
-def _edge_cables(draft: Draft, edge: Edge) -> Iterator[Cable]:
+def _edge_cables(draft: Draft, edge: EdgeGroup) -> Iterator[Cable]:
     """The NICs of one node go to different switches, as far as there are some; those without a port stay unplugged."""
     free = len(edge.switches) * EDGE_PORTS
     nics = ((node, number) for node, count in edge.nodes for number in range(count))

@@ -11,7 +11,7 @@ from typing import Any
 
 from csm_emulator.machine.parts import NodePlace, Part
 from csm_emulator.machine.topology.blades import Blade
-from csm_emulator.machine.topology.draft import Cards, Draft, Edge, add_cards, name_cards, nid_alias
+from csm_emulator.machine.topology.draft import Cards, Draft, EdgeGroup, add_cards, name_cards, nid_alias
 
 NIDS_PER_CABINET = 256
 
@@ -32,7 +32,9 @@ def _add_cabinet(draft: Draft, plan: dict[str, Any], number: int, nid: int, grou
     by_chassis = {chassis: entry for entry in plan["chassis"] for chassis in entry["numbers"]}
     for chassis, entry in sorted(by_chassis.items()):
         xname = f"{cabinet}c{chassis}"
-        edge = Edge(group, [(switches + place, f"{xname}r{router}") for place, router in enumerate(entry["switches"])])
+        edge = EdgeGroup(
+            group, [(switches + place, f"{xname}r{router}") for place, router in enumerate(entry["switches"])]
+        )
         switches += len(edge.switches)
         draft.edges.append(edge)
         slots = {slot: draft.catalogue.blades[blade] for blade, places in entry["slots"].items() for slot in places}
@@ -77,7 +79,7 @@ def add_blade(draft: Draft, slot: str, hardware_class: str, blade: Blade) -> Car
     return add_cards(draft, slot, hardware_class, blade)
 
 
-def _add_nodes(draft: Draft, slot: str, blade: Blade, edge: Edge, nid: int) -> int:
+def _add_nodes(draft: Draft, slot: str, blade: Blade, edge: EdgeGroup, nid: int) -> int:
     hardware_class = draft.parts[slot[: slot.rindex("s")]].hardware_class
     for node in add_blade(draft, slot, hardware_class, blade).nodes:
         draft.places[node] = NodePlace(node, nid, "Compute", "", (nid_alias(nid),))

@@ -10,7 +10,7 @@ from csm_emulator.machine.topology.addresses import (
     CABINET_NETWORKS,
     CABINET_SIZE,
     FIRST_HOST,
-    Allotment,
+    AddressAllocator,
     dotted,
 )
 
@@ -54,7 +54,7 @@ def switch_aliases(parts: Mapping[str, Part]) -> dict[str, str]:
 
 
 def plan_networks(
-    parts: Mapping[str, Part], places: Mapping[str, NodePlace], nics: Sequence[Nic], allotment: Allotment
+    parts: Mapping[str, Part], places: Mapping[str, NodePlace], nics: Sequence[Nic], allotment: AddressAllocator
 ) -> tuple[Network, ...]:
     networks = [_bican(), *_customer(), *_load_balancers(), _high_speed(), _provisioning(parts)]
     for name, (full_name, block, vlan) in _MANAGED.items():

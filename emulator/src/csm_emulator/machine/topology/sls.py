@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from csm_emulator.machine.parts import Network, NodePlace, Part
-from csm_emulator.machine.topology.addresses import Allotment, cabinet_of, side_of
+from csm_emulator.machine.topology.addresses import AddressAllocator, cabinet_of, side_of
 from csm_emulator.machine.topology.networks import cabinet_subnet, switch_address, switch_aliases
 
 TYPES = {
@@ -55,14 +55,14 @@ TYPES = {
     "Partition": "comptype_partition",
 }
 """How SLS writes the types of HMS."""
-PUT_THERE = frozenset(
+INSTALLED_TYPES = frozenset(
     {"Cabinet", "Chassis", "ChassisBMC", "Node", "MgmtSwitch", "MgmtHLSwitch", "CDUMgmtSwitch", "CabinetPDUController"}
 )
 """What HPE's installer puts into SLS, beside the controllers of switches in racks and the ports of leaf switches."""
 _ON_A_LEAF = frozenset({"NodeBMC", "RouterBMC", "CabinetPDUController"})
 
 
-class Dump(Mapping[str, object]):
+class LazyDump(Mapping[str, object]):
     """Made when somebody first looks: it is as big as the machine, and only SLS wants it."""
 
     def __init__(self, make: Callable[[], dict[str, Any]]) -> None:
@@ -83,9 +83,9 @@ class Dump(Mapping[str, object]):
 
 
 def dump(
-    parts: Mapping[str, Part], places: Mapping[str, NodePlace], networks: Sequence[Network], allotment: Allotment
+    parts: Mapping[str, Part], places: Mapping[str, NodePlace], networks: Sequence[Network], allotment: AddressAllocator
 ) -> dict[str, Any]:
-    maker = _Maker(parts, places, allotment)
+    maker = _EntryBuilder(parts, places, allotment)
     hardware = {part.xname: maker.entry(part) for part in parts.values() if maker.knows(part)}
     hardware |= _leaf_ports(parts)
     return {"Hardware": hardware, "Networks": {network.name: network_entry(network) for network in networks}}
@@ -101,8 +101,8 @@ def network_entry(network: Network) -> dict[str, Any]:
     }
 
 
-class _Maker:
-    def __init__(self, parts: Mapping[str, Part], places: Mapping[str, NodePlace], allotment: Allotment) -> None:
+class _EntryBuilder:
+    def __init__(self, parts: Mapping[str, Part], places: Mapping[str, NodePlace], allotment: AddressAllocator) -> None:
         self._places = places
         self._allotment = allotment
         self._aliases = switch_aliases(parts)
@@ -117,7 +117,7 @@ class _Maker:
 
     def knows(self, part: Part) -> bool:
         """Switch blades are found by asking the chassis; only those in racks are in SLS."""
-        return part.type in PUT_THERE or (part.type == "RouterBMC" and part.hardware_class == "River")
+        return part.type in INSTALLED_TYPES or (part.type == "RouterBMC" and part.hardware_class == "River")
 
     def entry(self, part: Part) -> dict[str, Any]:
         extra = self._extra[part.type](part) if part.type in self._extra else {}

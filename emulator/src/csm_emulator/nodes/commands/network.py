@@ -16,11 +16,11 @@ _CHANGING = ("add", "append", "change", "replace", "delete", "set", "flush", "re
 _BRIEF, _FAMILIES = ("-br", "-brief"), ("-4", "-6")
 _WITHOUT_EFFECT = ("-c", "-color", "-color=never", "-d", "-details", "-s", "-stats")
 _LOOPBACK = Interface("lo", "00:00:00:00:00:00", "127.0.0.1", 8, 65536, "")
-_MISUSED, _REFUSED = 255, 2
+_USAGE_ERROR, _REFUSED = 255, 2
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _Link:
     number: int
     link: Interface
     state: str
@@ -52,9 +52,9 @@ def ip(terminal: Terminal, argv: Sequence[str]) -> Outcome:
     words = [word for word in argv if not word.startswith("-")]
     unknown = [word for word in options if word not in (*_BRIEF, *_FAMILIES, *_WITHOUT_EFFECT)]
     if unknown:
-        return refuse(f'Option "{unknown[0]}" is unknown to this console\'s ip; it has -br, -4 and -6.', _MISUSED)
+        return refuse(f'Option "{unknown[0]}" is unknown to this console\'s ip; it has -br, -4 and -6.', _USAGE_ERROR)
     if not words:
-        return refuse("Usage: ip [ OPTIONS ] { address | link | route } [ show ]", _MISUSED)
+        return refuse("Usage: ip [ OPTIONS ] { address | link | route } [ show ]", _USAGE_ERROR)
     topic = next((name for name in _OBJECTS if name.startswith(words[0])), "")
     if not topic:
         return refuse(f'Object "{words[0]}" is unknown, try "ip help".', 1)
@@ -70,7 +70,7 @@ def _about(terminal: Terminal, topic: str, words: Sequence[str], options: frozen
     if any(name.startswith(verb) for name in _CHANGING):
         asked = " ".join(["ip", topic, *words])
         return refuse(f"ip: this console shows the node's network and changes nothing; not done: {asked}", _REFUSED)
-    return refuse(f'Command "{verb}" is unknown, try "ip {topic} help".', _MISUSED)
+    return refuse(f'Command "{verb}" is unknown, try "ip {topic} help".', _USAGE_ERROR)
 
 
 def _show(terminal: Terminal, topic: str, words: Sequence[str], options: frozenset[str]) -> Outcome:
@@ -78,7 +78,7 @@ def _show(terminal: Terminal, topic: str, words: Sequence[str], options: frozens
     if topic == "route":
         return Outcome("".join(_routes(terminal, chosen)))
     if len(chosen) > 1:
-        return refuse(f'Error: either "dev" is duplicate, or "{chosen[1]}" is a garbage.', _MISUSED)
+        return refuse(f'Error: either "dev" is duplicate, or "{chosen[1]}" is a garbage.', _USAGE_ERROR)
     shown = [one for one in _all(terminal) if not chosen or one.link.name == chosen[0]]
     if not shown:
         return refuse(f'Device "{chosen[0]}" does not exist.', 1)
@@ -86,11 +86,11 @@ def _show(terminal: Terminal, topic: str, words: Sequence[str], options: frozens
     return Outcome("".join(show(shown, bool(options & {*_BRIEF}), "-6" not in options)))
 
 
-def _all(terminal: Terminal) -> Iterator[_Shown]:
+def _all(terminal: Terminal) -> Iterator[_Link]:
     """In the kernel's order, whichever of them are asked for."""
-    yield _Shown(1, _LOOPBACK, "UNKNOWN")
+    yield _Link(1, _LOOPBACK, "UNKNOWN")
     for number, link in enumerate(terminal.node.interfaces, 2):
-        yield _Shown(number, link, _state(terminal, link))
+        yield _Link(number, link, _state(terminal, link))
 
 
 def _state(terminal: Terminal, link: Interface) -> str:
@@ -100,7 +100,7 @@ def _state(terminal: Terminal, link: Interface) -> str:
     return "UP" if terminal.machine.fabric.is_linked(link.nic) else "DOWN"
 
 
-def _links(shown: Sequence[_Shown], brief: bool, _: bool) -> Iterator[str]:
+def _links(shown: Sequence[_Link], brief: bool, _: bool) -> Iterator[str]:
     for one in shown:
         if brief:
             yield f"{one.link.name:<16} {one.state:<14} {one.link.mac} {one.flags} \n"
@@ -108,7 +108,7 @@ def _links(shown: Sequence[_Shown], brief: bool, _: bool) -> Iterator[str]:
             yield f"{one.head} mode DEFAULT group default qlen 1000\n{one.hardware}"
 
 
-def _addresses(shown: Sequence[_Shown], brief: bool, with_ipv4: bool) -> Iterator[str]:
+def _addresses(shown: Sequence[_Link], brief: bool, with_ipv4: bool) -> Iterator[str]:
     for one in shown:
         inet = f"{one.link.address}/{one.link.prefix}" if one.link.address and with_ipv4 else ""
         if brief:

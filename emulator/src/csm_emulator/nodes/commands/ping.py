@@ -11,7 +11,7 @@ from typing import Any
 
 from csm_emulator.nodes.description import Interface
 from csm_emulator.nodes.packet_routes import is_own, route
-from csm_emulator.nodes.ping_run import Ping, opening
+from csm_emulator.nodes.ping_run import Ping, opening_line
 from csm_emulator.nodes.shell import Outcome, Terminal, refuse
 
 SHORTEST = 0.2
@@ -32,7 +32,7 @@ Options:
 For more details see ping(8)."""
 
 
-class _Refused(Exception):
+class _PingError(Exception):
     def __init__(self, text: str, code: int) -> None:
         super().__init__(text)
         self.code = code
@@ -45,7 +45,7 @@ def ping(terminal: Terminal, argv: Sequence[str]) -> Outcome:
         return _begin(terminal, others[-1] if others else "", values, frozenset(name for name, _ in options))
     except GetoptError as error:
         return _misused(error)
-    except _Refused as refused:
+    except _PingError as refused:
         return refuse(f"ping: {refused}", refused.code)
 
 
@@ -62,10 +62,10 @@ def _misused(error: GetoptError) -> Outcome:
 
 def _begin(terminal: Terminal, target: str, values: Mapping[str, Any], flags: frozenset[str]) -> Outcome:
     if not target:
-        raise _Refused("usage error: Destination address required", 1)
+        raise _PingError("usage error: Destination address required", 1)
     address = _address(terminal, target)
     if address is None:
-        raise _Refused(f"{target}: Name or service not known", 2)
+        raise _PingError(f"{target}: Name or service not known", 2)
     via, source, bound = _bound(terminal, address, values.get("-I", ""))
     started = Ping(
         target,
@@ -79,7 +79,7 @@ def _begin(terminal: Terminal, target: str, values: Mapping[str, Any], flags: fr
         "-q" in flags,
         "-n" in flags,
     )
-    return Outcome(opening(started, bound), ping=started)
+    return Outcome(opening_line(started, bound), ping=started)
 
 
 def _bound(terminal: Terminal, address: str, wanted: str) -> tuple[str, str, str]:
@@ -87,7 +87,7 @@ def _bound(terminal: Terminal, address: str, wanted: str) -> tuple[str, str, str
     links = terminal.node.interfaces
     if wanted and _is_address(wanted):
         if not is_own(terminal.node, wanted):
-            raise _Refused("bind: Cannot assign requested address", 2)
+            raise _PingError("bind: Cannot assign requested address", 2)
         return "", wanted, f"from {wanted} : "
     link = _named(links, wanted) if wanted else route(terminal.machine, terminal.node, address)
     if link is not None and link.address and wanted:
@@ -95,14 +95,14 @@ def _bound(terminal: Terminal, address: str, wanted: str) -> tuple[str, str, str
     if is_own(terminal.node, address):
         return "", address, ""
     if link is None or not link.address:
-        raise _Refused("connect: Network is unreachable", 2)
+        raise _PingError("connect: Network is unreachable", 2)
     return "", link.address, ""
 
 
 def _named(links: Sequence[Interface], wanted: str) -> Interface | None:
     found = next((link for link in links if link.name == wanted), None)
     if found is None and wanted != "lo":
-        raise _Refused(f"unknown iface: {wanted}", 2)
+        raise _PingError(f"unknown iface: {wanted}", 2)
     return found
 
 
@@ -140,9 +140,9 @@ def _of_node(terminal: Terminal, name: str, link: str) -> str | None:
 def _whole(low: int, high: int) -> Callable[[str], int]:
     def read(text: str) -> int:
         if not _WHOLE.fullmatch(text):
-            raise _Refused(f"invalid argument: '{text}'", 1)
+            raise _PingError(f"invalid argument: '{text}'", 1)
         if not low <= int(text) <= high:
-            raise _Refused(f"invalid argument: '{text}': out of range: {low} <= value <= {high}", 1)
+            raise _PingError(f"invalid argument: '{text}': out of range: {low} <= value <= {high}", 1)
         return int(text)
 
     return read
@@ -155,7 +155,7 @@ def _seconds(complaint: str) -> Callable[[str], float]:
         except ValueError:
             value = math.nan
         if not 0 <= value <= _LONGEST_WAIT:
-            raise _Refused(f"{complaint}: {text}", 2)
+            raise _PingError(f"{complaint}: {text}", 2)
         return value
 
     return read
@@ -165,7 +165,7 @@ def _interval(text: str) -> float:
     """Root could ask for less; a console's ping is told what others are."""
     value = _seconds("bad timing interval")(text)
     if value < SHORTEST:
-        raise _Refused("cannot flood; minimal interval allowed for user is 200ms", 2)
+        raise _PingError("cannot flood; minimal interval allowed for user is 200ms", 2)
     return value
 
 

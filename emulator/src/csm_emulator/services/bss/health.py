@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from csm_emulator.context import Context
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.services.bss.boot_parameters.api import Parameters
 from csm_emulator.services.bss.boot_parameters.records import STATE_CHANGE
 from csm_emulator.services.bss.inventory import Inventory
@@ -59,7 +59,7 @@ class Service:
     def state_changed(self, call: Call) -> Reply:
         try:
             decode(call.body, STATE_CHANGE)
-        except Undecodable:
+        except DecodeError:
             return Reply(400)
         self._inventory.changed()
         return Reply(200)

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from csm_emulator.context import Context
-from csm_emulator.dialects.go_json.reader import Undecodable, decode_first
+from csm_emulator.dialects.go_json.reader import DecodeError, decode_first
 from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, struct
 from csm_emulator.dialects.hms.names import hms_type
 from csm_emulator.services.capmc.hsm_client import Hsm
 from csm_emulator.services.capmc.responses import INVALID, BadIds, Refusal, go_list
 from csm_emulator.services.capmc.transitions import Outcome, PowerOrders
-from csm_emulator.transport.call import Call, Cut, Json, Reply, json_reply
+from csm_emulator.transport.call import Call, ConnectionAborted, Json, Reply, json_reply
 from csm_emulator.transport.routes import Handler
 from csm_emulator.xnames import parse
 
@@ -77,7 +77,7 @@ class XnameControl:
 
         def answer() -> Reply | None:
             if outcome.lost:
-                raise Cut
+                raise ConnectionAborted
             told = outcome.known(standing=self._context.clock.speed == 0)
             return None if told is None else json_reply(_with_ignored(told, ignored, asked, command))
 
@@ -151,7 +151,7 @@ class XnameControl:
 def _asked(body: bytes) -> Json:
     try:
         asked = decode_first(body, _REQUEST)
-    except Undecodable as error:
+    except DecodeError as error:
         raise Refusal(400, f"Bad Request: {error}") from error
     if asked["recursive"] and asked["prereq"]:
         raise Refusal(400, "Bad Request: recursive and prereq options are mutually exclusive")

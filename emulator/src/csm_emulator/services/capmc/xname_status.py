@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from csm_emulator.dialects.go_json.reader import NothingSaid, Undecodable, decode_first
+from csm_emulator.dialects.go_json.reader import DecodeError, EmptyBody, decode_first
 from csm_emulator.dialects.go_json.types import STRING, STRINGS, struct
 from csm_emulator.services.capmc.hsm_client import Hsm
 from csm_emulator.services.capmc.responses import BadIds, Refusal, go_list
@@ -107,9 +107,9 @@ class XnameStatus:
 def _asked(body: bytes) -> Json:
     try:
         return decode_first(body, _REQUEST)
-    except NothingSaid:
+    except EmptyBody:
         raise Refusal(400, "no request") from None
-    except Undecodable as error:
+    except DecodeError as error:
         raise Refusal(400, str(error)) from error
 
 

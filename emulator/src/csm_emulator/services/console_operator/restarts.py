@@ -5,7 +5,7 @@ from __future__ import annotations
 from csm_emulator.cluster.pods import RUNNING
 from csm_emulator.context import Context
 from csm_emulator.errors import InvalidMachine
-from csm_emulator.machine.faults.faults import EVERYTHING, Fault, names_in
+from csm_emulator.machine.faults.faults import ALL_TARGETS, Fault, names_in
 from csm_emulator.services.console_operator.assignments import CONTAINER, NAMESPACE, Monitoring
 
 AWAY = 30.0
@@ -22,7 +22,7 @@ class Restarts:
     def _restart(self, fault: Fault) -> None:
         there = {pod.name for pod in self._monitoring.pods()}
         named = names_in(fault)
-        pods = there if EVERYTHING in named else named
+        pods = there if ALL_TARGETS in named else named
         unknown = sorted(pods - there)
         if unknown:
             raise InvalidMachine(f"no console pod {unknown[0]}; there are {', '.join(sorted(there))}")

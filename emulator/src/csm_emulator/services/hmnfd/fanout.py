@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from csm_emulator.context import Context
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
-from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, maybe, struct
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
+from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, pointer_to, struct
 from csm_emulator.dialects.hms.responses import problem
 from csm_emulator.services.hmnfd.parameters import Params
 from csm_emulator.services.hmnfd.subscription import subscriber_of, xname_of
@@ -26,7 +26,7 @@ _SCN = struct(
     "main.Scn",
     {
         "Components": STRINGS,
-        "Enabled": maybe(BOOL),
+        "Enabled": pointer_to(BOOL),
         **dict.fromkeys(("Flag", "Role", "SubRole", "SoftwareStatus", "State", "Timestamp"), STRING),
     },
 )
@@ -52,7 +52,7 @@ class Fanout:
     def receive(self, call: Call) -> Reply:
         try:
             scn = decode(call.body, _SCN)
-        except Undecodable:
+        except DecodeError:
             return problem(500, "Internal Server Error", "Error unmarshalling SCN JSON", "/scn")
         batch = self._batch.get("batch")
         if batch is None or not batch["scn"]["Components"]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
-from csm_emulator.dialects.go_json.types import ANYTHING_BY_NAME, INT, STRING, maybe, struct
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
+from csm_emulator.dialects.go_json.types import ANYTHING_BY_NAME, INT, STRING, pointer_to, struct
 from csm_emulator.dialects.hms.parameters import RunningParams
 from csm_emulator.dialects.hms.responses import problem
 from csm_emulator.state.tables import RecordTables
@@ -26,7 +26,7 @@ DEFAULTS: dict[str, int | str] = {
     "Use_telemetry": 1,
 }
 _BODY = struct(
-    "main.opParams", {name: maybe(INT if isinstance(value, int) else STRING) for name, value in DEFAULTS.items()}
+    "main.opParams", {name: pointer_to(INT if isinstance(value, int) else STRING) for name, value in DEFAULTS.items()}
 )
 _FIXED = ("Port", "Scn_in_url")
 _UNSAID = (None, -1, "xxx")
@@ -42,7 +42,7 @@ class Params(RunningParams):
     def patch(self, call: Call) -> Reply:
         try:
             said = decode(call.body, _BODY)
-        except Undecodable:
+        except DecodeError:
             return problem(400, "Invalid Request", _type_complaint(call.body), "/params")
         wanted = {name: value for name, value in said.items() if value not in _UNSAID}
         fixed = [
@@ -58,14 +58,14 @@ def lowered(body: bytes) -> bytes:
 
 
 def as_map(body: bytes) -> dict[str, Json]:
-    """The body in small letters, as a Go map; raises ``Undecodable``."""
+    """The body in small letters, as a Go map; raises ``DecodeError``."""
     return decode(lowered(body), ANYTHING_BY_NAME) or {}
 
 
 def _type_complaint(body: bytes) -> str:
     try:
         found = as_map(body)
-    except Undecodable as error:
+    except DecodeError as error:
         return str(error)
     return "".join(
         f"Invalid data type in {name} field. " for name in DEFAULTS if _is_wrong(name, found.get(name.lower()))

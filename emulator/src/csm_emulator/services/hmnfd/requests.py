@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.dialects.go_json.types import Struct
 from csm_emulator.dialects.hms.responses import problem
 from csm_emulator.services.hmnfd.parameters import as_map, lowered
@@ -16,14 +16,14 @@ def read(body: bytes, instance: str) -> Json | Reply:
     """Everything is put in small letters first, URLs too."""
     try:
         return decode(lowered(body), BODY)
-    except Undecodable:
+    except DecodeError:
         return type_complaint(body, BODY, instance)
 
 
 def type_complaint(body: bytes, kind: Struct, instance: str) -> Reply:
     try:
         found = as_map(body)
-    except Undecodable:
+    except DecodeError:
         return invalid("Error unmarshalling JSON payload", instance)
     return invalid("".join(_complaint(name, found.get(name.lower())) for name in kind.fields), instance)
 

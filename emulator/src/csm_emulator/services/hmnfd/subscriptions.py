@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, MutableMapping
 
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.dialects.go_json.types import STRING, struct
 from csm_emulator.dialects.hms.names import hms_type, verified
 from csm_emulator.dialects.hms.responses import marshalled, problem
@@ -114,7 +114,7 @@ class Subscriptions:
     def unsubscribe(self, call: Call) -> Reply:
         try:
             said = decode(call.body, _DELETE)
-        except Undecodable:
+        except DecodeError:
             return requests.type_complaint(call.body, _DELETE, OLD)
         lacking = [invalid(f"Missing {name} field in request", OLD) for name in _DELETE.fields if not said[name]]
         if lacking:

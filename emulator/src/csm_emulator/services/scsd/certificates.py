@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from csm_emulator.context import Context
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
-from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, Kind, struct
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
+from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, GoType, struct
 from csm_emulator.dialects.hms.names import normal, verified
 from csm_emulator.dialects.hms.responses import marshalled
 from csm_emulator.services.scsd.problems import Failed, answering
@@ -181,10 +181,10 @@ def _managing(body: bytes, what: str) -> tuple[Json, str]:
     return said, _separator(said["Domain"])
 
 
-def _read(body: bytes, kind: Kind, what: str) -> Json:
+def _read(body: bytes, kind: GoType, what: str) -> Json:
     try:
         return decode(body, kind)
-    except Undecodable as error:
+    except DecodeError as error:
         raise Failed(500, f"Bad {what} data", f"ERROR: Problem getting {what} data: {error}") from error
 
 

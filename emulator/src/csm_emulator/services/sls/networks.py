@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from csm_emulator.context import Context
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.dialects.go_json.types import ANY, INT64, STRING, STRINGS, struct
 from csm_emulator.dialects.hms.responses import marshalled
 from csm_emulator.services.sls import postgres_inet as inet
@@ -104,7 +104,7 @@ class Networks:
     def post(self, call: Call) -> Reply:
         try:
             network = decode(call.body, NETWORK)
-        except Undecodable:
+        except DecodeError:
             return problem(call, 400, "Failed to unmarshal body")
         if wrong := invalid(network):
             return problem(call, 400, wrong)
@@ -130,7 +130,7 @@ class Networks:
     def put(self, call: Call) -> Reply:
         try:
             network = decode(call.body, NETWORK)
-        except Undecodable:
+        except DecodeError:
             return problem(call, 400, "Failed to unmarshal body")
         network["Name"] = call.args["network"]
         if wrong := invalid(network):

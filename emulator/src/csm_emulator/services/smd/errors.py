@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
-from csm_emulator.dialects.go_json.types import Kind
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
+from csm_emulator.dialects.go_json.types import GoType
 from csm_emulator.services.smd.responses import problem, undecodable
 from csm_emulator.transport.call import Call, Json, Reply
 from csm_emulator.transport.routes import Handler
@@ -30,20 +30,20 @@ class Answered(Exception):
 
 
 def answering(handler: Handler) -> Handler:
-    """A handler that may leave by ``Answered`` and by ``Undecodable``."""
+    """A handler that may leave by ``Answered`` and by ``DecodeError``."""
 
     def handle(call: Call) -> Reply:
         try:
             return handler(call)
         except Answered as answered:
             return answered.reply
-        except Undecodable as error:
+        except DecodeError as error:
             return undecodable(error)
 
     return handle
 
 
-def with_body(kind: Kind, handler: Callable[[Call, Json], Reply]) -> Handler:
+def with_body(kind: GoType, handler: Callable[[Call, Json], Reply]) -> Handler:
     """A handler that is given its body decoded."""
     return answering(lambda call: handler(call, decode(call.body, kind)))
 

@@ -21,9 +21,9 @@ from csm_emulator.services.tapms.tenant import (
     status_of,
 )
 from csm_emulator.services.tapms.vault_client import Vault
-from csm_emulator.state.scheduler import NotYet
+from csm_emulator.state.scheduler import ActionNotReady
 from csm_emulator.transport.call import Json
-from csm_emulator.transport.external_servers import Unheard
+from csm_emulator.transport.external_servers import AnswerPending
 
 FINALIZER = "tapms.hpe.com/finalizer"
 STEP = "tapms.reconcile"
@@ -54,9 +54,9 @@ class Reconciling:
             return
         try:
             self._do(name, step)
-        except Unheard as unheard:
+        except AnswerPending as unheard:
             self._context.outside.find_out(unheard.question)
-            raise NotYet from unheard
+            raise ActionNotReady from unheard
         except Failed as failed:
             self._context.log.add("tapms-retry", name, str(failed), step=step)
             self._context.scheduler.after(min(_REQUEUE * 2 ** min(tries, 10), _LONGEST), STEP, name, step, tries + 1)

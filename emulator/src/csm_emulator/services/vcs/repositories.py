@@ -90,7 +90,7 @@ class Repositories:
         if repository.id in self._moved:
             return dict(sorted(self._moved[repository.id].items()))
         kept = self._refs.get(str(repository.id))
-        refs = furniture.furnished(repository.name).refs if kept is None else kept["refs"]
+        refs = furniture.seed_repository(repository.name).refs if kept is None else kept["refs"]
         return dict(sorted(refs.items()))
 
     def path(self, repository: Repository) -> Path:
@@ -161,7 +161,7 @@ class Repositories:
         self._git.make(path)
         kept = self._refs.get(str(repository.id))
         if kept is None:
-            _write_loose(path, furniture.furnished(repository.name).objects)
+            _write_loose(path, furniture.seed_repository(repository.name).objects)
         elif kept["bundle"]:
             file = path / "bundle"
             file.write_bytes(self._context.blobs.get(kept["bundle"]) or b"")
@@ -183,7 +183,7 @@ def _seed() -> dict[str, Json]:
     """cf-gitea-import protects what it imported."""
     seed = {}
     for number, name in enumerate(furniture.names(), 1):
-        given = furniture.furnished(name)
+        given = furniture.seed_repository(name)
         rules = {branch: {"enable_push": False, "created": furniture.FIRST_DAY} for branch in given.protected}
         made = Repository(
             id=number,

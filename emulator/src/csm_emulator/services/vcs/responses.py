@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.dialects.go_json.types import Struct
 from csm_emulator.transport.call import Call, Json, Reply, json_reply
 
@@ -40,7 +40,7 @@ def form(call: Call, kind: Struct, required: str = "") -> Json:
     """The body; raises what Gitea's binding says of a wrong one."""
     try:
         said = decode(call.body, kind)
-    except Undecodable as error:
+    except DecodeError as error:
         raise Refusal(422, f"[]: {error}") from error
     for name in required.split():
         if not said[name]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from csm_emulator.dialects.go_json.reader import Undecodable, decode, decode_first
+from csm_emulator.dialects.go_json.reader import DecodeError, decode, decode_first
 from csm_emulator.services.bss.boot_parameters.records import BOOT_PARAMS, shown, shown_image
 from csm_emulator.services.bss.inventory import Inventory
 from csm_emulator.services.bss.responses import JSON, encoded, problem, whole
@@ -37,7 +37,7 @@ class Parameters:
             return encoded(self.everything() or None)
         try:
             asked = decode(call.body, BOOT_PARAMS)
-        except Undecodable as mistake:
+        except DecodeError as mistake:
             if not queried:
                 body = call.body.decode("utf-8", "replace")
                 return problem(400, f"Failed to interpret request body '{body}': {mistake}")
@@ -116,7 +116,7 @@ def with_body(handler: Callable[[Json], Reply]) -> Handler:
     def handle(call: Call) -> Reply:
         try:
             asked = decode_first(call.body, BOOT_PARAMS)
-        except Undecodable as mistake:
+        except DecodeError as mistake:
             return problem(400, f"Bad Request: {mistake}")
         return handler(asked)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from csm_emulator.context import Context
-from csm_emulator.dialects.go_json.reader import Undecodable, decode_first
+from csm_emulator.dialects.go_json.reader import DecodeError, decode_first
 from csm_emulator.services.bss.boot_parameters.records import PHONE_HOME, BootData, shown
 from csm_emulator.services.bss.cloud_init.go_yaml import cloud_config
 from csm_emulator.services.bss.cloud_init.merge import looked_up, merged
@@ -61,7 +61,7 @@ class CloudInit:
     def phone_home(self, call: Call) -> Reply:
         try:
             told = decode_first(call.body, PHONE_HOME)
-        except Undecodable:
+        except DecodeError:
             return problem(400, "Bad Request")
         xname = self._inventory.name_at(_source(call))
         if xname is None:

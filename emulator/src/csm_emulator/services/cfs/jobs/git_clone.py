@@ -8,7 +8,7 @@ from csm_emulator.services.cfs.ansible.playbooks.layer_files import Paused
 from csm_emulator.services.cfs.jobs.job_context import Bench, Run
 from csm_emulator.services.cfs.jobs.log_lines import line
 from csm_emulator.services.cfs.jobs.repositories import Library, NoCommit, NoRepository, Silent
-from csm_emulator.state.scheduler import NotYet
+from csm_emulator.state.scheduler import ActionNotReady
 
 CONTAINER = "git-clone"
 RETRIES, RETRY_DELAY = 60, 10.0
@@ -43,7 +43,7 @@ class Cloning:
         try:
             self._library.open(layer)
         except Paused as paused:
-            raise NotYet from paused
+            raise ActionNotReady from paused
         except (Silent, NoRepository) as error:
             self._retry(run, place, attempt, _git_failed(f"clone -v -- {url} /inventory/{folder}", str(error) or _AWAY))
             return

@@ -8,7 +8,7 @@ from urllib.parse import urlparse
 
 from csm_emulator.services.ims.responses import crashed
 from csm_emulator.transport.call import Json
-from csm_emulator.transport.s3_client import S3, S3Unavailable
+from csm_emulator.transport.s3_client import S3Client, S3Unavailable
 from csm_emulator.transport.sigv4 import encoded_path
 
 DELETED = "deleted"
@@ -27,7 +27,7 @@ class NotDeleted(Exception):
     """What is to be undeleted does not lie where deleted things lie."""
 
 
-class Bucket(S3):
+class Bucket(S3Client):
     """S3, and a copy inside of it, which keeps the kind and the notes of an object."""
 
     def note(self, bucket: str, key: str, name: str) -> str | None:

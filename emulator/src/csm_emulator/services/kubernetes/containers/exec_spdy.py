@@ -19,7 +19,7 @@ from csm_emulator.services.kubernetes.containers.terminals import (
 from csm_emulator.services.kubernetes.kinds.kinds import Json
 from csm_emulator.services.kubernetes.statuses import bad_request
 from csm_emulator.transport.call import Call, Reply
-from csm_emulator.transport.spdy import Came, Opened, Reset, Spdy
+from csm_emulator.transport.spdy import DataReceived, Spdy, StreamOpened, StreamReset
 from csm_emulator.transport.spdy_headers import SpdyError
 from csm_emulator.transport.tunnel import Tunnel
 
@@ -83,16 +83,16 @@ class _Peer:
     async def _read(self) -> bool:
         data = await self._tunnel.read()
         for event in self._spdy.receive(data):
-            if isinstance(event, Opened):
+            if isinstance(event, StreamOpened):
                 self._open(event)
-            elif isinstance(event, Came) and event.stream in self._channels:
+            elif isinstance(event, DataReceived) and event.stream in self._channels:
                 self._come.append((self._channels[event.stream], event.data, event.last))
-            elif isinstance(event, Reset) and event.stream in self._channels:
+            elif isinstance(event, StreamReset) and event.stream in self._channels:
                 self._come.append((self._channels[event.stream], b"", True))
         await self._flush()
         return bool(data)
 
-    def _open(self, event: Opened) -> None:
+    def _open(self, event: StreamOpened) -> None:
         channel = _CHANNELS.get(event.headers.get("streamtype", ""))
         if channel is None or channel in self._streams:
             self._spdy.refuse(event.stream)

@@ -20,7 +20,7 @@ from csm_emulator.services.s3.objects.read import Reading
 from csm_emulator.services.s3.requests import Asked
 from csm_emulator.services.s3.xml import MEDIA, Unreadable, document, element, instant, leaf, parsed, said
 from csm_emulator.state.clock import Clock
-from csm_emulator.transport.call import Cut, Reply
+from csm_emulator.transport.call import ConnectionAborted, Reply
 
 MOST_DELETED = 1000
 _TO_ITSELF = (
@@ -56,7 +56,7 @@ class Objects:
     def cut_if_ill(self, bucket: str) -> None:
         """A fault may break off an upload; the client's part was sent, and nothing of it is kept."""
         if self._faults.strikes("upload-cut", bucket):
-            raise Cut
+            raise ConnectionAborted
 
     def _copy(self, asked: Asked) -> Reply:
         bucket, key = source_of(asked)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.dialects.go_json.types import ANY, STRING, struct
 from csm_emulator.dialects.hms.names import hms_type, normal
 from csm_emulator.dialects.hms.responses import encoded, marshalled
@@ -42,7 +42,7 @@ class Hardware:
     def post(self, call: Call) -> Reply:
         try:
             asked = decode(call.body, _POST)
-        except Undecodable:
+        except DecodeError:
             return refusal(400, "error decoding JSON")
         xname, hardware_class = asked["Xname"], asked["Class"]
         if refused := _refuse_name(xname) or _refuse_class(hardware_class):
@@ -70,7 +70,7 @@ class Hardware:
             return refusal(400, "invalid xname")
         try:
             asked = decode(call.body, _PUT)
-        except Undecodable:
+        except DecodeError:
             return refusal(400, "unable to unmarshal JSON payload")
         hardware_class, properties = asked["Class"], asked["ExtraProperties"]
         if not hardware_class:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from csm_emulator.dialects.go_json.types import STRING, STRINGS, maybe, struct
+from csm_emulator.dialects.go_json.types import STRING, STRINGS, pointer_to, struct
 from csm_emulator.dialects.hms import names as hms_names
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.errors import DatabaseError, Refusal, fits, refused
@@ -15,7 +15,7 @@ from csm_emulator.transport.call import Json, Reply
 
 MEMBERS = struct("sm.Members", {"ids": STRINGS})
 MEMBER = struct("sm.MemberAddBody", {"id": STRING})
-PATCHED = {"description": maybe(STRING), "tags": maybe(STRINGS)}
+PATCHED = {"description": pointer_to(STRING), "tags": pointer_to(STRINGS)}
 NOBODY = "NULL"
 """The partition of those that are in none."""
 WIDTH = 255

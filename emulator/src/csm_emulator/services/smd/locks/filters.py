@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from csm_emulator.dialects.go_json.types import INT, STRING, STRINGS, Kind, slice_of, struct
+from csm_emulator.dialects.go_json.types import INT, STRING, STRINGS, GoType, slice_of, struct
 from csm_emulator.dialects.hms.names import verified
 from csm_emulator.services.smd.components import filters
 from csm_emulator.services.smd.database import Hsm
@@ -33,7 +33,7 @@ NAMES = {
     "ReservationDisabled": "reservation_disabled",
 }
 """In a body → in the queries of components."""
-_MODEL: dict[str, Kind] = {"ProcessingModel": STRING, "ReservationDuration": INT}
+_MODEL: dict[str, GoType] = {"ProcessingModel": STRING, "ReservationDuration": INT}
 FILTER = struct("sm.CompLockV2Filter", {**dict.fromkeys((*NAMES, "Reserved"), STRINGS), **_MODEL})
 KEY = struct("sm.CompLockV2Key", {"ID": STRING, "Key": STRING})
 KEYS = struct("sm.CompLockV2ReservationFilter", {"ReservationKeys": slice_of(KEY), **_MODEL})

@@ -11,7 +11,7 @@ from csm_emulator.services.cfs.ansible.run_state import Course, Following
 from csm_emulator.services.cfs.jobs.ansible.run_settings import Settings, is_image
 from csm_emulator.services.cfs.jobs.job_context import Bench, Run
 from csm_emulator.services.cfs.jobs.repositories import Silent
-from csm_emulator.state.scheduler import NotYet
+from csm_emulator.state.scheduler import ActionNotReady
 
 CONTAINER = "ansible"
 _ASK_AGAIN = 5.0
@@ -61,7 +61,7 @@ class Configuring:
             begun = self._settings.begin(run, place)
             following = self._settings.follow(begun)
         except Paused as paused:
-            raise NotYet from paused
+            raise ActionNotReady from paused
         except Silent:
             self._bench.next(run, _ASK_AGAIN, "layer", place)
             return
@@ -81,7 +81,7 @@ class Configuring:
             self._busy.setdefault(host, set()).add(run["name"])
 
     def _lines(self, run: Run) -> None:
-        """Go on to now, and print what came of it; raises ``NotYet`` for the sake of others."""
+        """Go on to now, and print what came of it; raises ``ActionNotReady`` for the sake of others."""
         state = run["course"]
         due = self._bench.context.clock.now() - state["began"] + _ROUNDING
         try:
@@ -101,19 +101,19 @@ class Configuring:
             self._close_layer(run, following.course)
 
     def _followed(self, run: Run, due: float) -> Following:
-        """Raises ``Silent`` and ``NotYet``."""
+        """Raises ``Silent`` and ``ActionNotReady``."""
         try:
             if run["job"] not in self._following:
                 self._following[run["job"]] = self._settings.follow(run)
         except Paused as paused:
-            raise NotYet from paused
+            raise ActionNotReady from paused
         following = self._following[run["job"]]
         there = following.go_until(due)
         self._worked += following.meter.done
         if not there or self._worked > TURN:
             # Going on to the same moment once more is no work.
             self._worked = 0
-            raise NotYet
+            raise ActionNotReady
         return following
 
     def _close_layer(self, run: Run, course: Course) -> None:

@@ -14,7 +14,7 @@ from csm_emulator.services.cfs.jobs.inventory.hsm_groups import HsmGroups, HsmSi
 from csm_emulator.services.cfs.jobs.job_context import Bench, Run
 from csm_emulator.services.cfs.jobs.log_lines import VERSION, line
 from csm_emulator.services.cfs.jobs.repositories import Library, NoCommit, NoRepository, Silent
-from csm_emulator.state.scheduler import NotYet
+from csm_emulator.state.scheduler import ActionNotReady
 
 CONTAINER = "inventory"
 _LOGGER = "cray.cfs.inventory"
@@ -102,13 +102,13 @@ class Inventories:
         return groups
 
     def from_files(self, run: Run) -> Found:
-        """What the repository of additional inventory says; raises ``Silent`` and ``NotYet``."""
+        """What the repository of additional inventory says; raises ``Silent`` and ``ActionNotReady``."""
         if not run["hosts"]:
             return Found()
         try:
             return read_hosts(self._library.open(run["hosts"]))
         except Paused as paused:
-            raise NotYet from paused
+            raise ActionNotReady from paused
         except (NoRepository, NoCommit):
             # It was cloned and has gone from VCS since; the container has its copy, this machine started anew has not.
             return Found()
