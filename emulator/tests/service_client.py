@@ -104,20 +104,22 @@ def open_site(path: Path, name: str = "tiny", sent: list[tuple[str, Any]] | None
     """On a state file, so that a second one can go on where the first was; ``sent`` gets what goes outside."""
     posted = sent if sent is not None else []
     start = StartOptions(load(name), seed=1, speed=0.0, moment=MOMENT)
-    return Site(start, StateFile(path), lambda url, body: posted.append((url, body)), outside=_Agreeing(posted))
+    return Site(
+        start, StateFile(path), lambda url, body: posted.append((url, body)), external_servers=_Agreeing(posted)
+    )
 
 
 class _Agreeing(NoExternalServers):
     def __init__(self, sent: list[tuple[str, Any]]) -> None:
         self._sent = sent
 
-    def consult(self, question: ExternalRequest) -> Reply:
+    def answer_to(self, question: ExternalRequest) -> Reply:
         self._sent.append((question.url, json.loads(question.body)))
-        return super().consult(question)
+        return super().answer_to(question)
 
 
 def reopen(site: Site, sent: list[tuple[str, Any]] | None = None) -> Site:
     """As after a restart: what was not written down is gone."""
     site.keep()
-    site.kept.close()
-    return open_site(site.kept.path, site.machine.topology.name, sent)
+    site.state_file.close()
+    return open_site(site.state_file.path, site.machine.topology.name, sent)

@@ -48,14 +48,14 @@ class Context:
     log: EventLog
     mesh: Mesh
     post: Post
-    outside: ExternalServers
+    external_servers: ExternalServers
     cluster: Cluster
     consoles: Consoles
     terminals: Terminals
     blobs: Blobs
     change_signal: ChangeSignal
     public_addresses: PublicAddresses
-    before_keep: list[Callable[[], None]] = field(default_factory=list)
+    before_save: list[Callable[[], None]] = field(default_factory=list)
     """Called before the state is written: for what is worked on elsewhere and kept there."""
-    at_end: list[Callable[[], None]] = field(default_factory=list)
+    on_close: list[Callable[[], None]] = field(default_factory=list)
     """Called when this machine is left for another, or for good."""

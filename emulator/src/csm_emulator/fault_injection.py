@@ -37,9 +37,9 @@ class FaultInjection:
         self._services = services
         for kind, about in KINDS.items():
             if about.targets == SERVICES:
-                faults.answer(kind, self._look_at_targets)
+                faults.register(kind, self._check_targets)
 
-    def _look_at_targets(self, fault: Fault) -> None:
+    def _check_targets(self, fault: Fault) -> None:
         """Refuses services that there are not."""
         services = (KEYCLOAK,) if fault.kind == "token-expiry" else sorted(self._services)
         for name in names_in(fault):
@@ -48,7 +48,7 @@ class FaultInjection:
                 hint = f'did you mean "{near[0]}"? There are' if near else "there are"
                 raise InvalidMachine(f"{fault.kind} strikes no service {name!r}; {hint} {', '.join(services)}")
 
-    def lay_over(self, service: str, call: Call, handle: Callable[[Call], Reply]) -> ReplyWithFaults:
+    def apply(self, service: str, call: Call, handle: Callable[[Call], Reply]) -> ReplyWithFaults:
         if self._faults.present("service-restart", service):
             return ReplyWithFaults(NO_UPSTREAM if self._faults.absent(service) else CONNECTION_FAILURE)
         slow = self._strikes("latency", service, call)

@@ -32,18 +32,18 @@ class MachineRequest:
     """What to say when the topology is none, such as which command it may be meant for."""
 
 
-def choose_machine(kept: StateFile, wanted: MachineRequest) -> StartOptions:
+def choose_machine(state_file: StateFile, request: MachineRequest) -> StartOptions:
     """A state that is there wins; asking it for another machine is refused."""
-    source, seed = kept.about("topology"), kept.about("seed")
+    source, seed = state_file.about("topology"), state_file.about("seed")
     if source is None:
-        source, seed = _source(wanted.topology or DEFAULT, wanted.hint), 1 if wanted.seed is None else wanted.seed
+        source, seed = _source(request.topology or DEFAULT, request.hint), 1 if request.seed is None else request.seed
         topology = _topology(source)
-        kept.set_about("topology", source)
-        kept.set_about("seed", seed)
+        state_file.set_about("topology", source)
+        state_file.set_about("seed", seed)
     else:
-        _agree(kept, source, seed, wanted)
+        _check_same_machine(state_file, source, seed, request)
         topology = _topology(source)
-    return StartOptions(topology, seed, wanted.speed, wanted.moment)
+    return StartOptions(topology, seed, request.speed, request.moment)
 
 
 def _source(name: str, hint: str) -> dict[str, Any]:
@@ -55,25 +55,25 @@ def _source(name: str, hint: str) -> dict[str, Any]:
             f"{name} is neither a topology ({', '.join(topologies.names())}) nor a file with an SLS dump{hint}"
         )
     try:
-        found = json.loads(path.read_text())
+        data = json.loads(path.read_text())
     except (OSError, ValueError, RecursionError) as error:
         raise InvalidMachine(f"{name} is not an SLS dump: {error}; {DUMP_SOURCE}") from error
-    if not is_dump(found):
+    if not is_dump(data):
         raise InvalidMachine(f"{name} is not an SLS dump: that is an object with Hardware and Networks; {DUMP_SOURCE}")
-    return {"name": path.name, "sls": found}
+    return {"name": path.name, "sls": data}
 
 
 def _topology(source: dict[str, Any]) -> Topology:
     return load_sls(source["sls"], source["name"]) if "sls" in source else topologies.load(source["name"])
 
 
-def _agree(kept: StateFile, source: dict[str, Any], seed: int, wanted: MachineRequest) -> None:
-    if wanted.topology is not None and Path(wanted.topology).name != source["name"]:
+def _check_same_machine(state_file: StateFile, source: dict[str, Any], seed: int, request: MachineRequest) -> None:
+    if request.topology is not None and Path(request.topology).name != source["name"]:
         raise InvalidMachine(
-            f"{kept.path} holds the machine {source['name']}, not {wanted.topology}; leave the name away to go on"
+            f"{state_file.path} holds the machine {source['name']}, not {request.topology}; leave the name away to go on"
             " with it, or take another --state"
         )
-    if wanted.seed is not None and wanted.seed != seed:
-        raise InvalidMachine(f"{kept.path} was begun with the seed {seed}, not {wanted.seed}; leave --seed away")
-    if wanted.moment is not None:
-        raise InvalidMachine(f"time has begun in {kept.path} already; leave --begin away")
+    if request.seed is not None and request.seed != seed:
+        raise InvalidMachine(f"{state_file.path} was begun with the seed {seed}, not {request.seed}; leave --seed away")
+    if request.moment is not None:
+        raise InvalidMachine(f"time has begun in {state_file.path} already; leave --begin away")

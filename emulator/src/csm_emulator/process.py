@@ -94,7 +94,7 @@ class Emulator:
         trust = ssl.create_default_context(cafile=self.ca)
         return http.client.HTTPSConnection(host, port, timeout=TIMEOUT, context=trust)
 
-    def tell(self, method: str, path: str, body: object = None) -> Any:
+    def ask_control(self, method: str, path: str, body: object = None) -> Any:
         """The control API; raises ``RuntimeError`` with what it says."""
         answer = self.send(method, self.control + path, None if body is None else json.dumps(body))
         if answer.status >= 400:
@@ -103,26 +103,26 @@ class Emulator:
 
     def part(self, xname: str) -> dict[str, Any]:
         """What is true of a part, whatever the services say."""
-        found: dict[str, Any] = self.tell("GET", f"/parts?{urlencode({'xname': xname})}")["parts"][0]
-        return found
+        part: dict[str, Any] = self.ask_control("GET", f"/parts?{urlencode({'xname': xname})}")["parts"][0]
+        return part
 
     def log(self, after: int = 0) -> list[dict[str, Any]]:
-        entries: list[dict[str, Any]] = self.tell("GET", f"/log?after={after}&limit=10000")["entries"]
+        entries: list[dict[str, Any]] = self.ask_control("GET", f"/log?after={after}&limit=10000")["entries"]
         return entries
 
     def fault(self, kind: str, targets: str = "*", **more: object) -> str:
         """``probability=``, ``remaining=`` and ``facts={}``; the answer is for ``clear``."""
-        return str(self.tell("POST", "/faults", {"kind": kind, "targets": targets, **more})["id"])
+        return str(self.ask_control("POST", "/faults", {"kind": kind, "targets": targets, **more})["id"])
 
     def clear(self, fault: str | None = None) -> None:
-        self.tell("DELETE", f"/faults/{fault}" if fault else "/faults")
+        self.ask_control("DELETE", f"/faults/{fault}" if fault else "/faults")
 
     def step(self, seconds: float) -> None:
         """Everything that happens in so many seconds of virtual time has happened when this comes back."""
-        self.tell("POST", "/clock/step", {"seconds": seconds})
+        self.ask_control("POST", "/clock/step", {"seconds": seconds})
 
     def speed(self, factor: float) -> None:
-        self.tell("PATCH", "/clock", {"speed": factor})
+        self.ask_control("PATCH", "/clock", {"speed": factor})
 
 
 @contextmanager

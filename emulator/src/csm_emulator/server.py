@@ -40,7 +40,7 @@ class ServeOptions:
     """How to serve a machine."""
 
     state: Path
-    wanted: MachineRequest
+    request: MachineRequest
     host: str = LOOPBACK
     port: int = 0
     plain: bool = False
@@ -71,22 +71,22 @@ class ReadyInfo:
     """Of root, at the consoles."""
 
 
-async def serve(asked: ServeOptions, announce: Callable[[ReadyInfo], None]) -> None:
+async def serve(options: ServeOptions, announce: Callable[[ReadyInfo], None]) -> None:
     """Until SIGTERM or SIGINT; the last change is written down before the end."""
-    asked = replace(asked, state=asked.state.absolute())
-    over = asyncio.Event()
+    options = replace(options, state=options.state.absolute())
+    stop_requested = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, over.set)
-    kept = StateFile(asked.state)
+        asyncio.get_running_loop().add_signal_handler(number, stop_requested.set)
+    state_file = StateFile(options.state)
     outbox = Webhooks()
     public_addresses = PublicAddresses()
-    running = SiteRunner(kept, asked.wanted, outbox.post, public_addresses)
+    running = SiteRunner(state_file, options.request, outbox.post, public_addresses)
     running.site.keep()
     # Before anything is made for an address that cannot be had.
-    bound = bind(asked.host, asked.port)
-    tls = asked.state.with_name(f"{asked.state.name}.tls")
-    issued = issue(tls, extra_names=(asked.host,))
-    listeners = _listeners(asked, running, issued, bound)
+    bound = bind(options.host, options.port)
+    tls = options.state.with_name(f"{options.state.name}.tls")
+    issued = issue(tls, extra_names=(options.host,))
+    listeners = _listeners(options, running, issued, bound)
     _publish_addresses(
         public_addresses, issued, {name: listener.url for name, listener in listeners.items()}, running.site
     )
@@ -96,8 +96,8 @@ async def serve(asked: ServeOptions, announce: Callable[[ReadyInfo], None]) -> N
     gc.freeze()
     await servers.start()
     loops = [asyncio.create_task(loop()) for loop in (running.tick_forever, running.keep_forever, outbox.send_forever)]
-    announce(_ready(running.site, None if asked.plain else issued.ca, public_addresses, listeners, tls))
-    ended = asyncio.create_task(over.wait())
+    announce(_ready(running.site, None if options.plain else issued.ca, public_addresses, listeners, tls))
+    ended = asyncio.create_task(stop_requested.wait())
     await asyncio.wait([ended, *loops], return_when=asyncio.FIRST_COMPLETED)
     running.close()
     await servers.stop()
@@ -107,42 +107,42 @@ async def serve(asked: ServeOptions, announce: Callable[[ReadyInfo], None]) -> N
         if isinstance(result, Exception):
             raise result
     running.site.keep()
-    kept.close()
+    state_file.close()
 
 
 def _listeners(
-    asked: ServeOptions, running: SiteRunner, issued: IssuedFiles, bound: socket.socket
+    options: ServeOptions, running: SiteRunner, issued: IssuedFiles, bound: socket.socket
 ) -> dict[str, Listener]:
     """The gateway as ``url``, the control API as ``truth``, and services by their names."""
-    shown = None if asked.plain else Certificate(issued.certificate, issued.key)
+    certificate = None if options.plain else Certificate(issued.certificate, issued.key)
     key = secrets.token_urlsafe(KEY_BYTES)
     listeners = {
-        "url": Listener(bound, App(running.admit_at_gateway), shown),
+        "url": Listener(bound, App(running.admit_at_gateway), certificate),
         "control": Listener(
             bind(LOOPBACK, 0), App(admit_all(CONTROL_BODY_LIMIT, ControlApi(running, key).answer)), path=f"/{key}"
         ),
     }
-    outside = [name for name, face in sorted(running.site.services.items()) if face.outside]
-    for name, face in running.site.services.items():
-        app = App(admit_all(face.body_limit, partial(running.answer_at, name), face.too_large))
-        if face.outside:
+    outside = [name for name, service in sorted(running.site.services.items()) if service.has_own_listener]
+    for name, service in running.site.services.items():
+        app = App(admit_all(service.body_limit, partial(running.answer_at, name), service.too_large))
+        if service.has_own_listener:
             # Beside the gateway, so that they are found again after a restart.
-            port = asked.port + 1 + outside.index(name) if asked.port else 0
-            listeners[name] = Listener(bind(asked.host, port), app, _external_certificate(name, shown, issued))
-        elif asked.services:
+            port = options.port + 1 + outside.index(name) if options.port else 0
+            listeners[name] = Listener(bind(options.host, port), app, _external_certificate(name, certificate, issued))
+        elif options.services:
             listeners[name] = Listener(bind(LOOPBACK, 0), app)
     return listeners
 
 
-def _external_certificate(name: str, shown: Certificate | None, issued: IssuedFiles) -> Certificate | None:
+def _external_certificate(name: str, certificate: Certificate | None, issued: IssuedFiles) -> Certificate | None:
     """Kubernetes knows its callers by their certificates, so it has TLS always."""
-    return Certificate(issued.certificate, issued.key, issued.ca) if name == KUBERNETES else shown
+    return Certificate(issued.certificate, issued.key, issued.ca) if name == KUBERNETES else certificate
 
 
 def _publish_addresses(
     public_addresses: PublicAddresses, issued: IssuedFiles, urls: dict[str, str], site: Site
 ) -> None:
-    outside = {name: urls[name] for name, face in site.services.items() if face.outside}
+    outside = {name: urls[name] for name, service in site.services.items() if service.has_own_listener}
     public_addresses.addresses.update({"gateway": urls["url"], **outside})
     administrator = issue_client(issued.ca.parent, "kubernetes-admin", "system:masters")
     public_addresses.kubernetes_ca = issued.ca.read_text()
@@ -191,9 +191,9 @@ def _ready(
         ca,
         users(site.context),
         [client for client in clients(site.context).values() if client.secret],
-        {name: url for name, url in inside.items() if not site.services[name].outside},
+        {name: url for name, url in inside.items() if not site.services[name].has_own_listener},
         listeners["control"].url,
-        {name: url for name, url in inside.items() if site.services[name].outside},
+        {name: url for name, url in inside.items() if site.services[name].has_own_listener},
         _write_kubeconfig(public_addresses, tls / "kubeconfig"),
         (VCS_USER, vcs_password(site.random)),
         node_password(site.random),

@@ -63,21 +63,21 @@ class Site:
     def __init__(
         self,
         start: StartOptions,
-        kept: StateFile,
+        state_file: StateFile,
         post: Callable[[str, Json], None] | None = None,
         public_addresses: PublicAddresses | None = None,
-        outside: ExternalServers | None = None,
+        external_servers: ExternalServers | None = None,
     ) -> None:
-        self.kept = kept
-        self.tables = RecordTables(kept.rows())
-        self._clock_shelf = self.tables.open("clock")
+        self.state_file = state_file
+        self.tables = RecordTables(state_file.rows())
+        self._clock_table = self.tables.open("clock")
         self.clock = self._open_clock(start)
         self.random = SeededRandom(start.seed)
-        self.log = EventLog(self.clock, kept)
+        self.log = EventLog(self.clock, state_file)
         self.scheduler = Scheduler(self.tables, self.clock)
         self.faults = Faults(self.tables, self.random, self.log)
-        means = MachineContext(self.clock, self.scheduler, self.tables, self.random, self.faults, self.log)
-        self.machine = Machine(start.topology, means)
+        machine_context = MachineContext(self.clock, self.scheduler, self.tables, self.random, self.faults, self.log)
+        self.machine = Machine(start.topology, machine_context)
         self.mesh = Mesh(self.ask)
         consoles = Consoles(self.machine, self.clock, self.tables)
         self.context = Context(
@@ -90,60 +90,60 @@ class Site:
             self.log,
             self.mesh,
             post or _drop,
-            outside or NoExternalServers(),
+            external_servers or NoExternalServers(),
             Cluster(self.tables, self.clock, self.random),
             consoles,
-            Terminals(self.machine, means, consoles, node_password(self.random)),
-            Blobs(kept),
+            Terminals(self.machine, machine_context, consoles, node_password(self.random)),
+            Blobs(state_file),
             ChangeSignal(),
             public_addresses or PublicAddresses(),
         )
         self.services: dict[str, EmulatedService] = {face.name: face for face in create_services(self.context)}
         self._routers = {name: Router(face.routes) for name, face in self.services.items()}
-        self._trouble = FaultInjection(self.faults, self.services)
+        self._fault_injection = FaultInjection(self.faults, self.services)
         self.machine.boot.boot_script = self._boot_script
         self.machine.boot.tftp_answers = lambda: self.context.cluster.runs(TFTP)
         self._agents = NodeAgents(self.context)
-        self.scheduler.answer("service.back", self._service_back)
+        self.scheduler.register("service.back", self._service_back)
         self.faults.absent = self._absent
         self._without_pods = set(filter(self._absent, self.services))
         self.context.cluster.watch(self._hear_of_pod)
 
     def _open_clock(self, start: StartOptions) -> Clock:
-        known = self._clock_shelf.get("now", {"moment": start.moment, "speed": REAL_TIME})
-        begin = time.time() if known["moment"] is None else known["moment"]
-        return Clock(begin, known["speed"] if start.speed is None else start.speed, time.monotonic)
+        saved = self._clock_table.get("now", {"moment": start.moment, "speed": REAL_TIME})
+        begin = time.time() if saved["moment"] is None else saved["moment"]
+        return Clock(begin, saved["speed"] if start.speed is None else start.speed, time.monotonic)
 
     def answer(self, service: str, call: Call) -> ReplyWithFaults:
         """One request to one service, with the faults of the wire."""
         face = self.services.get(service)
         if face is None:
             return ReplyWithFaults(CONNECTION_FAILURE)
-        return self._trouble.lay_over(service, call, lambda asked: self._routers[service].answer(asked, face))
+        return self._fault_injection.apply(service, call, lambda asked: self._routers[service].answer(asked, face))
 
     def ask(self, service: str, call: Call) -> Reply:
         """The same as services inside the cluster see it."""
-        answered = self.answer(service, call)
-        return CONNECTION_FAILURE if answered.lost else answered.reply
+        outcome = self.answer(service, call)
+        return CONNECTION_FAILURE if outcome.lost else outcome.reply
 
     def catch_up(self) -> bool:
         """Do what is due by now; whether nothing is left.
 
         Time waits for a machine that cannot keep up: it never runs ahead of what was done.
         """
-        return self._run_until(self.clock.reach())
+        return self._run_until(self.clock.unheld_now())
 
-    def go_towards(self, goal: float) -> bool:
+    def advance_towards(self, goal: float) -> bool:
         """Move time to this moment, or as far as one turn goes; whether it got there."""
         if not self._run_until(goal):
             return False
-        self.clock.leap(max(goal, self.clock.reach()))
+        self.clock.jump_to(max(goal, self.clock.unheld_now()))
         return True
 
     def step(self, seconds: float) -> None:
         """Move time on, however much is to be done."""
-        goal = self.clock.reach() + seconds
-        while not self.go_towards(goal):
+        goal = self.clock.unheld_now() + seconds
+        while not self.advance_towards(goal):
             pass
 
     def _run_until(self, moment: float) -> bool:
@@ -151,17 +151,17 @@ class Site:
         undone = self.scheduler.next_moment()
         if undone is None or undone > moment:
             return True
-        self.clock.leap(undone)
+        self.clock.jump_to(undone)
         return False
 
     def keep(self) -> None:
         """Write down what changed since the last time; raises ``Unavailable``, and tries again the next time."""
-        troubles = [trouble for prepare in self.context.before_keep if (trouble := _unavailable_error(prepare))]
-        self._clock_shelf["now"] = {"moment": self.clock.reach(), "speed": self.clock.speed}
+        troubles = [trouble for prepare in self.context.before_save if (trouble := _unavailable_error(prepare))]
+        self._clock_table["now"] = {"moment": self.clock.unheld_now(), "speed": self.clock.speed}
         rows, entries = self.tables.take_changes(), self.log.take_unwritten()
         blobs = self.context.blobs.take_changes()
         try:
-            self.kept.write(rows, entries, blobs)
+            self.state_file.write(rows, entries, blobs)
         except Unavailable:
             self.tables.put_back(rows)
             self.log.put_back(entries)
@@ -172,8 +172,8 @@ class Site:
 
     def close(self) -> None:
         """Everything that follows this machine ends."""
-        self.context.change_signal.end()
-        for tidy in self.context.at_end:
+        self.context.change_signal.close()
+        for tidy in self.context.on_close:
             tidy()
 
     def set_fault(self, fault: Fault) -> Fault:
@@ -243,7 +243,7 @@ def _drop(url: str, body: Json) -> None:
 
 def create_services(context: Context) -> Iterable[EmulatedService]:
     """Every folder of ``services`` that has a ``routes.py``, in the order of their names."""
-    for found in pkgutil.iter_modules(faces.__path__, f"{faces.__name__}."):
-        name = f"{found.name}.routes"
+    for module in pkgutil.iter_modules(faces.__path__, f"{faces.__name__}."):
+        name = f"{module.name}.routes"
         if importlib.util.find_spec(name) is not None:
             yield importlib.import_module(name).create_service(context)

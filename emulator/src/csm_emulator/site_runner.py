@@ -38,16 +38,20 @@ class SiteRunner:
     """Everything here happens on one event loop, one thing at a time: nothing else touches the machine."""
 
     def __init__(
-        self, kept: StateFile, wanted: MachineRequest, post: Post, public_addresses: PublicAddresses | None = None
+        self,
+        state_file: StateFile,
+        request: MachineRequest,
+        post: Post,
+        public_addresses: PublicAddresses | None = None,
     ) -> None:
         self._post = post
         self._outside = ExternalAnswers()
-        self._wake = asyncio.Event()
-        self._stepping = asyncio.Lock()
-        self._enter(Site(choose_machine(kept, wanted), kept, post, public_addresses, self._outside))
+        self._wake_event = asyncio.Event()
+        self._step_lock = asyncio.Lock()
+        self._use_site(Site(choose_machine(state_file, request), state_file, post, public_addresses, self._outside))
 
-    def _enter(self, site: Site) -> None:
-        site.scheduler.excuse = _log_action_error
+    def _use_site(self, site: Site) -> None:
+        site.scheduler.on_error = _log_action_error
         self.site = site
         self.gateway = Gateway(site.context, site.services.values())
 
@@ -57,36 +61,40 @@ class SiteRunner:
 
     def load(self, path: Path) -> None:
         """Go on from a saved state; when it cannot be read, everything stays as it was."""
-        kept = self.site.kept
+        state_file = self.site.state_file
         with TemporaryDirectory() as folder:
-            copy = _copy(path, Path(folder) / "saved", kept.path)
+            copy = _copy(path, Path(folder) / "saved", state_file.path)
             try:
                 _check_loadable(copy)
-                kept.become(copy)
+                state_file.replace_with(copy)
             except (InvalidMachine, sqlite3.Error, LookupError, ValueError, TypeError, AttributeError) as error:
                 reason = error.message.replace(str(copy), "it") if isinstance(error, InvalidMachine) else repr(error)
                 raise InvalidMachine(f"{path} cannot be read as a state: {reason}") from error
-        before = self.site
-        self._enter(
+        previous_site = self.site
+        self._use_site(
             Site(
-                choose_machine(kept, MachineRequest()), kept, self._post, before.context.public_addresses, self._outside
+                choose_machine(state_file, MachineRequest()),
+                state_file,
+                self._post,
+                previous_site.context.public_addresses,
+                self._outside,
             )
         )
-        before.close()
-        self.stir()
+        previous_site.close()
+        self.wake()
 
-    def stir(self) -> None:
+    def wake(self) -> None:
         """Something may have changed, or be due earlier than it was."""
-        self._wake.set()
-        self.site.context.change_signal.beat()
+        self._wake_event.set()
+        self.site.context.change_signal.notify()
 
     def admit_at_gateway(self, call: Call) -> AdmittedRequest | Reply:
         """With token and policy, as from outside: like Envoy's, they are asked about the head."""
         self.site.catch_up()
-        found = self.gateway.answer(call)
-        if isinstance(found, Reply):
-            return found
-        name, inner = found
+        routed = self.gateway.answer(call)
+        if isinstance(routed, Reply):
+            return routed
+        name, inner = routed
         face = self.site.services[name]
         too_large = self.gateway.decorate(face.too_large)
         return AdmittedRequest(partial(self._answer_behind_gateway, name, inner), face.body_limit, too_large)
@@ -99,9 +107,9 @@ class SiteRunner:
     async def answer_at(self, service: str, call: Call) -> Reply:
         """Straight at the service, as from inside the cluster."""
         self.site.catch_up()
-        return await self._told(await self._answered(service, call))
+        return await self._deliver(await self._answer_with_external(service, call))
 
-    async def _answered(self, service: str, call: Call) -> ReplyWithFaults:
+    async def _answer_with_external(self, service: str, call: Call) -> ReplyWithFaults:
         """From the start again with every answer from outside that is waited for."""
         answers: Answers = {}
         for _ in range(MAX_EXTERNAL_REQUESTS + 1):
@@ -113,16 +121,16 @@ class SiteRunner:
                 self.site.catch_up()
         return ReplyWithFaults(CONNECTION_FAILURE)
 
-    async def _told(self, answered: ReplyWithFaults) -> Reply:
-        self.stir()
-        reply = await self._awaited(answered.reply)
-        if answered.delay:
-            await asyncio.sleep(answered.delay)
-        if answered.lost:
+    async def _deliver(self, outcome: ReplyWithFaults) -> Reply:
+        self.wake()
+        reply = await self._wait_for_reply(outcome.reply)
+        if outcome.delay:
+            await asyncio.sleep(outcome.delay)
+        if outcome.lost:
             raise ConnectionAborted
         return reply
 
-    async def _awaited(self, reply: Reply) -> Reply:
+    async def _wait_for_reply(self, reply: Reply) -> Reply:
         """A service that answers late holds up nobody but its client."""
         change_signal = self.site.context.change_signal
         while reply.later is not None:
@@ -135,28 +143,28 @@ class SiteRunner:
 
     async def step(self, seconds: float) -> None:
         """Move time on, with turns for requests on the way; one step after another. A load on the way ends it."""
-        async with self._stepping:
+        async with self._step_lock:
             site = self.site
-            goal = site.clock.reach() + seconds
-            there = False
-            while self.site is site and not there:
-                there = site.go_towards(goal)
-                site.context.change_signal.beat()
+            goal = site.clock.unheld_now() + seconds
+            arrived = False
+            while self.site is site and not arrived:
+                arrived = site.advance_towards(goal)
+                site.context.change_signal.notify()
                 await self._outside.turn()
-        self.stir()
+        self.wake()
 
     async def tick_forever(self) -> None:
         while True:
-            there = self.site.catch_up()
-            self.site.context.change_signal.beat()
-            if not there:
+            caught_up = self.site.catch_up()
+            self.site.context.change_signal.notify()
+            if not caught_up:
                 await self._outside.turn()
                 continue
-            self._wake.clear()
+            self._wake_event.clear()
             moment = self.site.scheduler.next_moment()
             wait = LONGEST_SLEEP if moment is None else self.site.clock.wall_seconds_until(moment)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), min(max(wait, SHORTEST_SLEEP), LONGEST_SLEEP))
+                await asyncio.wait_for(self._wake_event.wait(), min(max(wait, SHORTEST_SLEEP), LONGEST_SLEEP))
 
     async def keep_forever(self) -> None:
         while True:

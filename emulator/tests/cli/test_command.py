@@ -164,6 +164,6 @@ def test_an_sls_dump_is_a_machine(tmp_path: Path) -> None:
     dump.write_text('{"Hardware": {}, "Networks": {}}')
     with emulate(str(dump), "--speed", "0") as machine:
         assert machine.machine
-        assert machine.tell("GET", "/status")["nodes"] == 0
+        assert machine.ask_control("GET", "/status")["nodes"] == 0
     dump.write_text("{")
     assert "is not an SLS dump" in command(str(dump)).stderr

@@ -111,7 +111,7 @@ def test_the_log_names_the_fault(machine: Emulator) -> None:
 
 def test_pods_are_shown_in_columns_with_their_containers(machine: Emulator) -> None:
     lines = said(machine, "pods").splitlines()
-    pods = machine.tell("GET", "/pods")["pods"]
+    pods = machine.ask_control("GET", "/pods")["pods"]
     starts = [line.index(pod["name"], len(pod["namespace"])) for line, pod in zip(lines, pods, strict=True)]
     assert len(set(starts)) == 1
     shown = [line.split("  ")[-1].strip() for line in lines]
@@ -119,7 +119,7 @@ def test_pods_are_shown_in_columns_with_their_containers(machine: Emulator) -> N
 
 
 def test_a_pod_with_one_container_needs_no_name_of_it(machine: Emulator) -> None:
-    pods = machine.tell("GET", "/pods")["pods"]
+    pods = machine.ask_control("GET", "/pods")["pods"]
     single = next(pod for pod in pods if len(pod["containers"]) == 1)
     (container,) = single["containers"]
     assert said(machine, "pod-log", single["name"]) == said(machine, "pod-log", single["name"], container)
@@ -172,4 +172,4 @@ def test_every_path_of_the_ready_line_is_absolute(tmp_path: Path, monkeypatch: p
     with emulate("tiny", "--state", "keep.state") as machine:
         assert Path(machine.ca or "").parent == tmp_path / "keep.state.tls"
         assert machine.kubeconfig == str(tmp_path / "keep.state.tls" / "kubeconfig")
-        assert machine.tell("GET", "/status")["state"] == str(tmp_path / "keep.state")
+        assert machine.ask_control("GET", "/status")["state"] == str(tmp_path / "keep.state")

@@ -22,8 +22,8 @@ def site(tmp_path: Path) -> Site:
     cluster = site.context.cluster
     cluster.start_pod(NAMESPACE, "several", (Container("git"), Container("ansible")), {})
     cluster.start_pod(NAMESPACE, "single", (Container("main"),), {"app": "alone"})
-    cluster.say(NAMESPACE, "several", "ansible", ["PLAY [all]"])
-    cluster.say(NAMESPACE, "single", "main", ["here I am"])
+    cluster.write_log(NAMESPACE, "several", "ansible", ["PLAY [all]"])
+    cluster.write_log(NAMESPACE, "single", "main", ["here I am"])
     return site
 
 

@@ -133,7 +133,7 @@ class Emulator:
 
     def close(self) -> None:
         if self.site is not None:
-            self.site.kept.close()
+            self.site.state_file.close()
 
     def forget(self, sequence: Sequence) -> bool:  # noqa: ARG002 (a new machine each time, whatever is played)
         self.close()

@@ -48,8 +48,8 @@ def test_a_mistake_in_what_is_due_is_told_and_time_goes_on(tmp_path: Path, caplo
     async def scenario(running: SiteRunner) -> None:
         site = running.site
         done: list[float] = []
-        site.scheduler.answer("test.breaks", _break)
-        site.scheduler.answer("test.works", lambda: done.append(site.clock.now()))
+        site.scheduler.register("test.breaks", _break)
+        site.scheduler.register("test.works", lambda: done.append(site.clock.now()))
         begin = site.clock.now()
         site.scheduler.after(10, "test.breaks")
         site.scheduler.after(20, "test.works")
@@ -72,7 +72,7 @@ def test_a_full_disk_is_told_and_written_later(
     monkeypatch.setattr("csm_emulator.site_runner.KEEP_EVERY", 0.01)
 
     async def scenario(running: SiteRunner) -> None:
-        connection = running.site.kept._connection
+        connection = running.site.state_file._connection
         running.site.tables.open("test")["key"] = "x" * 10_000_000
         connection.execute("PRAGMA max_page_count = 100")
         async with ticking(running) as loops:
@@ -80,7 +80,7 @@ def test_a_full_disk_is_told_and_written_later(
             assert not any(task.done() for task in loops)
             connection.execute("PRAGMA max_page_count = 1000000")
             await asyncio.sleep(0.2)
-        assert any(table == "test" for table, _, _ in running.site.kept.rows())
+        assert any(table == "test" for table, _, _ in running.site.state_file.rows())
 
     with opened(tmp_path / "state") as running, caplog.at_level(logging.ERROR):
         asyncio.run(scenario(running))
@@ -91,7 +91,7 @@ def test_steps_at_once_add_up(tmp_path: Path) -> None:
     async def scenario(running: SiteRunner) -> None:
         begin = running.site.clock.now()
         # Work on the way, so that they meet.
-        running.site.scheduler.answer("test.nothing", lambda: None)
+        running.site.scheduler.register("test.nothing", lambda: None)
         for number in range(3000):
             running.site.scheduler.after(number / 10, "test.nothing")
         await asyncio.gather(running.step(100), running.step(50), running.step(7))
@@ -105,8 +105,8 @@ def test_a_load_ends_a_step_that_is_under_way(tmp_path: Path) -> None:
     async def scenario(running: SiteRunner) -> None:
         begin = running.site.clock.now()
         running.site.keep()
-        running.site.kept.copy_to(tmp_path / "saved")
-        running.site.scheduler.answer("test.nothing", lambda: None)
+        running.site.state_file.copy_to(tmp_path / "saved")
+        running.site.scheduler.register("test.nothing", lambda: None)
         for number in range(3000):
             running.site.scheduler.after(number / 10, "test.nothing")
         step = asyncio.create_task(running.step(10_000_000))
@@ -122,7 +122,7 @@ def test_a_load_ends_a_step_that_is_under_way(tmp_path: Path) -> None:
 def test_a_machine_of_another_topology_can_be_loaded(tmp_path: Path) -> None:
     with opened(tmp_path / "other", "empty", speed=7.0) as other:
         other.site.keep()
-        other.site.kept.copy_to(tmp_path / "saved")
+        other.site.state_file.copy_to(tmp_path / "saved")
     with opened(tmp_path / "state") as running:
         running.load(tmp_path / "saved")
         assert running.site.machine.topology.name == "empty"
@@ -149,11 +149,11 @@ def test_a_state_that_cannot_be_opened_changes_nothing(tmp_path: Path, spoil: st
     saved = tmp_path / "saved"
     with opened(tmp_path / "state") as running:
         running.site.keep()
-        running.site.kept.copy_to(saved)
+        running.site.state_file.copy_to(saved)
         with contextlib.closing(sqlite3.connect(saved)) as file:
             file.execute(spoil)
             file.commit()
-        site, rows = running.site, list(running.site.kept.rows())
+        site, rows = running.site, list(running.site.state_file.rows())
         if spoil.startswith("DROP"):
             # A missing table is made anew: an empty log is a log.
             running.load(saved)
@@ -161,7 +161,7 @@ def test_a_state_that_cannot_be_opened_changes_nothing(tmp_path: Path, spoil: st
         with pytest.raises(InvalidMachine):
             running.load(saved)
         assert running.site is site
-        assert list(site.kept.rows()) == rows
+        assert list(site.state_file.rows()) == rows
 
 
 def test_what_nobody_answers_any_more_does_not_stop_the_clock(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

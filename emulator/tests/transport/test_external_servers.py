@@ -395,7 +395,7 @@ def test_the_end_does_not_wait_for_a_silent_server() -> None:
         return 200
 
     async def scenario(hook: Hook) -> None:
-        ExternalAnswers().find_out(question(hook.url))
+        ExternalAnswers().fetch(question(hook.url))
         await asyncio.sleep(0.1)
 
     with hooking(wait) as hook:

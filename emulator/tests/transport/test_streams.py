@@ -363,9 +363,9 @@ def test_listeners_stop_while_somebody_follows() -> None:
         await servers.start()
         reader, writer = await _ask(listener.bound.getsockname()[1], "GET / HTTP/1.1\r\nhost: here\r\n\r\n")
         await reader.readuntil(b"\r\n\r\n")
-        change_signal.beat()
+        change_signal.notify()
         await reader.readuntil(b".")
-        change_signal.end()
+        change_signal.close()
         async with asyncio.timeout(2.0):
             await servers.stop()
         writer.close()
@@ -417,16 +417,16 @@ def _always(reply: Reply) -> Answer:
 def test_a_pulse_bundles_beats_and_ends() -> None:
     async def story() -> None:
         change_signal = ChangeSignal()
-        change_signal.beat()
+        change_signal.notify()
         waiting = [asyncio.create_task(change_signal.wait()) for _ in range(3)]
         await asyncio.sleep(0)
         for _ in range(1000):
-            change_signal.beat()
+            change_signal.notify()
         assert await asyncio.gather(*waiting) == [True, True, True]
         assert await change_signal.wait(0.01) is True
         last = asyncio.create_task(change_signal.wait())
         await asyncio.sleep(0)
-        change_signal.end()
+        change_signal.close()
         assert await last is False
         assert await change_signal.wait(5) is False
 

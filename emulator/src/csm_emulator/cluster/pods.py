@@ -92,10 +92,10 @@ Volume = Callable[[Pod, str], Mapping[str, str | Callable[[], str]]]
 
 def as_data(pod: Pod) -> dict[str, Any]:
     """For a shelf."""
-    told = {name: getattr(pod, name) for name in Pod.__slots__ if name not in ("containers", "labels", "annotations")}
+    data = {name: getattr(pod, name) for name in Pod.__slots__ if name not in ("containers", "labels", "annotations")}
     containers = [{name: getattr(one, name) for name in Container.__slots__} for one in pod.containers]
-    told |= {"labels": dict(pod.labels), "annotations": dict(pod.annotations), "containers": containers}
-    return {**told, "owner": list(pod.owner) if pod.owner else None}
+    data |= {"labels": dict(pod.labels), "annotations": dict(pod.annotations), "containers": containers}
+    return {**data, "owner": list(pod.owner) if pod.owner else None}
 
 
 def from_data(data: Mapping[str, Any]) -> Pod:

@@ -91,7 +91,7 @@ class ControlApi:
                 "faults": [asdict(fault) for fault in site.faults],
                 "services": sorted(site.services),
                 "log": site.log.last,
-                "state": str(site.kept.path),
+                "state": str(site.state_file.path),
             }
         )
 
@@ -135,7 +135,7 @@ class ControlApi:
                 f"a fault has no {sorted(unknown)[0]}; it has kind, targets, probability, remaining, facts"
             )
         fault = site.set_fault(_fault(site.faults.new_id(), asked))
-        self._running.stir()
+        self._running.wake()
         return json_reply(asdict(fault), 201)
 
     async def _clear_fault(self, call: Call) -> Reply:
@@ -162,7 +162,7 @@ class ControlApi:
     async def _set_speed(self, call: Call) -> Reply:
         speed = _number_between(_object(call), "speed", 0, FASTEST)
         self._running.site.clock.set_speed(speed)
-        self._running.stir()
+        self._running.wake()
         return json_reply(self._time())
 
     async def _step(self, call: Call) -> Reply:
@@ -172,7 +172,7 @@ class ControlApi:
     async def _save(self, call: Call) -> Reply:
         path = _path(_object(call))
         self._running.site.keep()
-        self._running.site.kept.copy_to(path)
+        self._running.site.state_file.copy_to(path)
         return json_reply({"path": str(path)})
 
     async def _load(self, call: Call) -> Reply:

@@ -32,7 +32,7 @@ class Gateway:
 
     def __init__(self, context: Context, services: Iterable[EmulatedService]) -> None:
         self.tokens = Tokens(context.mesh, context.faults)
-        mounts = [(outer, inner, face) for face in services for outer, inner in face.mounts]
+        mounts = [(outer, inner, service) for service in services for outer, inner in service.mounts]
         self._mounts = sorted(mounts, key=lambda mount: len(mount[0]), reverse=True)
 
     def answer(self, call: Call) -> tuple[str, Call] | Reply:
@@ -45,11 +45,11 @@ class Gateway:
         if found is None:
             # Envoy asks OPA only about requests that have a route.
             return NO_ROUTE
-        outer, inner, face = found
-        refusal = self._refuse(call, path + mark + query, face)
+        outer, inner, service = found
+        refusal = self._refuse(call, path + mark + query, service)
         if refusal is not None:
             return refusal
-        return face.name, replace(
+        return service.name, replace(
             call,
             path=unquote(inner + path[len(outer) :]),
             query=call.query or tuple(parse_qsl(query, keep_blank_values=True)),
@@ -58,14 +58,14 @@ class Gateway:
         )
 
     def _find(self, path: str) -> tuple[str, str, EmulatedService] | None:
-        for outer, inner, face in self._mounts:
+        for outer, inner, service in self._mounts:
             # The routes of services end in "/": /apis/smd alone is nobody's.
             if path.startswith(outer) and (path[len(outer) : len(outer) + 1] == "/" or (path == outer and inner)):
-                return outer, inner, face
+                return outer, inner, service
         return None
 
-    def _refuse(self, call: Call, target: str, face: EmulatedService) -> Reply | None:
-        if target.startswith(tuple(face.open_paths)):
+    def _refuse(self, call: Call, target: str, service: EmulatedService) -> Reply | None:
+        if target.startswith(tuple(service.open_paths)):
             return None
         # Envoy takes away from callers what it says itself.
         headers = call.headers

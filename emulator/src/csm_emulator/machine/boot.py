@@ -35,8 +35,8 @@ BootScript = Callable[[str], str | None]
 class Boot:
     """A node's stage, how often it booted, and with what."""
 
-    def __init__(self, machine: Machine, means: MachineContext) -> None:
-        self._means = means
+    def __init__(self, machine: Machine, context: MachineContext) -> None:
+        self._context = context
         self._machine = machine
         self.boot_script: BootScript = lambda _: None
         self.tftp_answers: Callable[[], bool] = lambda: True
@@ -44,10 +44,10 @@ class Boot:
         up = {"stage": UP, "boots": 1, "kernel": "", "parameters": ""}
         down = {"stage": OFF, "boots": 0, "kernel": "", "parameters": ""}
         running = machine.topology.running
-        self._table = means.tables.open(
+        self._table = context.tables.open(
             "machine.boot", {part.xname: up if part.xname in running else down for part in machine.parts("Node")}
         )
-        means.scheduler.answer("boot.goes-on", self._goes_on)
+        context.scheduler.register("boot.goes-on", self._goes_on)
 
     def record(self, node: str) -> dict[str, Any]:
         return dict(self._table[node])
@@ -82,10 +82,10 @@ class Boot:
     def _enter(self, node: str, stage: str, cause: str) -> None:
         before = self._table[node]
         self._table[node] = {**before, "stage": stage}
-        self._means.log.add("boot-stage", node, cause, stage=stage)
-        self._means.tell("stage", node, stage)
+        self._context.log.add("boot-stage", node, cause, stage=stage)
+        self._context.notify("stage", node, stage)
         if UP in (stage, before["stage"]):
-            self._means.tell("beat", node, "started" if stage == UP else "stopped")
+            self._context.notify("beat", node, "started" if stage == UP else "stopped")
         if stage in _SPANS:
             self._begin_stage(node, stage)
 
@@ -93,21 +93,21 @@ class Boot:
         if stage == PXE and not self.tftp_answers():
             self._wait(node, PXE, timings.TFTP_AGAIN, has_ipxe=False)
         else:
-            self._wait(node, stage, self._means.chance(_SPANS[stage], stage, node, self._table[node]["boots"]))
+            self._wait(node, stage, self._context.chance(_SPANS[stage], stage, node, self._table[node]["boots"]))
 
     def _wait(self, node: str, stage: str, seconds: float, *, has_ipxe: bool = True) -> None:
-        self._means.scheduler.after(seconds, "boot.goes-on", node, stage, self._table[node]["boots"], has_ipxe)
+        self._context.scheduler.after(seconds, "boot.goes-on", node, stage, self._table[node]["boots"], has_ipxe)
 
     def _goes_on(self, node: str, stage: str, boots: int, has_ipxe: bool = True) -> None:
         """A stage is over, unless the node was switched off, or began anew, on the way."""
         record = self._table[node]
         if record["stage"] != stage or record["boots"] != boots:
             return
-        faults = self._means.faults
+        faults = self._context.faults
         if faults.strikes("boot-hangs", node, when=lambda fault: fault.facts.get("stage", KERNEL) == stage):
             self._enter(node, HUNG, f"fault boot-hangs at {stage}")
         elif not has_ipxe:
-            self._means.tell("stage", node, PXE)
+            self._context.notify("stage", node, PXE)
             self._begin_stage(node, PXE)
         elif stage == PXE and not self._load(node):
             self._wait(node, PXE, timings.PXE_AGAIN)

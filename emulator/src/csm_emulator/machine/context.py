@@ -39,7 +39,7 @@ class MachineContext:
     log: EventLog
     watchers: list[Watcher] = field(default_factory=list)
 
-    def tell(self, kind: str, xname: str, value: str) -> None:
+    def notify(self, kind: str, xname: str, value: str) -> None:
         event = Event(kind, xname, value)
         for watcher in self.watchers:
             watcher(event)

@@ -14,26 +14,26 @@ CONTROLLERS = frozenset({"NodeBMC", "ChassisBMC", "RouterBMC", "CabinetPDUContro
 
 
 class Controllers:
-    def __init__(self, machine: Machine, means: MachineContext) -> None:
+    def __init__(self, machine: Machine, context: MachineContext) -> None:
         self._machine = machine
-        self._means = means
-        self._away = means.tables.open("machine.controllers.away")
+        self._context = context
+        self._away = context.tables.open("machine.controllers.away")
         """When the controller is to be back."""
-        means.scheduler.answer("controller.back", self._back)
+        context.scheduler.register("controller.back", self._back)
 
     def reachable(self, controller: str) -> bool:
         """Whether it answers, as far as lasting things go."""
         if controller in self._away or not self._is_one(controller):
             return False
-        return self._machine.power.fed(controller) and not self._means.faults.present("bmc-unreachable", controller)
+        return self._machine.power.fed(controller) and not self._context.faults.present("bmc-unreachable", controller)
 
     def answers(self, controller: str, about: str) -> bool:
         """One call to it, about one of its parts: this uses up a fault that strikes so many times."""
-        struck = self._means.faults.strikes("bmc-unreachable", controller, about)
+        struck = self._context.faults.strikes("bmc-unreachable", controller, about)
         return struck is None and self.reachable(controller)
 
     def restart(self, controller: str, cause: str) -> None:
-        self._means.log.add("controller-restart", controller, cause)
+        self._context.log.add("controller-restart", controller, cause)
         self._say(controller, "down", cause)
         self._leave(controller, timings.BMC_RESTART)
 
@@ -51,10 +51,10 @@ class Controllers:
         return part is not None and part.type in CONTROLLERS
 
     def _leave(self, controller: str, span: tuple[float, float]) -> None:
-        now = self._means.clock.now()
-        back = now + self._means.chance(span, controller, now)
+        now = self._context.clock.now()
+        back = now + self._context.chance(span, controller, now)
         self._away[controller] = back
-        self._means.scheduler.at(back, "controller.back", controller, back)
+        self._context.scheduler.at(back, "controller.back", controller, back)
 
     def _back(self, controller: str, moment: float) -> None:
         """It started, unless it lost power or was restarted again on the way."""
@@ -63,5 +63,5 @@ class Controllers:
             self._say(controller, "up", "started")
 
     def _say(self, controller: str, value: str, cause: str) -> None:
-        self._means.log.add(f"controller-{value}", controller, cause)
-        self._means.tell("controller", controller, value)
+        self._context.log.add(f"controller-{value}", controller, cause)
+        self._context.notify("controller", controller, value)

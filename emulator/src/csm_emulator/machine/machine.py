@@ -20,21 +20,21 @@ from csm_emulator.machine.power_caps import PowerCaps
 class Machine:
     """The hardware index. Power and boot are in ``power`` and ``boot``, which this hands on."""
 
-    def __init__(self, topology: Topology, means: MachineContext) -> None:
+    def __init__(self, topology: Topology, context: MachineContext) -> None:
         self.topology = topology
-        self.means = means
+        self.context = context
         self._by_type: dict[str, list[Part]] = {}
         for part in topology.parts.values():
             self._by_type.setdefault(part.type, []).append(part)
         self._nics: dict[str, list[Nic]] = {}
         for nic in topology.nics:
             self._nics.setdefault(nic.owner, []).append(nic)
-        self.power = Power(self, means)
-        self.boot = Boot(self, means)
-        self.caps = PowerCaps(self, means)
-        self._cabling = Cabling(topology.cables, means.faults)
-        self.fabric = Fabric(self, means)
-        register_target_checks(self, means.faults)
+        self.power = Power(self, context)
+        self.boot = Boot(self, context)
+        self.caps = PowerCaps(self, context)
+        self._cabling = Cabling(topology.cables, context.faults)
+        self.fabric = Fabric(self, context)
+        register_target_checks(self, context.faults)
 
     def part(self, xname: str) -> Part | None:
         return self.topology.parts.get(xname)
@@ -64,11 +64,11 @@ class Machine:
     def remnants(self, node: str) -> Remnants | None:
         """What the last tenant left on the node's disks."""
         part = self.part(node)
-        return find_remnants(part, self.means.faults) if part else None
+        return find_remnants(part, self.context.faults) if part else None
 
     def watch(self, watcher: Watcher) -> None:
         """Be told of every event, in order, at the moment it happens."""
-        self.means.watchers.append(watcher)
+        self.context.watchers.append(watcher)
 
     def describe(self, xname: str) -> dict[str, Any] | None:
         """All that is true of one part, or of one port of a switch, for the control API."""

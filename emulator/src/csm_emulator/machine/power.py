@@ -44,16 +44,16 @@ class Power:
     node that shuts down goes on doing so when it is told to switch on, as it is on still.
     """
 
-    def __init__(self, machine: Machine, means: MachineContext) -> None:
+    def __init__(self, machine: Machine, context: MachineContext) -> None:
         self._machine = machine
-        self._means = means
-        self._table = means.tables.open("machine.power", _seed(machine))
-        self._orders = means.tables.open("machine.power.orders")
+        self._context = context
+        self._table = context.tables.open("machine.power", _seed(machine))
+        self._orders = context.tables.open("machine.power.orders")
         self._feeders: dict[str, tuple[str, ...]] = {}
         for part in machine.parts():
             for fed in part.feeds:
                 self._feeders[fed] = (*self._feeders.get(fed, ()), part.xname)
-        self.controllers = Controllers(machine, means)
+        self.controllers = Controllers(machine, context)
         self._do: dict[str, Callable[[str, str], None]] = {
             "On": self._switch_on,
             "ForceOff": self._switch_off,
@@ -62,8 +62,8 @@ class Power:
             "ForceRestart": self._restart,
             "PowerCycle": self._cycle,
         }
-        means.scheduler.answer("power.becomes", self._becomes)
-        means.scheduler.answer("power.restarts", self._restarts)
+        context.scheduler.register("power.becomes", self._becomes)
+        context.scheduler.register("power.restarts", self._restarts)
 
     def state(self, xname: str) -> str:
         """``on`` or ``off``; what has no power of its own has that of what feeds it."""
@@ -101,13 +101,13 @@ class Power:
         if part.type in CONTROLLERS:
             self.controllers.restart(xname, cause)
             return
-        self._means.log.add("power-order", xname, cause, action=action)
+        self._context.log.add("power-order", xname, cause, action=action)
         off = "GracefulShutdown" if part.type == "Node" else "ForceOff"
         self._do[off if action == "Off" else action](xname, cause)
 
     def by_itself(self, node: str, action: str, cause: str) -> None:
         """The system on a node stops or starts anew, which takes no controller."""
-        self._means.log.add("power-order", node, cause, action=action)
+        self._context.log.add("power-order", node, cause, action=action)
         self._do[action](node, cause)
 
     def _switch_on(self, xname: str, cause: str) -> None:
@@ -142,12 +142,12 @@ class Power:
         return number
 
     def _after(self, span: tuple[float, float], kind: str, xname: str, number: int, *args: object) -> None:
-        wait = self._means.chance(span, kind, xname, number, *args)
-        self._means.scheduler.after(wait, kind, xname, number, *args)
+        wait = self._context.chance(span, kind, xname, number, *args)
+        self._context.scheduler.after(wait, kind, xname, number, *args)
 
     def _power_up(self, xname: str, number: int, cause: str) -> None:
-        if self._means.faults.strikes("no-power-on", xname):
-            self._means.log.add("power-on-failed", xname, "fault no-power-on")
+        if self._context.faults.strikes("no-power-on", xname):
+            self._context.log.add("power-on-failed", xname, "fault no-power-on")
         else:
             self._after(timings.POWER_ON, "power.becomes", xname, number, ON, cause, False)
 
@@ -156,7 +156,7 @@ class Power:
         if self._orders.get(xname) != number:
             return
         if state == ON and not self.fed(xname):
-            self._means.log.add("power-on-failed", xname, "no power to switch on")
+            self._context.log.add("power-on-failed", xname, "no power to switch on")
             return
         self._set(xname, state, cause)
         if again:
@@ -171,14 +171,14 @@ class Power:
         before = self._table[xname]["is"]
         if before == state:
             return
-        self._table[xname] = {"is": state, "since": self._means.clock.now(), "was": before}
-        self._means.log.add(f"power-{state}", xname, cause)
+        self._table[xname] = {"is": state, "since": self._context.clock.now(), "was": before}
+        self._context.log.add(f"power-{state}", xname, cause)
         if state == OFF:
             self._starve(xname)
         else:
             self._revive(xname)
         self._machine.boot.power_changed(xname, state)
-        self._means.tell("power", xname, state)
+        self._context.notify("power", xname, state)
 
     def _starve(self, xname: str) -> None:
         """What only this fed goes dark with it."""

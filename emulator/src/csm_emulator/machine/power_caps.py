@@ -32,10 +32,10 @@ class PowerControl:
 class PowerCaps:
     """Both orders raise ``ControllerUnreachable`` when the controller does not answer."""
 
-    def __init__(self, machine: Machine, means: MachineContext) -> None:
+    def __init__(self, machine: Machine, context: MachineContext) -> None:
         self._machine = machine
-        self._means = means
-        self._table = means.tables.open("machine.caps")
+        self._context = context
+        self._table = context.tables.open("machine.caps")
 
     def read(self, node: str, control: str = NODE_LIMIT) -> int:
         """Watts; 0 is no cap."""
@@ -50,7 +50,7 @@ class PowerCaps:
         if changes:
             self._table[node] = {**before, **changes}
         for name, value in changes.items():
-            self._means.log.add("power-cap", node, cause, control=name, watts=value)
+            self._context.log.add("power-cap", node, cause, control=name, watts=value)
 
     def _reach(self, node: str) -> None:
         controller = self._machine.controller(node)

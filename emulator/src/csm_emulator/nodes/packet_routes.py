@@ -29,7 +29,7 @@ def is_own(node: Description, address: str) -> bool:
 def send(machine: Machine, node: str, interfaces: tuple[Interface, ...], address: str, via: str, number: int) -> Packet:
     """One echo request; ``via`` is the interface that it was told to use, ``number`` counts them."""
     if ip_address(address).is_loopback:
-        return Packet(True, "", machine.means.chance(LOCAL, "ping", node, address, number))
+        return Packet(True, "", machine.context.chance(LOCAL, "ping", node, address, number))
     link = next((link for link in interfaces if link.name == via), None)
     if link is None or any(one.address == address for one in interfaces):
         return machine.fabric.packet(node, address, number=number)

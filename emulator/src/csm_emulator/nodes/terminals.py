@@ -80,16 +80,16 @@ COMMANDS: dict[str, Command] = {
 class Terminals:
     """One for each node: whoever is at its console types into the same one, and all see it."""
 
-    def __init__(self, machine: Machine, means: MachineContext, consoles: Consoles, password: str) -> None:
+    def __init__(self, machine: Machine, context: MachineContext, consoles: Consoles, password: str) -> None:
         self._machine = machine
-        self._means = means
+        self._context = context
         self._consoles = consoles
         self._password = password
-        self._uptimes = Uptimes(machine, means)
-        self._table = means.tables.open("nodes.terminals")
+        self._uptimes = Uptimes(machine, context)
+        self._table = context.tables.open("nodes.terminals")
         self._seats: Counter[str] = Counter()
         """How many are at each console, and could interrupt what runs there."""
-        means.scheduler.answer("terminal.pings", self._next_ping)
+        context.scheduler.register("terminal.pings", self._next_ping)
         machine.watch(self._saw)
 
     def _saw(self, event: Event) -> None:
@@ -166,7 +166,7 @@ class Terminals:
 
     def _log_in(self, node: str, state: dict[str, Any], password: str) -> None:
         if state["user"] == "root" and password == self._password:
-            self._means.log.add("console-login", node, "console", user="root")
+            self._context.log.add("console-login", node, "console", user="root")
             self._show_prompt(node, {**state, "mode": _SHELL})
         else:
             self._echo(node, "\r\nLogin incorrect\r\n")
@@ -186,7 +186,7 @@ class Terminals:
             self._do(node, state, steps)
 
     def _do(self, node: str, state: dict[str, Any], steps: Sequence[Step]) -> None:
-        now, booted = self._means.clock.now(), self._uptimes.booted(node)
+        now, booted = self._context.clock.now(), self._uptimes.booted(node)
         terminal = Terminal(self._machine, describe(self._machine, node), state["user"], now, booted)
         arguments, options = state.get("arguments", ()), state.get("options", ())
         variables = Variables(
@@ -229,7 +229,7 @@ class Terminals:
             self._end_ping(node, state, ping)
             return
         self._table[node] = {**state, "ping": ping.as_data()}
-        self._means.scheduler.after(ping.pause, "terminal.pings", node, number)
+        self._context.scheduler.after(ping.pause, "terminal.pings", node, number)
 
     def _send(self, node: str, ping: Ping) -> Ping:
         links = describe(self._machine, node).interfaces
@@ -244,7 +244,7 @@ class Terminals:
         after = {**state, "ping": None, "code": ping.code}
         if state["rest"]:
             self._table[node] = after
-            self._means.scheduler.after(0.0, "terminal.pings", node, state["number"])
+            self._context.scheduler.after(0.0, "terminal.pings", node, state["number"])
         else:
             self._show_prompt(node, {**after, "mode": _SHELL})
 

@@ -13,20 +13,20 @@ _BEGINNING = "machine"
 
 
 class Uptimes:
-    def __init__(self, machine: Machine, means: MachineContext) -> None:
-        self._means = means
-        self._table = means.tables.open("nodes.uptimes")
+    def __init__(self, machine: Machine, context: MachineContext) -> None:
+        self._context = context
+        self._table = context.tables.open("nodes.uptimes")
         """By node; and when the machine began, which the clock forgets."""
         if _BEGINNING not in self._table:
-            self._table[_BEGINNING] = means.clock.now()
+            self._table[_BEGINNING] = context.clock.now()
         machine.watch(self._saw)
 
     def _saw(self, event: Event) -> None:
         if event.kind == "stage" and event.value == KERNEL:
-            self._table[event.xname] = self._means.clock.now()
+            self._table[event.xname] = self._context.clock.now()
 
     def booted(self, node: str) -> float:
         known = self._table.get(node)
         if known is None:
-            return float(self._table[_BEGINNING]) - self._means.chance(EARLIER, "uptime", node)
+            return float(self._table[_BEGINNING]) - self._context.chance(EARLIER, "uptime", node)
         return float(known)

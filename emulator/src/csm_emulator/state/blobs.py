@@ -14,31 +14,31 @@ that a kill in between leaves bytes that nobody knows of, and never a name witho
 
 
 class Blobs:
-    def __init__(self, kept: StateFile) -> None:
-        self._kept = kept
+    def __init__(self, state_file: StateFile) -> None:
+        self._state_file = state_file
         self._waiting: dict[str, bytes | None] = {}
         self._size = 0
 
     def put(self, key: str, data: bytes) -> None:
         """Raises ``Unavailable`` when it is too much to wait and cannot be written; then it is as it was before."""
-        before = {key: self._waiting[key]} if key in self._waiting else {}
+        previous = {key: self._waiting[key]} if key in self._waiting else {}
         self._set(key, data)
         if self._size > MOST_WAITING:
             try:
                 self._write_early()
             except Unavailable:
                 self._forget(key)
-                for known, content in before.items():
-                    self._set(known, content)
+                for previous_key, content in previous.items():
+                    self._set(previous_key, content)
                 raise
 
     def get(self, key: str) -> bytes | None:
-        return self._waiting[key] if key in self._waiting else self._kept.blob(key)
+        return self._waiting[key] if key in self._waiting else self._state_file.blob(key)
 
     def part(self, key: str, start: int, end: int) -> bytes | None:
         """From ``start`` up to, not including, ``end``; the rest does not come into memory."""
         if key not in self._waiting:
-            return self._kept.blob_part(key, start, end)
+            return self._state_file.blob_part(key, start, end)
         data = self._waiting[key]
         return None if data is None else data[start:end]
 
@@ -54,15 +54,15 @@ class Blobs:
         self._size -= len(self._waiting.pop(key, None) or b"")
 
     def _write_early(self) -> None:
-        there = [(key, data) for key, data in self._waiting.items() if data is not None]
-        self._kept.write((), (), there)
-        for key, _ in there:
+        written_blobs = [(key, data) for key, data in self._waiting.items() if data is not None]
+        self._state_file.write((), (), written_blobs)
+        for key, _ in written_blobs:
             del self._waiting[key]
         self._size = 0
 
     def take_changes(self) -> list[Blob]:
-        taken, self._waiting, self._size = list(self._waiting.items()), {}, 0
-        return taken
+        changes, self._waiting, self._size = list(self._waiting.items()), {}, 0
+        return changes
 
     def put_back(self, blobs: Sequence[Blob]) -> None:
         """They could not be written: what was put since then counts."""

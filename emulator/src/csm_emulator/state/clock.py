@@ -27,28 +27,28 @@ class Clock:
         return self._speed
 
     def set_speed(self, speed: float) -> None:
-        self._base, self._anchor, self._speed = self.reach(), self._wall(), speed
+        self._base, self._anchor, self._speed = self.unheld_now(), self._wall(), speed
 
-    def reach(self) -> float:
+    def unheld_now(self) -> float:
         """How far time has come, whatever is still to be done on the way there."""
         return self._base + (self._wall() - self._anchor) * self._speed
 
     def now(self) -> float:
-        return self.reach() if self._held is None else self._held
+        return self.unheld_now() if self._held is None else self._held
 
     def hold(self, moment: float | None) -> None:
         """For the agenda alone: what is done now is done at this moment."""
         self._held = moment
 
-    def leap(self, moment: float) -> None:
+    def jump_to(self, moment: float) -> None:
         """Go on from this moment."""
         self._base, self._anchor = moment, self._wall()
 
     def wall_seconds_until(self, moment: float) -> float:
-        return max(0.0, (moment - self.reach()) / self._speed) if self._speed else float("inf")
+        return max(0.0, (moment - self.unheld_now()) / self._speed) if self._speed else float("inf")
 
 
-def next_beat(moment: float, interval: float, phase: float = 0.0) -> float:
+def next_tick(moment: float, interval: float, phase: float = 0.0) -> float:
     """The first multiple of the interval after a moment: when a loop that looks so often looks next.
 
     A loop is on the agenda only while it has work; on this grid it finds the same as one that never stops. ``phase``
@@ -61,7 +61,7 @@ def next_beat(moment: float, interval: float, phase: float = 0.0) -> float:
 def rfc3339(moment: float, digits: int = 6) -> str:
     """As Go prints an instant: UTC, the fraction without the zeros at its end."""
     unit = 10**digits
-    seconds, rest = divmod(round(moment * unit) if digits else int(moment // 1), unit)
+    seconds, fraction_digits = divmod(round(moment * unit) if digits else int(moment // 1), unit)
     whole = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    fraction = f"{rest:0{digits}}".rstrip("0") if digits else ""
+    fraction = f"{fraction_digits:0{digits}}".rstrip("0") if digits else ""
     return f"{whole}.{fraction}Z" if fraction else f"{whole}Z"

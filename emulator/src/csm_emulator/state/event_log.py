@@ -10,10 +10,10 @@ from csm_emulator.state.file import Entry, StateFile
 
 
 class EventLog:
-    def __init__(self, clock: Clock, kept: StateFile) -> None:
+    def __init__(self, clock: Clock, state_file: StateFile) -> None:
         self._clock = clock
-        self._kept = kept
-        self._last = kept.last_entry()
+        self._state_file = state_file
+        self._last = state_file.last_entry()
         self._unwritten: list[Entry] = []
 
     def add(self, what: str, target: str, cause: str, **facts: Any) -> None:
@@ -34,6 +34,6 @@ class EventLog:
         self._unwritten = [*entries, *self._unwritten]
 
     def after(self, number: int, limit: int) -> list[dict[str, Any]]:
-        kept = self._kept.entries(number, limit)
+        written = self._state_file.entries(number, limit)
         fresh = [entry for entry in self._unwritten if entry[0] > number]
-        return [json.loads(text) for _, text in [*kept, *fresh][:limit]]
+        return [json.loads(text) for _, text in [*written, *fresh][:limit]]

@@ -57,19 +57,21 @@ class StateFile:
         # Held until it is closed: two emulators would write into each other's machine.
         self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         tables = {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        found = self.about("format") if "about" in tables else None
-        if tables and found is None:
+        file_format = self.about("format") if "about" in tables else None
+        if tables and file_format is None:
             raise InvalidMachine(f"{self.path} is not a state of the emulator; name another file")
-        if found not in (None, FORMAT):
-            raise InvalidMachine(f"{self.path} has format {found}, this emulator reads {FORMAT}; name another file")
+        if file_format not in (None, FORMAT):
+            raise InvalidMachine(
+                f"{self.path} has format {file_format}, this emulator reads {FORMAT}; name another file"
+            )
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = NORMAL")
         self._connection.executescript(_SCHEMA)
         self.set_about("format", FORMAT)
 
     def about(self, name: str) -> Any:
-        found = self._connection.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
-        return None if found is None else json.loads(found[0])
+        row = self._connection.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
+        return None if row is None else json.loads(row[0])
 
     def set_about(self, name: str, value: object) -> None:
         self._connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, json.dumps(value)))
@@ -78,15 +80,15 @@ class StateFile:
         return self._connection.execute("SELECT shelf, key, value FROM kept ORDER BY number").fetchall()
 
     def blob(self, key: str) -> bytes | None:
-        found = self._connection.execute("SELECT data FROM blobs WHERE key = ?", (key,)).fetchone()
-        return None if found is None else found[0]
+        row = self._connection.execute("SELECT data FROM blobs WHERE key = ?", (key,)).fetchone()
+        return None if row is None else row[0]
 
     def blob_part(self, key: str, start: int, end: int) -> bytes | None:
         """The same, of which only these bytes are read."""
-        found = self._connection.execute("SELECT rowid FROM blobs WHERE key = ?", (key,)).fetchone()
-        if found is None:
+        row = self._connection.execute("SELECT rowid FROM blobs WHERE key = ?", (key,)).fetchone()
+        if row is None:
             return None
-        with self._connection.blobopen("blobs", "data", found[0], readonly=True) as blob:
+        with self._connection.blobopen("blobs", "data", row[0], readonly=True) as blob:
             blob.seek(min(start, len(blob)))
             return blob.read(max(end - start, 0))
 
@@ -107,9 +109,9 @@ class StateFile:
         except (sqlite3.Error, ValueError) as error:
             raise Unavailable(f"the state {self.path} cannot be written: {error}; is the disk full?") from error
 
-    def entries(self, after: int, limit: int) -> list[Entry]:
+    def entries(self, number: int, limit: int) -> list[Entry]:
         return self._connection.execute(
-            "SELECT number, entry FROM log WHERE number > ? ORDER BY number LIMIT ?", (after, limit)
+            "SELECT number, entry FROM log WHERE number > ? ORDER BY number LIMIT ?", (number, limit)
         ).fetchall()
 
     def last_entry(self) -> int:
@@ -135,7 +137,7 @@ class StateFile:
         if not path.is_file() or (path.stat().st_size and not _is_state(path)):
             raise InvalidMachine(f"{path} is there, and is no saved state; name another file")
 
-    def become(self, other: Path) -> None:
+    def replace_with(self, other: Path) -> None:
         """Hold what the other, which is closed, holds, and nothing else; all or nothing."""
         self._connection.execute("ATTACH DATABASE ? AS other", (str(other),))
         try:

@@ -25,13 +25,13 @@ class Scheduler:
         self._clock = clock
         self._table = tables.open("agenda")
         self._actions: dict[str, Action] = {}
-        self.excuse: ErrorHandler | None = None
+        self.on_error: ErrorHandler | None = None
         """Called in the handler of an exception that an action raised, which is then over; without it, it goes on."""
         self._heap = [(value[0], int(key)) for key, value in self._table.items()]
         heapq.heapify(self._heap)
         self._next = max((number for _, number in self._heap), default=0) + 1
 
-    def answer(self, kind: str, action: Action) -> None:
+    def register(self, kind: str, action: Action) -> None:
         """Each kind has one answer."""
         if kind in self._actions:
             raise ValueError(f"{kind} is answered already")
@@ -56,8 +56,8 @@ class Scheduler:
 
     def run(self, until: float, most: int) -> int:
         """Do what is due until then, in order, at most so many; the answer is how many."""
-        done = 0
-        while done < most and (moment := self.next_moment()) is not None and moment <= until:
+        count = 0
+        while count < most and (moment := self.next_moment()) is not None and moment <= until:
             _, number = heapq.heappop(self._heap)
             entry = self._table.pop(str(number))
             _, kind, args = entry
@@ -67,8 +67,8 @@ class Scheduler:
                 self._table[str(number)] = entry
                 heapq.heappush(self._heap, (moment, number))
                 break
-            done += 1
-        return done
+            count += 1
+        return count
 
     def _do(self, moment: float, kind: str, args: list[Any]) -> None:
         self._clock.hold(moment)
@@ -77,8 +77,8 @@ class Scheduler:
         except ActionNotReady:
             raise
         except Exception:
-            if self.excuse is None:
+            if self.on_error is None:
                 raise
-            self.excuse(kind, args)
+            self.on_error(kind, args)
         finally:
             self._clock.hold(None)

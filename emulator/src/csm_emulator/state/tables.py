@@ -22,19 +22,19 @@ class RecordTable(MutableMapping[str, Any]):
     def __init__(self, name: str, seed: Mapping[str, Any], changed: Mapping[str, Any]) -> None:
         self.name = name
         self._seed = seed
-        self._own: dict[str, Any] = dict(changed)
+        self._changes: dict[str, Any] = dict(changed)
         self._dirty: dict[str, bool] = {}
         """What changed since the last time, in order; whether it went in between, and so has another place."""
         self._added = {key: None for key, value in changed.items() if value is not _DELETED and key not in seed}
-        gone = sum(value is _DELETED and key in seed for key, value in changed.items())
-        self._length = len(seed) + len(self._added) - gone
+        deleted = sum(value is _DELETED and key in seed for key, value in changed.items())
+        self._length = len(seed) + len(self._added) - deleted
 
     @property
     def seed(self) -> Mapping[str, Any]:
         return self._seed
 
     def __getitem__(self, key: str) -> Any:
-        value = self._own.get(key, self)
+        value = self._changes.get(key, self)
         if value is self:
             return self._seed[key]
         if value is _DELETED:
@@ -48,23 +48,23 @@ class RecordTable(MutableMapping[str, Any]):
             if key not in self._seed:
                 self._added[key] = None
             # A key that went and comes again goes to the end, as a new one does.
-            self._own.pop(key, None)
+            self._changes.pop(key, None)
             went = self._dirty.pop(key, None) is not None
-        self._own[key] = value
+        self._changes[key] = value
         self._dirty[key] = went or self._dirty.get(key, False)
 
     def __delitem__(self, key: str) -> None:
         if key not in self:
             raise KeyError(key)
         if key in self._seed:
-            self._own[key] = _DELETED
+            self._changes[key] = _DELETED
         else:
-            del self._own[key], self._added[key]
+            del self._changes[key], self._added[key]
         self._length -= 1
         self._dirty[key] = False
 
     def __contains__(self, key: object) -> bool:
-        value = self._own.get(key, self)  # type: ignore[call-overload]
+        value = self._changes.get(key, self)  # type: ignore[call-overload]
         return key in self._seed if value is self else value is not _DELETED
 
     def __iter__(self) -> Iterator[str]:
@@ -72,22 +72,22 @@ class RecordTable(MutableMapping[str, Any]):
 
     def in_order(self, of_seed: Iterable[str]) -> Iterator[str]:
         """Of these keys of the seed those that are there, then all that were added."""
-        own = self._own
+        changes = self._changes
         for key in of_seed:
-            if own.get(key) is not _DELETED:
+            if changes.get(key) is not _DELETED:
                 yield key
         yield from self._added
 
     def touched(self) -> Iterator[str]:
         """The keys of all that was put, in place of what the seed has or beside it."""
-        return (key for key, value in self._own.items() if value is not _DELETED)
+        return (key for key, value in self._changes.items() if value is not _DELETED)
 
     def __len__(self) -> int:
         return self._length
 
     def is_of_seed(self, key: str) -> bool:
         """Whether nobody has put anything there, nor taken it away."""
-        return key not in self._own
+        return key not in self._changes
 
     def take_changes(self) -> list[Row]:
         """What changed since the last time."""
@@ -103,9 +103,9 @@ class RecordTable(MutableMapping[str, Any]):
         self._dirty[key] = self._dirty.get(key, False) or went
 
     def _written(self, key: str) -> str | None:
-        if key not in self._own:
+        if key not in self._changes:
             return None
-        value = self._own[key]
+        value = self._changes[key]
         return "" if value is _DELETED else json.dumps(value)
 
 

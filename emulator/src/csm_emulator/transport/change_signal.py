@@ -17,7 +17,7 @@ class ChangeSignal:
         self._due = False
         self._over = False
 
-    def beat(self) -> None:
+    def notify(self) -> None:
         if self._waiting and not self._due:
             self._due = True
             asyncio.get_running_loop().call_later(SHORTEST, self._now)
@@ -27,7 +27,7 @@ class ChangeSignal:
         beat, self._beat = self._beat, asyncio.Event()
         beat.set()
 
-    def end(self) -> None:
+    def close(self) -> None:
         """This machine is left: whoever waits is told so, now and from now on."""
         self._over = True
         self._beat.set()

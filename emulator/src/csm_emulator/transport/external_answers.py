@@ -39,7 +39,7 @@ class ExternalAnswers:
         finally:
             self._heard = self._due
 
-    def consult(self, question: ExternalRequest) -> Reply:
+    def answer_to(self, question: ExternalRequest) -> Reply:
         answer = self._heard.get(question)
         if answer is None:
             raise AnswerPending(question)
@@ -47,17 +47,17 @@ class ExternalAnswers:
             raise answer
         return answer
 
-    def find_out(self, question: ExternalRequest) -> None:
+    def fetch(self, question: ExternalRequest) -> None:
         if question not in self._under_way:
-            self._under_way[question] = asyncio.ensure_future(self._find_out(question))
+            self._under_way[question] = asyncio.ensure_future(self._fetch(question))
 
-    async def _find_out(self, question: ExternalRequest) -> None:
+    async def _fetch(self, question: ExternalRequest) -> None:
         try:
             self._due[question] = await self.ask(question)
         finally:
             del self._under_way[question]
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         self._due.clear()
 
     async def turn(self) -> None:

@@ -51,26 +51,26 @@ class ExternalServerUnreachable(Exception):
 
 
 class ExternalServers(Protocol):
-    def consult(self, question: ExternalRequest) -> Reply:
+    def answer_to(self, question: ExternalRequest) -> Reply:
         """Raises ``AnswerPending``, or ``ExternalServerUnreachable`` when nobody answered."""
 
-    def find_out(self, question: ExternalRequest) -> None:
+    def fetch(self, question: ExternalRequest) -> None:
         """For something that is due, and tried again."""
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """What was due is over, one way or the other."""
 
 
 class NoExternalServers:
     """Without a network: whoever is asked agrees."""
 
-    def consult(self, _: ExternalRequest) -> Reply:
+    def answer_to(self, _: ExternalRequest) -> Reply:
         return Reply(200)
 
-    def find_out(self, _: ExternalRequest) -> None:
+    def fetch(self, _: ExternalRequest) -> None:
         return
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         return
 
 

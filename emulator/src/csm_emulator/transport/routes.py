@@ -83,7 +83,7 @@ class EmulatedService:
     """Room for every component of a machine of 10,000 nodes, and less than a second's work in most shapes."""
     open_paths: Sequence[str] = ()
     """Prefixes on the gateway that need no token."""
-    outside: bool = False
+    has_own_listener: bool = False
     """It has a listener of its own, at the root of its address, and is not behind the gateway."""
     too_large: Reply = TOO_LARGE
     """The answer to a body beyond ``body_limit``."""
@@ -130,13 +130,13 @@ class Router:
         """The handlers by method of the best match, and what stood for the names; empty when nothing matches."""
         return _find_handlers(self._root, path.split("/")[1:], ())
 
-    def answer(self, call: Call, face: EmulatedService) -> Reply:
+    def answer(self, call: Call, service: EmulatedService) -> Reply:
         methods, values = self.find(call.path)
         if not methods:
-            return face.not_found(call)
+            return service.not_found(call)
         found = methods.get(call.method)
         if found is None:
-            return face.wrong_method(call, sorted(methods))
+            return service.wrong_method(call, sorted(methods))
         handler, names = found
         return handler(call.at(dict(zip(names, values, strict=True))))
 

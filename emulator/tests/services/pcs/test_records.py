@@ -33,8 +33,8 @@ def story(pcs: Pcs) -> list[object]:
 def test_the_same_seed_and_requests_give_the_same_times(tmp_path: Path) -> None:
     first, second = open_tiny(tmp_path / "a"), open_tiny(tmp_path / "b")
     assert story(Pcs(first)) == story(Pcs(second))
-    first.kept.close()
-    second.kept.close()
+    first.state_file.close()
+    second.state_file.close()
 
 
 def test_a_machine_that_was_killed_goes_on(tmp_path: Path) -> None:
@@ -44,15 +44,15 @@ def test_a_machine_that_was_killed_goes_on(tmp_path: Path) -> None:
     untouched.step(70.0)
     killed.step(70.0)
     killed.keep()
-    killed.kept.close()
+    killed.state_file.close()
     killed = open_tiny(tmp_path / "b")
     assert Pcs(killed).state(transition) == "in-progress"
     untouched.step(200.0)
     killed.step(200.0)
     assert Pcs(killed).show(transition) == Pcs(untouched).show(transition)
     assert Pcs(killed).state(transition) == "completed"
-    untouched.kept.close()
-    killed.kept.close()
+    untouched.state_file.close()
+    killed.state_file.close()
 
 
 def test_a_service_that_restarts_takes_its_transitions_up(pcs: Pcs) -> None:

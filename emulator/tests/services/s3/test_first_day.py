@@ -82,7 +82,7 @@ def test_nothing_of_it_is_in_the_state_until_it_changes(tmp_path: Path) -> None:
     image = next(iter(images.images(site.machine.topology, site.random)))
     s3.get("boot-images", image.manifest_key)
     site.keep()
-    assert not [row for row in site.kept.rows() if row[0].startswith("s3.")]
+    assert not [row for row in site.state_file.rows() if row[0].startswith("s3.")]
     s3.ask("DELETE", f"/boot-images/{image.id}/initrd")
     s3.put("boot-images", f"{image.id}/kernel", b"own")
     s3.put("ims", "mine", b"data")
@@ -95,17 +95,17 @@ def test_nothing_of_it_is_in_the_state_until_it_changes(tmp_path: Path) -> None:
     assert after.get("boot-images", f"{image.id}/kernel") == b"own"
     assert after.get("boot-images", "copy") == after.get("boot-images", f"{image.id}/rootfs")
     assert after.get("ims", "mine") == b"data"
-    after.site.kept.close()
+    after.site.state_file.close()
 
 
 def test_bytes_that_nobody_refers_to_are_gone(s3: Caller) -> None:
     for data in (b"one", b"two"):
         s3.put("sds", "a", data)
     s3.site.keep()
-    assert [s3.site.kept.blob(f"s3/{number}") for number in (1, 2)] == [None, b"two"]
+    assert [s3.site.state_file.blob(f"s3/{number}") for number in (1, 2)] == [None, b"two"]
     s3.ask("DELETE", "/sds/a")
     s3.site.keep()
-    assert s3.site.kept.blob("s3/2") is None
+    assert s3.site.state_file.blob("s3/2") is None
 
 
 def test_an_upload_that_is_cut_leaves_nothing(s3: Caller) -> None:

@@ -289,5 +289,5 @@ def test_readers_hold_little_and_read_to_the_end_what_is_replaced_meanwhile(s3: 
     asyncio.run(story())
     assert s3.get("sds", "a") == second
     s3.site.keep()
-    kept = s3.site.kept._connection.execute("SELECT count(*) FROM blobs WHERE key LIKE 's3/%'").fetchone()
+    kept = s3.site.state_file._connection.execute("SELECT count(*) FROM blobs WHERE key LIKE 's3/%'").fetchone()
     assert kept == (1,), "what was replaced goes with its last reader"

@@ -131,4 +131,4 @@ def test_subscriptions_survive_a_restart(open_machine: Callable[[str], Site]) ->
     hsm = Hsm(open_machine("empty"))
     subscribe(hsm, States=["On"])
     hsm.site.keep()
-    assert any(row[0] == "smd.subscriptions" for row in hsm.site.kept.rows())
+    assert any(row[0] == "smd.subscriptions" for row in hsm.site.state_file.rows())

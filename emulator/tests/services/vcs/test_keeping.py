@@ -93,8 +93,8 @@ def test_a_full_disk_takes_no_bundle_away(gitea: Gitea, monkeypatch: pytest.Monk
         without_room.setattr(type(gitea.site.context.blobs), "put", lambda _, key, data: full(key, data))
         with pytest.raises(Unavailable, match="no room for vcs/1/2"):
             gitea.site.keep()
-    gitea.site.kept.close()
-    again = Gitea(open_site(gitea.site.kept.path, gitea.site.machine.topology.name))
+    gitea.site.state_file.close()
+    again = Gitea(open_site(gitea.site.state_file.path, gitea.site.machine.topology.name))
     assert (status(again, CSM, "first"), status(again, CSM, "second")) == (200, 404)
     assert again.ask("GET", "/orgs/site").status == 200
 

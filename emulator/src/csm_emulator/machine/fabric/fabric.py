@@ -40,19 +40,19 @@ class FrameTrace:
 class Fabric:
     """A frame is walked whether or not its node has power: what could be sent is what counts for isolation."""
 
-    def __init__(self, machine: Machine, means: MachineContext) -> None:
+    def __init__(self, machine: Machine, context: MachineContext) -> None:
         self._machine = machine
-        self._means = means
+        self._context = context
         self.plan = Plan(machine.topology)
         edge, fabric = EDGE.data(), FABRIC.data()
         seed = {port.xname: edge if port.edge else fabric for port in self.plan.ports.values()}
-        self._table = means.tables.open("machine.fabric.ports", seed)
+        self._table = context.tables.open("machine.fabric.ports", seed)
         self._links: tuple[tuple[tuple[str, str], ...], Links] | None = None
         self._packets = Packets(machine, self)
         self.intention: Callable[[str], dict[str, Any] | None] = lambda _: None
         """What the Fabric Manager's documents want of a port; it says so itself."""
-        means.watchers.append(self._hear)
-        means.faults.answer("port-drift", self._drift)
+        context.watchers.append(self._hear)
+        context.faults.register("port-drift", self._drift)
 
     def state(self, port: str) -> PortState:
         found = self._table.get(port)
@@ -69,7 +69,7 @@ class Fabric:
         if place is None or not place.edge:
             self._links = None
         told = after.data()
-        self._means.log.add("port-changed", port, cause, **{name: told[name] for name in changes})
+        self._context.log.add("port-changed", port, cause, **{name: told[name] for name in changes})
 
     def powered(self, switch: str) -> bool:
         return self._machine.power.state(switch) == "on"
@@ -78,7 +78,7 @@ class Fabric:
         """As they are now."""
         swaps = tuple(
             (fault.targets, str(fault.facts.get("with")))
-            for fault in self._means.faults
+            for fault in self._context.faults
             if fault.kind == "wrong-cabling"
         )
         if self._links is None or self._links[0] != swaps:

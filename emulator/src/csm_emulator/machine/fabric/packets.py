@@ -102,7 +102,7 @@ class Packets:
         return part is not None and part.type == "Node" and self._machine.boot.stage(node) == UP
 
     def _chance(self, span: tuple[float, float], source: str, address: str, number: int) -> float:
-        return self._machine.means.chance(span, "ping", source, address, number)
+        return self._machine.context.chance(span, "ping", source, address, number)
 
 
 def _no_interface(nic: str, tag: int | None) -> str:

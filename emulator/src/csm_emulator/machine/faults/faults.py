@@ -51,7 +51,7 @@ class Faults:
     def __iter__(self) -> Iterator[Fault]:
         return iter(self._faults.values())
 
-    def answer(self, kind: str, action: Callable[[Fault], None]) -> None:
+    def register(self, kind: str, action: Callable[[Fault], None]) -> None:
         """What is done at once when such a fault is set; each kind has one answer, which may refuse."""
         if kind in self._actions:
             raise ValueError(f"{kind} is answered already")

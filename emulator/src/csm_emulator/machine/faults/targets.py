@@ -79,7 +79,7 @@ def _span(xnames: list[str]) -> str:
 def register_target_checks(machine: Machine, faults: Faults) -> None:
     targets = _Targets(machine)
     for kind in _TYPES:
-        faults.answer(kind, targets.look_at_parts)
+        faults.register(kind, targets.look_at_parts)
     for kind in _PORTS:
-        faults.answer(kind, targets.look_at_ports)
-    faults.answer("wrong-cabling", targets.look_at_plugs)
+        faults.register(kind, targets.look_at_ports)
+    faults.register("wrong-cabling", targets.look_at_plugs)

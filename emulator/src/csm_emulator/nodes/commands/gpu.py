@@ -79,7 +79,7 @@ def _gpus(terminal: Terminal) -> list[_Gpu] | None:
     fru, count = terminal.node.accelerators
     if fru is None or "NVIDIA" not in fru.manufacturer.upper():
         return None
-    random, node = terminal.machine.means.random, terminal.node.xname
+    random, node = terminal.machine.context.random, terminal.node.xname
     memory = int(fru.facts.get("MemoryMiB", 0))  # type: ignore[call-overload]
     return [
         _Gpu(

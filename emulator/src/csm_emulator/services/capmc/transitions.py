@@ -39,7 +39,7 @@ class PowerOrders:
         self._table = context.tables.open("capmc.orders")
         self._count = context.tables.open("capmc.count")
         self._outcomes: dict[str, Outcome] = {}
-        context.scheduler.answer(_LOOK_AT_IT, self._look)
+        context.scheduler.register(_LOOK_AT_IT, self._look)
 
     def begin(self, names: Sequence[str], word: str, operations: Sequence[str], keys: Keys) -> Outcome:
         """``operations`` one after the other, on components that are reserved with these keys."""

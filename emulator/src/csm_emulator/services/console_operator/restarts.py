@@ -16,8 +16,8 @@ class Restarts:
     def __init__(self, context: Context, monitoring: Monitoring) -> None:
         self._context = context
         self._monitoring = monitoring
-        context.faults.answer("console-restart", self._restart)
-        context.scheduler.answer("console.back", self._back)
+        context.faults.register("console-restart", self._restart)
+        context.scheduler.register("console.back", self._back)
 
     def _restart(self, fault: Fault) -> None:
         there = {pod.name for pod in self._monitoring.pods()}

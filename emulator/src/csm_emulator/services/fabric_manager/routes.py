@@ -52,21 +52,21 @@ def create_service(context: Context) -> EmulatedService:
 
     fabric.intention = intention
     routes = [route.through(_answering) for room in rooms for route in room.routes()]
-    face = EmulatedService(SERVICE, [("/apis/fabric-manager", "")], routes, _not_found, _wrong_method)
-    return replace(face, not_found=_merging_slashes(face))
+    service = EmulatedService(SERVICE, [("/apis/fabric-manager", "")], routes, _not_found, _wrong_method)
+    return replace(service, not_found=_merging_slashes(service))
 
 
-def _merging_slashes(face: EmulatedService) -> Handler:
+def _merging_slashes(service: EmulatedService) -> Handler:
     """A path with doubled slashes is answered as the one without them; any other is not found.
 
     SAT joins ``/apis/fabric-manager/`` and the link of a document, which begins with a slash of its own. The gateway
     leaves both (Istio normalizes paths as BASE, which CSM does not change): the Fabric Manager takes them as one.
     """
-    router = Router(face.routes)
+    router = Router(service.routes)
 
     def answer(call: Call) -> Reply:
         path = _SLASHES.sub("/", call.path)
-        return face.not_found(call) if path == call.path else router.answer(replace(call, path=path), face)
+        return service.not_found(call) if path == call.path else router.answer(replace(call, path=path), service)
 
     return answer
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from csm_emulator.context import Context
 from csm_emulator.machine.fabric.plan import PortPlace, SwitchPlace
-from csm_emulator.state.clock import next_beat
+from csm_emulator.state.clock import next_tick
 
 SWEEP = 11.0
 ON_THE_WAY = (0.2, 3.0)
@@ -28,7 +28,7 @@ class Pushing:
         self._fabric = context.machine.fabric
         self._due = context.tables.open("fabric-manager.due")
         """By port, when the switch is to hear of it."""
-        context.scheduler.answer(_KIND, self._push)
+        context.scheduler.register(_KIND, self._push)
 
     def begin(self, ports: Iterable[PortPlace]) -> None:
         """Put on for each switch of these ports: the documents of then are what it gets."""
@@ -53,7 +53,7 @@ class Pushing:
         return self._fabric.powered(switch.xname) and power.reachable(switch.controller)
 
     def _next_round(self, switch: SwitchPlace) -> float:
-        start = next_beat(self._context.clock.now(), SWEEP)
+        start = next_tick(self._context.clock.now(), SWEEP)
         return start + self._context.random.between(*ON_THE_WAY, _KIND, switch.xname, start)
 
     def _put_on(self, moments: Iterable[tuple[str, float]]) -> None:

@@ -23,7 +23,7 @@ class Firmware:
         self._versions = context.tables.open("fas.firmware")
         self._flashing = context.tables.open("fas.flashing")
         self._staged = context.tables.open("fas.staged")
-        context.scheduler.answer("fas.flashed", self._flashed)
+        context.scheduler.register("fas.flashed", self._flashed)
         context.machine.watch(self._hear)
 
     def reachable(self, bmc: str) -> bool:

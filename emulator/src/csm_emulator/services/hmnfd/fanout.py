@@ -11,7 +11,7 @@ from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, pointer_t
 from csm_emulator.dialects.hms.responses import problem
 from csm_emulator.services.hmnfd.parameters import Params
 from csm_emulator.services.hmnfd.subscription import subscriber_of, xname_of
-from csm_emulator.state.clock import next_beat, rfc3339
+from csm_emulator.state.clock import next_tick, rfc3339
 from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Call, Json, Reply
 
@@ -42,8 +42,8 @@ class Fanout:
         self._batch = context.tables.open("hmnfd.batch")
         self._pruned = context.tables.open("hmnfd.pruned")
         self._timers = context.tables.open("hmnfd.timers")
-        context.scheduler.answer("hmnfd.flush", self._flush_in_time)
-        context.scheduler.answer("hmnfd.prune", self._prune_in_time)
+        context.scheduler.register("hmnfd.flush", self._flush_in_time)
+        context.scheduler.register("hmnfd.prune", self._prune_in_time)
 
     @property
     def waiting_to_be_pruned(self) -> int:
@@ -95,7 +95,7 @@ class Fanout:
     def _arm(self, timer: str, every: int) -> None:
         if timer in self._timers:
             return
-        self._timers[timer] = next_beat(self._context.clock.now(), every)
+        self._timers[timer] = next_tick(self._context.clock.now(), every)
         self._context.scheduler.at(self._timers[timer], f"hmnfd.{timer}")
 
     def _flush_in_time(self) -> None:

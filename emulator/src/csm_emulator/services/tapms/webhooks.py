@@ -57,7 +57,7 @@ class Hooks:
     def _ask(self, url: str, place: SplitResult, body: bytes, headers: dict[str, str]) -> Reply:
         service = _SERVICE.fullmatch(place.hostname or "")
         if service is None:
-            return self._context.outside.consult(ExternalRequest(url, body, tuple(headers.items())))
+            return self._context.external_servers.answer_to(ExternalRequest(url, body, tuple(headers.items())))
         return self._context.mesh.ask(service[1], "POST", target(place), body, headers=headers)
 
 

@@ -49,8 +49,8 @@ class Repositories:
         self._moved: dict[int, dict[str, str]] = {}
         """Refs that are not kept yet. They are, with what they lead to: never a ref without its commit."""
         self._ended = False
-        context.before_keep.append(self.keep)
-        context.at_end.append(self._end)
+        context.before_save.append(self.keep)
+        context.on_close.append(self._end)
 
     def __iter__(self) -> Iterator[Repository]:
         return (Repository(**record) for record in self._records.values())

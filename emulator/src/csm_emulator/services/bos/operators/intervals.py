@@ -13,7 +13,7 @@ from csm_emulator.cluster.service_workloads import bos_operator
 from csm_emulator.services.bos.components.table import NoSuchComponent
 from csm_emulator.services.bos.context import Bos
 from csm_emulator.services.bos.failures import Failure
-from csm_emulator.state.clock import next_beat
+from csm_emulator.state.clock import next_tick
 
 log = logging.getLogger("csm_emulator.bos")
 SHORTEST = 1.0
@@ -41,7 +41,7 @@ class Rhythm:
         self._beats = {operator.name: place / len(operators) for place, operator in enumerate(operators)}
         self._next = bos.context.tables.open("bos.rhythm")
         """When each of them looks next."""
-        bos.context.scheduler.answer("bos.look", self._look)
+        bos.context.scheduler.register("bos.look", self._look)
 
     def stir(self) -> None:
         """Something was changed: who has work now, and had none, looks at its next beat."""
@@ -66,7 +66,7 @@ class Rhythm:
     def _beat_after(self, name: str, operator: Operator, moment: float) -> float:
         interval = max(float(self._bos.options.number(operator.frequency)), SHORTEST)
         shift = interval * self._beats[name]
-        return next_beat(moment, interval, shift)
+        return next_tick(moment, interval, shift)
 
     def _look(self, name: str, moment: float) -> None:
         if self._next.get(name) != moment:

@@ -26,7 +26,7 @@ class Bench:
         self._table = context.tables.open("cfs.runs")
         self._of_pods = {run["pod"]: name for name, run in self._table.items()}
         self._steps: dict[str, Callable[..., None]] = {}
-        context.scheduler.answer(_STEP, self._goes_on)
+        context.scheduler.register(_STEP, self._goes_on)
 
     def answer(self, step: str, action: Callable[..., None]) -> None:
         """``action(run, *args)`` is what is done at this step."""
@@ -79,7 +79,7 @@ class Bench:
         return found is not None and found.state == RUNNING
 
     def say(self, run: Run, container: str, lines: Iterable[str | tuple[float, str]]) -> None:
-        self.context.cluster.say(NAMESPACE, run["pod"], container, lines)
+        self.context.cluster.write_log(NAMESPACE, run["pod"], container, lines)
 
     def finish(self, run: Run, code: int) -> None:
         """The last container has ended; the proxy beside them goes too."""

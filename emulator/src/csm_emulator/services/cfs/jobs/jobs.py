@@ -20,7 +20,7 @@ from csm_emulator.services.cfs.jobs.repositories import Library
 from csm_emulator.services.cfs.jobs.teardown import Teardown
 from csm_emulator.services.cfs.records import Book
 from csm_emulator.services.cfs.sources.vcs import Vcs
-from csm_emulator.state.clock import next_beat
+from csm_emulator.state.clock import next_tick
 
 HEARD = (0.3, 1.5)
 """Seconds until Kafka has brought an event to the operator."""
@@ -48,9 +48,9 @@ class Runs:
         self._configuring = Configuring(self._bench, Settings(self._bench, library))
         Teardown(self._bench, self._ims)
         context.cluster.watch(self._hear)
-        context.scheduler.answer(_LAUNCH, self._launch)
-        context.scheduler.answer(_DELETE, self._delete)
-        context.scheduler.answer(_ORPHAN, self._remove_orphan)
+        context.scheduler.register(_LAUNCH, self._launch)
+        context.scheduler.register(_DELETE, self._delete)
+        context.scheduler.register(_ORPHAN, self._remove_orphan)
 
     def session_created(self, name: str) -> None:
         """The API told of a new session."""
@@ -128,7 +128,7 @@ class Runs:
 
     def _leave_orphans(self, run: Run) -> None:
         """Another loop of the operator finds jobs of IMS whose session is over."""
-        moment = next_beat(self._context.clock.now(), ORPHANS) + ORPHANS
+        moment = next_tick(self._context.clock.now(), ORPHANS) + ORPHANS
         for made in run["images"].values():
             self._context.scheduler.at(moment, _ORPHAN, made["job"])
 

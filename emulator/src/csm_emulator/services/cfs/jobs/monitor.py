@@ -5,7 +5,7 @@ from __future__ import annotations
 from csm_emulator.cluster.service_workloads import CFS_OPERATOR
 from csm_emulator.services.cfs.jobs.job_context import Bench, Run
 from csm_emulator.services.cfs.timestamps import start_time
-from csm_emulator.state.clock import next_beat
+from csm_emulator.state.clock import next_tick
 
 INTERVAL = 30.0
 _LOOK = "cfs.operator-looks"
@@ -18,7 +18,7 @@ class Monitor:
         self._bench = bench
         self._open = {run["name"] for run in bench.all() if run["seen"] != "complete"}
         self._expected = bool(self._open)
-        bench.context.scheduler.answer(_LOOK, self._look)
+        bench.context.scheduler.register(_LOOK, self._look)
 
     def add(self, run: Run) -> None:
         self._open.add(run["name"])
@@ -26,7 +26,7 @@ class Monitor:
 
     def _expect(self) -> None:
         if not self._expected:
-            self._bench.context.scheduler.at(next_beat(self._bench.context.clock.now(), INTERVAL), _LOOK)
+            self._bench.context.scheduler.at(next_tick(self._bench.context.clock.now(), INTERVAL), _LOOK)
             self._expected = True
 
     def _look(self) -> None:

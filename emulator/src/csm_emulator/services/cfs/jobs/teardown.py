@@ -54,7 +54,7 @@ class Teardown:
         told = json.dumps({"layers": layers, "commands": run["commands"]})
         pod = self._pod(made)
         if pod is not None:
-            self._bench.context.cluster.touch("ims", pod, _SSHD, f"{_FOLDER}/{flag}", told)
+            self._bench.context.cluster.write_file("ims", pod, _SSHD, f"{_FOLDER}/{flag}", told)
         if code:
             done = "Completed teardown of image customization after failed Ansible run for "
             self._log(run, f"{done}image={image}, job={made['job']}")

@@ -12,7 +12,7 @@ from csm_emulator.services.cfs.components.changes import Stumble
 from csm_emulator.services.cfs.options.table import Options
 from csm_emulator.services.cfs.sessions.actions import SessionActions
 from csm_emulator.services.cfs.sessions.filters import SessionFilter, begun
-from csm_emulator.state.clock import next_beat
+from csm_emulator.state.clock import next_tick
 
 _EVERY = 300
 _LOOK = "cfs.cleanup"
@@ -26,7 +26,7 @@ class Cleanup:
         self._options = options
         self._actions = actions
         self._table = context.tables.open("cfs.cleanup")
-        context.scheduler.answer(_LOOK, self._look)
+        context.scheduler.register(_LOOK, self._look)
         actions.table.when_complete = self._arm_for
         options.watchers.append(self._arm)
 
@@ -55,7 +55,7 @@ class Cleanup:
             start = begun(self._actions.get(name)["status"]["session"]).replace(tzinfo=UTC).timestamp()
         except Stumble:
             return
-        moment = next_beat(max(start + ttl.total_seconds(), self._context.clock.now()), _EVERY)
+        moment = next_tick(max(start + ttl.total_seconds(), self._context.clock.now()), _EVERY)
         if moment < self._table.get("next", float("inf")):
             self._table["next"] = moment
             self._context.scheduler.at(moment, _LOOK)

@@ -53,7 +53,7 @@ class Launching:
             "rebooted": self._rebooted,
             "poll": self._poll,
         }
-        context.scheduler.answer("fas.step", self._step)
+        context.scheduler.register("fas.step", self._step)
 
     def start(self, operation: Json) -> None:
         event, helper = ("start", "launch") if operation["state"] == "configured" else ("restart", "re-launch")

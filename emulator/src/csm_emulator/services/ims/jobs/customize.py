@@ -107,7 +107,7 @@ def left(run: Run, _: int) -> None:
 
 
 def _read(run: Run, container: str, path: str) -> str | None:
-    return run.context.cluster.read(NAMESPACE, run["pod"], container, path)
+    return run.context.cluster.read_file(NAMESPACE, run["pod"], container, path)
 
 
 def _shown(command: object) -> str:

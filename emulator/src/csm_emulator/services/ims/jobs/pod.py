@@ -31,14 +31,14 @@ class Run:
         self._table[self.job_id] = {**self._table[self.job_id], **facts}
 
     def say(self, container: str, *lines: str) -> None:
-        self.context.cluster.say(NAMESPACE, self["pod"], container, lines)
+        self.context.cluster.write_log(NAMESPACE, self["pod"], container, lines)
 
     def say_over(self, container: str, seconds: float, lines: Iterable[str]) -> None:
         """One after another, over this span from now."""
         told = list(lines)
         now = self.context.clock.now()
         spaced = [(now + seconds * (place + 1) / (len(told) + 1), line) for place, line in enumerate(told)]
-        self.context.cluster.say(NAMESPACE, self["pod"], container, spaced)
+        self.context.cluster.write_log(NAMESPACE, self["pod"], container, spaced)
 
     def begin(self, *containers: str) -> None:
         for container in containers:

@@ -55,8 +55,8 @@ class Runs:
         self._context = context
         self._s3 = s3
         self._table = context.tables.open("ims.runs")
-        context.scheduler.answer(STEP, self._step)
-        context.faults.answer("image-job-stuck", _check_status)
+        context.scheduler.register(STEP, self._step)
+        context.faults.register("image-job-stuck", _check_status)
         context.cluster.watch(self._seen)
         context.cluster.volumes.append(self._files)
         context.machine.watch(self._heard)

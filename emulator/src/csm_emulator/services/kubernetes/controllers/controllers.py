@@ -29,7 +29,7 @@ class Controllers:
         self._deleting = deleting
         self._scheduler = objects.context.scheduler
         objects.listeners.append(self._changed)
-        self._scheduler.answer("kubernetes.empty-namespace", self._empty)
+        self._scheduler.register("kubernetes.empty-namespace", self._empty)
 
     def _changed(self, kind: Kind, before: Json, after: Json) -> None:
         if kind == NAMESPACES:

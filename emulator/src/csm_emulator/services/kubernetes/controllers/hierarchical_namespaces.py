@@ -20,7 +20,7 @@ class Hierarchy:
         self._deleting = deleting
         objects.listeners.append(self._changed)
         deleting.guards.append(self._guard)
-        objects.context.scheduler.answer("kubernetes.make-subnamespace", self._make)
+        objects.context.scheduler.register("kubernetes.make-subnamespace", self._make)
 
     def _changed(self, kind: Kind, before: Json, after: Json) -> None:
         if kind.place != ANCHORS:

@@ -35,10 +35,10 @@ class Jobs:
         self._made = context.tables.open("kubernetes.made-jobs")
         """What a client or a CronJob said of the Jobs that it made."""
         self._pods: dict[tuple[str, str], dict[str, Pod]] = {}
-        for pod in (*context.cluster.bereft_jobs(), *context.cluster.pods()):
+        for pod in (*context.cluster.jobs_without_pods(), *context.cluster.pods()):
             self._file(pod)
         context.cluster.watch(self._hear)
-        context.scheduler.answer(_GOES_ON, self._go_on)
+        context.scheduler.register(_GOES_ON, self._go_on)
 
     def get(self, namespace: str, name: str) -> Json:
         pods = self._pods.get((namespace, name))
@@ -96,7 +96,7 @@ class Jobs:
             about.get("labels"),
             annotations=about.get("annotations"),
             owner=("Job", name),
-            made=moment,
+            created=moment,
         )
         self._go_on(namespace, pod.name, pod.uid)
         return self.get(namespace, name)
@@ -115,7 +115,9 @@ class Jobs:
         for one in pod.containers:
             if one.state == WAITING:
                 cluster.begin(namespace, name, one.name, begins)
-                cluster.say(namespace, name, one.name, [(begins, f"{one.name} started"), (ends, f"{one.name} done")])
+                cluster.write_log(
+                    namespace, name, one.name, [(begins, f"{one.name} started"), (ends, f"{one.name} done")]
+                )
             if one.init or ends <= now:
                 cluster.end(namespace, name, one.name, 0, begins if one.init else ends)
         if ends > now:

@@ -73,7 +73,7 @@ class NodeWatch:
         self._context = objects.context
         self._names = {place.xname: name_of(place) for place in places(self._context.machine.topology)}
         self._context.machine.watch(self._hear)
-        self._context.scheduler.answer("kubernetes.look-at-node", self._look)
+        self._context.scheduler.register("kubernetes.look-at-node", self._look)
 
     def _hear(self, event: Event) -> None:
         if event.kind == "beat" and event.xname in self._names:

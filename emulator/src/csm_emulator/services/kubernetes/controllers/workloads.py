@@ -31,7 +31,7 @@ class Workloads:
         self._sets = ReplicaSets(objects)
         self._awaited: set[tuple[str, str, str]] = set()
         objects.listeners.append(self._changed)
-        self._context.scheduler.answer("kubernetes.reconcile", self._reconcile)
+        self._context.scheduler.register("kubernetes.reconcile", self._reconcile)
 
     def begin(self, *, first_day: bool) -> None:
         """On the first day everything runs already, and there is nothing to notice."""

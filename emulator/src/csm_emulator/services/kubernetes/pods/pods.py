@@ -34,8 +34,8 @@ class Pods:
         self.stopping: list[Callable[[Pod], None]] = []
         """Told of each pod that is asked to end."""
         context.cluster.watch(self._hear)
-        context.scheduler.answer("kubernetes.pod-stops", self._stops)
-        context.scheduler.answer("kubernetes.pod-begins", self._begins)
+        context.scheduler.register("kubernetes.pod-stops", self._stops)
+        context.scheduler.register("kubernetes.pod-begins", self._begins)
 
     def get(self, namespace: str, name: str) -> Json:
         pod = self._context.cluster.pod(namespace, name)
@@ -54,7 +54,7 @@ class Pods:
             self._mark(pod, meta)
         labels, annotations = meta.get("labels") or {}, meta.get("annotations") or {}
         if (labels, annotations) != (pod.labels, pod.annotations):
-            self._context.cluster.relabel(pod.namespace, pod.name, labels, annotations)
+            self._context.cluster.set_labels(pod.namespace, pod.name, labels, annotations)
         return self.get(pod.namespace, pod.name)
 
     def remove(self, namespace: str, name: str) -> Json:
@@ -124,7 +124,7 @@ class Pods:
     def begin_now(self, pod: Pod) -> None:
         for one in pod.containers:
             self._context.cluster.begin(pod.namespace, pod.name, one.name)
-            self._context.cluster.say(pod.namespace, pod.name, one.name, [f"{one.name} started on {pod.name}"])
+            self._context.cluster.write_log(pod.namespace, pod.name, one.name, [f"{one.name} started on {pod.name}"])
             if one.init:
                 self._context.cluster.end(pod.namespace, pod.name, one.name, 0)
 

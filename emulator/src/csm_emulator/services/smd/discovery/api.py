@@ -58,7 +58,7 @@ class Discovery:
 
 def routes(hsm: Hsm) -> Sequence[Route]:
     discovering = Discovering(hsm)
-    hsm.context.scheduler.answer(KIND, discovering.finish)
+    hsm.context.scheduler.register(KIND, discovering.finish)
     discovery = Discovery(hsm, discovering)
     return (
         Route("POST", DISCOVER, discovery.start),

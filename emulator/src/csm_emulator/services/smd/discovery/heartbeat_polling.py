@@ -66,5 +66,5 @@ class Polling:
 
 def begin(hsm: Hsm) -> None:
     polling = Polling(hsm, hsm.context.tables.open("smd.polls"), hsm.context.tables.open("smd.polls.timer"))
-    hsm.context.scheduler.answer(KIND, polling.poll)
+    hsm.context.scheduler.register(KIND, polling.poll)
     hsm.notices.append(polling.note)
