@@ -120,6 +120,6 @@ class _Agreeing(NoExternalServers):
 
 def reopen(site: Site, sent: list[tuple[str, Any]] | None = None) -> Site:
     """As after a restart: what was not written down is gone."""
-    site.keep()
+    site.save()
     site.state_file.close()
     return open_site(site.state_file.path, site.machine.topology.name, sent)

@@ -179,7 +179,7 @@ class Boots(RuleBasedStateMachine):
     @rule()
     def open_again(self) -> None:
         """Everything is as it was."""
-        self.site.keep()
+        self.site.save()
         contents, lines = self.picture.contents(), self.picture.lines()
         self.site.close()
         self.kept.close()

@@ -271,7 +271,7 @@ class Services(RuleBasedStateMachine):
     @rule()
     def open_again(self) -> None:
         """Everything is as it was."""
-        self.site.keep()
+        self.site.save()
         contents, lines, now = self.picture.contents(), self.picture.lines(), self.site.clock.now()
         self.kept.close()
         self._enter()

@@ -1,4 +1,4 @@
-"""Which machine to run: as the state says, or else as was asked."""
+"""Which machine to run: the one of the state file if it has one, otherwise the requested one."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from csm_emulator.site import StartOptions
 from csm_emulator.state.file import StateFile
 
 DEFAULT = "tiny"
-DUMP_SOURCE = "GET /v1/dumpstate of SLS answers one, and `cray sls dumpstate list --format json` prints it"
+DUMP_SOURCE = "`cray sls dumpstate list --format json` prints one"
 
 
 @dataclass(frozen=True, slots=True)
 class MachineRequest:
-    """What somebody asked for; what is None is left to the state or to the default."""
+    """The options of the command line; None leaves the choice to the state file or to the default."""
 
     topology: str | None = None
-    """A name, or a file with an SLS dump."""
+    """The name of a topology, or the path of an SLS dump."""
     seed: int | None = None
     speed: float | None = None
     moment: float | None = None
     hint: str = ""
-    """What to say when the topology is none, such as which command it may be meant for."""
+    """Added to the error for an unknown topology, such as a command that was probably meant."""
 
 
 def choose_machine(state_file: StateFile, request: MachineRequest) -> StartOptions:
-    """A state that is there wins; asking it for another machine is refused."""
+    """The machine to run; raises ``InvalidMachine`` when the state file holds another one than requested."""
     source, seed = state_file.about("topology"), state_file.about("seed")
     if source is None:
         source, seed = _source(request.topology or DEFAULT, request.hint), 1 if request.seed is None else request.seed
@@ -52,14 +52,16 @@ def _source(name: str, hint: str) -> dict[str, Any]:
     path = Path(name)
     if not path.is_file():
         raise InvalidMachine(
-            f"{name} is neither a topology ({', '.join(topologies.names())}) nor a file with an SLS dump{hint}"
+            f"no topology and no file is called {name}; topologies: {', '.join(topologies.names())}{hint}"
         )
     try:
         data = json.loads(path.read_text())
     except (OSError, ValueError, RecursionError) as error:
         raise InvalidMachine(f"{name} is not an SLS dump: {error}; {DUMP_SOURCE}") from error
     if not is_dump(data):
-        raise InvalidMachine(f"{name} is not an SLS dump: that is an object with Hardware and Networks; {DUMP_SOURCE}")
+        raise InvalidMachine(
+            f"{name} is not an SLS dump: it must be an object with Hardware and Networks; {DUMP_SOURCE}"
+        )
     return {"name": path.name, "sls": data}
 
 
@@ -70,10 +72,10 @@ def _topology(source: dict[str, Any]) -> Topology:
 def _check_same_machine(state_file: StateFile, source: dict[str, Any], seed: int, request: MachineRequest) -> None:
     if request.topology is not None and Path(request.topology).name != source["name"]:
         raise InvalidMachine(
-            f"{state_file.path} holds the machine {source['name']}, not {request.topology}; leave the name away to go on"
-            " with it, or take another --state"
+            f"{state_file.path} holds the machine {source['name']}, not {request.topology}; omit TOPOLOGY to run it,"
+            " or use another file with --state"
         )
     if request.seed is not None and request.seed != seed:
-        raise InvalidMachine(f"{state_file.path} was begun with the seed {seed}, not {request.seed}; leave --seed away")
+        raise InvalidMachine(f"{state_file.path} was created with --seed {seed}, not {request.seed}; omit --seed")
     if request.moment is not None:
-        raise InvalidMachine(f"time has begun in {state_file.path} already; leave --begin away")
+        raise InvalidMachine(f"{state_file.path} already has a virtual time; omit --begin")

@@ -1,4 +1,4 @@
-"""The emulator as a process: its listeners, its loops, its end."""
+"""The emulator as a process: its listeners, its background loops, its shutdown."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ KUBERNETES = "kubernetes"
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """How to serve a machine."""
+    """Options of one run of the emulator."""
 
     state: Path
     request: MachineRequest
@@ -45,12 +45,12 @@ class ServeOptions:
     port: int = 0
     plain: bool = False
     services: bool = False
-    """A listener for each service too."""
+    """Whether each service gets a listener of its own, too, without gateway and tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadyInfo:
-    """What somebody needs to know to use it."""
+    """What a user needs to reach the machine and to log in."""
 
     machine: str
     about: str
@@ -59,20 +59,20 @@ class ReadyInfo:
     ca: Path | None
     users: list[User]
     clients: list[Client]
-    """With a secret: services of the site that log in as themselves."""
+    """Clients of Keycloak that have a secret: services of the site that log in as themselves."""
     services: dict[str, str]
     control: str
     addresses: dict[str, str]
-    """Of services outside of the gateway: ``s3``, ``kubernetes``, ``vault``."""
+    """URLs of the services that are not behind the gateway: ``s3``, ``kubernetes``, ``vault``."""
     kubeconfig: Path
     vcs: tuple[str, str]
-    """User and password."""
+    """User and password for git."""
     node_password: str
-    """Of root, at the consoles."""
+    """The password of root at the nodes' consoles."""
 
 
 async def serve(options: ServeOptions, announce: Callable[[ReadyInfo], None]) -> None:
-    """Until SIGTERM or SIGINT; the last change is written down before the end."""
+    """Runs until SIGTERM or SIGINT; the state is written before it returns."""
     options = replace(options, state=options.state.absolute())
     stop_requested = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -81,8 +81,8 @@ async def serve(options: ServeOptions, announce: Callable[[ReadyInfo], None]) ->
     outbox = Webhooks()
     public_addresses = PublicAddresses()
     running = SiteRunner(state_file, options.request, outbox.post, public_addresses)
-    running.site.keep()
-    # Before anything is made for an address that cannot be had.
+    running.site.save()
+    # First, so that an address in use is reported before any certificate is made.
     bound = bind(options.host, options.port)
     tls = options.state.with_name(f"{options.state.name}.tls")
     issued = issue(tls, extra_names=(options.host,))
@@ -91,29 +91,29 @@ async def serve(options: ServeOptions, announce: Callable[[ReadyInfo], None]) ->
         public_addresses, issued, {name: listener.url for name, listener in listeners.items()}, running.site
     )
     servers = Servers(list(listeners.values()))
-    # What is built by now stays: looking through all of it again and again costs more than the work.
+    # These objects live until the end: the garbage collector need not scan them again and again.
     gc.collect()
     gc.freeze()
     await servers.start()
-    loops = [asyncio.create_task(loop()) for loop in (running.tick_forever, running.keep_forever, outbox.send_forever)]
+    loops = [asyncio.create_task(loop()) for loop in (running.tick_forever, running.save_forever, outbox.send_forever)]
     announce(_ready(running.site, None if options.plain else issued.ca, public_addresses, listeners, tls))
-    ended = asyncio.create_task(stop_requested.wait())
-    await asyncio.wait([ended, *loops], return_when=asyncio.FIRST_COMPLETED)
+    stopping = asyncio.create_task(stop_requested.wait())
+    await asyncio.wait([stopping, *loops], return_when=asyncio.FIRST_COMPLETED)
     running.close()
     await servers.stop()
-    for task in (ended, *loops):
+    for task in (stopping, *loops):
         task.cancel()
     for result in await asyncio.gather(*loops, return_exceptions=True):
         if isinstance(result, Exception):
             raise result
-    running.site.keep()
+    running.site.save()
     state_file.close()
 
 
 def _listeners(
     options: ServeOptions, running: SiteRunner, issued: IssuedFiles, bound: socket.socket
 ) -> dict[str, Listener]:
-    """The gateway as ``url``, the control API as ``truth``, and services by their names."""
+    """By name: the gateway is ``url``, the control API ``control``, services have their own names."""
     certificate = None if options.plain else Certificate(issued.certificate, issued.key)
     key = secrets.token_urlsafe(KEY_BYTES)
     listeners = {
@@ -126,7 +126,7 @@ def _listeners(
     for name, service in running.site.services.items():
         app = App(admit_all(service.body_limit, partial(running.answer_at, name), service.too_large))
         if service.has_own_listener:
-            # Beside the gateway, so that they are found again after a restart.
+            # Fixed ports after the gateway's, the same after a restart.
             port = options.port + 1 + outside.index(name) if options.port else 0
             listeners[name] = Listener(bind(options.host, port), app, _external_certificate(name, certificate, issued))
         elif options.services:
@@ -135,7 +135,7 @@ def _listeners(
 
 
 def _external_certificate(name: str, certificate: Certificate | None, issued: IssuedFiles) -> Certificate | None:
-    """Kubernetes knows its callers by their certificates, so it has TLS always."""
+    """The certificate of a service's listener. Kubernetes always has TLS: it identifies clients by certificate."""
     return Certificate(issued.certificate, issued.key, issued.ca) if name == KUBERNETES else certificate
 
 

@@ -1,4 +1,4 @@
-"""A site in real time: requests one after another, what is due between them, and once a second a note of it all."""
+"""Runs a site in real time: requests one at a time, due actions between them, the state saved once a second."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from csm_emulator.transport.external_answers import Answers, ExternalAnswers
 from csm_emulator.transport.external_servers import AnswerPending
 
 log = logging.getLogger("csm_emulator")
-KEEP_EVERY = 1.0
+SAVE_INTERVAL = 1.0
 LONGEST_SLEEP = 1.0
 SHORTEST_SLEEP = 0.002
 MAX_EXTERNAL_REQUESTS = 100
-"""Servers outside, for one request."""
+"""External servers that one request may ask."""
 
 
 class SiteRunner:
-    """Everything here happens on one event loop, one thing at a time: nothing else touches the machine."""
+    """Everything runs on one event loop, one thing at a time: nothing else changes the machine."""
 
     def __init__(
         self,
@@ -56,11 +56,11 @@ class SiteRunner:
         self.gateway = Gateway(site.context, site.services.values())
 
     def close(self) -> None:
-        """Whoever follows something hears that it is over."""
+        """Ends watches and logs that clients follow."""
         self.site.close()
 
     def load(self, path: Path) -> None:
-        """Go on from a saved state; when it cannot be read, everything stays as it was."""
+        """Replaces the machine by a saved state; if that cannot be read, nothing changes."""
         state_file = self.site.state_file
         with TemporaryDirectory() as folder:
             copy = _copy(path, Path(folder) / "saved", state_file.path)
@@ -84,20 +84,20 @@ class SiteRunner:
         self.wake()
 
     def wake(self) -> None:
-        """Something may have changed, or be due earlier than it was."""
+        """Call it after a change: something may be due earlier now, and followers look again."""
         self._wake_event.set()
         self.site.context.change_signal.notify()
 
     def admit_at_gateway(self, call: Call) -> AdmittedRequest | Reply:
-        """With token and policy, as from outside: like Envoy's, they are asked about the head."""
+        """Checks token and policy by the head of a request, as Envoy does, before the body is read."""
         self.site.catch_up()
         routed = self.gateway.answer(call)
         if isinstance(routed, Reply):
             return routed
         name, inner = routed
-        face = self.site.services[name]
-        too_large = self.gateway.decorate(face.too_large)
-        return AdmittedRequest(partial(self._answer_behind_gateway, name, inner), face.body_limit, too_large)
+        service = self.site.services[name]
+        too_large = self.gateway.decorate(service.too_large)
+        return AdmittedRequest(partial(self._answer_behind_gateway, name, inner), service.body_limit, too_large)
 
     async def _answer_behind_gateway(self, service: str, inner: Call, call: Call) -> Reply:
         began = time.monotonic()
@@ -105,12 +105,12 @@ class SiteRunner:
         return self.gateway.decorate(reply, time.monotonic() - began)
 
     async def answer_at(self, service: str, call: Call) -> Reply:
-        """Straight at the service, as from inside the cluster."""
+        """The response of a service to a request without gateway, as from inside the cluster."""
         self.site.catch_up()
         return await self._deliver(await self._answer_with_external(service, call))
 
     async def _answer_with_external(self, service: str, call: Call) -> ReplyWithFaults:
-        """From the start again with every answer from outside that is waited for."""
+        """Handles the request again from the start with each answer of an external server that it needs."""
         answers: Answers = {}
         for _ in range(MAX_EXTERNAL_REQUESTS + 1):
             try:
@@ -131,7 +131,7 @@ class SiteRunner:
         return reply
 
     async def _wait_for_reply(self, reply: Reply) -> Reply:
-        """A service that answers late holds up nobody but its client."""
+        """Waits for a response that comes later (``Reply.later``), while other requests are handled."""
         change_signal = self.site.context.change_signal
         while reply.later is not None:
             ready = reply.later()
@@ -142,7 +142,7 @@ class SiteRunner:
         return reply
 
     async def step(self, seconds: float) -> None:
-        """Move time on, with turns for requests on the way; one step after another. A load on the way ends it."""
+        """Moves time forward, handling requests meanwhile; steps queue up. Loading a state ends the step."""
         async with self._step_lock:
             site = self.site
             goal = site.clock.unheld_now() + seconds
@@ -166,30 +166,30 @@ class SiteRunner:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._wake_event.wait(), min(max(wait, SHORTEST_SLEEP), LONGEST_SLEEP))
 
-    async def keep_forever(self) -> None:
+    async def save_forever(self) -> None:
         while True:
-            await asyncio.sleep(KEEP_EVERY)
+            await asyncio.sleep(SAVE_INTERVAL)
             try:
-                self.site.keep()
+                self.site.save()
             except Unavailable as error:
-                # A full disk: what was not written is written next time, or the operator ends it.
+                # For example a full disk: the changes are kept, and written the next time.
                 log.error("%s", error)  # noqa: TRY400 (one line is enough)
 
 
-def _copy(path: Path, where: Path, own: Path) -> Path:
-    """Opening a file as a state makes it one, and another emulator may hold it."""
+def _copy(path: Path, target: Path, own: Path) -> Path:
+    """A copy of the file: opening the original would write to it, and another emulator may have locked it."""
     try:
         if not path.is_file():
-            raise NotFound(f"no file {path}")
+            raise NotFound(f"{path} does not exist")
         if path.samefile(own):
-            raise InvalidMachine(f"{path} is the state that it runs with; name another file")
-        return Path(shutil.copyfile(path, where))
+            raise InvalidMachine(f"{path} is the state file in use; name another file")
+        return Path(shutil.copyfile(path, target))
     except (OSError, shutil.SpecialFileError, ValueError) as error:
         raise InvalidMachine(f"{path} cannot be read: {error}; name another file") from error
 
 
 def _check_loadable(path: Path) -> None:
-    """What cannot be opened is found out before anything is lost."""
+    """Opens the saved state once, so that an error shows before the current state is replaced."""
     with contextlib.closing(StateFile(path)) as saved:
         if saved.about("topology") is None:
             raise InvalidMachine("the file holds no machine; `csm-emulator save FILE` writes one")
@@ -197,4 +197,4 @@ def _check_loadable(path: Path) -> None:
 
 
 def _log_action_error(kind: str, args: list[Any]) -> None:
-    log.exception("a mistake of the emulator: %s %s did not come to its end", kind, args)
+    log.exception("error in the emulator: the action %s %s failed", kind, args)

@@ -98,7 +98,7 @@ def test_what_happens_once_is_not_broken_for_ever(machine: Emulator) -> None:
     machine.step(59)
     assert said(machine, "fault", "list") == restart
     machine.step(2)
-    assert said(machine, "fault", "list") == "nothing is broken\n"
+    assert said(machine, "fault", "list") == "no faults\n"
 
 
 def test_the_log_names_the_fault(machine: Emulator) -> None:
@@ -136,13 +136,13 @@ def test_the_examples_of_the_help_name_pods_that_there_are(machine: Emulator) ->
         (["probe", NODE], "Missing argument 'TO'.\nTry: csm-emulator probe --help"),
         (
             ["clock", "step", "-5"],
-            "time only goes forward: give 0 or more, not -5\nTry: csm-emulator clock step --help",
+            "time only moves forward: use 0 or more, not -5\nTry: csm-emulator clock step --help",
         ),
-        (["clock", "speed", "-.5"], "time only goes forward"),
+        (["clock", "speed", "-.5"], "time only moves forward"),
         (["clock", "step", "1e9"], "seconds must be from 0 to 31622400"),
-        (["status", "--control", "foo"], "'foo' of --control is no address; a control API's is as http://127.0.0.1:"),
-        (["status", "--control", "http://127.0.0.1:port/key"], "of --control is no address"),
-        (["statsu"], "psi, tiny) nor a file with an SLS dump; did you mean `csm-emulator status`?"),
+        (["status", "--control", "foo"], "--control is not the URL of a control API: 'foo'; it looks like http://127.0.0.1:"),
+        (["status", "--control", "http://127.0.0.1:port/key"], "--control is not the URL of a control API"),
+        (["statsu"], "psi, tiny; did you mean `csm-emulator status`?"),
     ],
 )
 def test_a_slip_is_explained(machine: Emulator, arguments: list[str], why: str) -> None:

@@ -34,7 +34,7 @@ def opened(path: Path, topology: str | None = "tiny", speed: float | None = 0.0)
 
 @contextlib.asynccontextmanager
 async def ticking(running: SiteRunner) -> AsyncIterator[list[asyncio.Task[None]]]:
-    loops = [asyncio.create_task(loop()) for loop in (running.tick_forever, running.keep_forever)]
+    loops = [asyncio.create_task(loop()) for loop in (running.tick_forever, running.save_forever)]
     yield loops
     for task in loops:
         task.cancel()
@@ -69,7 +69,7 @@ def test_a_mistake_in_what_is_due_is_told_and_time_goes_on(tmp_path: Path, caplo
 def test_a_full_disk_is_told_and_written_later(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("csm_emulator.site_runner.KEEP_EVERY", 0.01)
+    monkeypatch.setattr("csm_emulator.site_runner.SAVE_INTERVAL", 0.01)
 
     async def scenario(running: SiteRunner) -> None:
         connection = running.site.state_file._connection
@@ -104,7 +104,7 @@ def test_steps_at_once_add_up(tmp_path: Path) -> None:
 def test_a_load_ends_a_step_that_is_under_way(tmp_path: Path) -> None:
     async def scenario(running: SiteRunner) -> None:
         begin = running.site.clock.now()
-        running.site.keep()
+        running.site.save()
         running.site.state_file.copy_to(tmp_path / "saved")
         running.site.scheduler.register("test.nothing", lambda: None)
         for number in range(3000):
@@ -121,13 +121,13 @@ def test_a_load_ends_a_step_that_is_under_way(tmp_path: Path) -> None:
 
 def test_a_machine_of_another_topology_can_be_loaded(tmp_path: Path) -> None:
     with opened(tmp_path / "other", "empty", speed=7.0) as other:
-        other.site.keep()
+        other.site.save()
         other.site.state_file.copy_to(tmp_path / "saved")
     with opened(tmp_path / "state") as running:
         running.load(tmp_path / "saved")
         assert running.site.machine.topology.name == "empty"
         assert running.site.clock.speed == 7.0
-        running.site.keep()
+        running.site.save()
     with opened(tmp_path / "state", None, None) as again:
         assert again.site.machine.topology.name == "empty"
 
@@ -148,7 +148,7 @@ def test_a_machine_of_another_topology_can_be_loaded(tmp_path: Path) -> None:
 def test_a_state_that_cannot_be_opened_changes_nothing(tmp_path: Path, spoil: str) -> None:
     saved = tmp_path / "saved"
     with opened(tmp_path / "state") as running:
-        running.site.keep()
+        running.site.save()
         running.site.state_file.copy_to(saved)
         with contextlib.closing(sqlite3.connect(saved)) as file:
             file.execute(spoil)
@@ -179,12 +179,12 @@ def test_speed_is_as_asked_and_else_as_it_was(tmp_path: Path) -> None:
     for asked, expected in ((None, 1.0), (5.0, 5.0), (None, 5.0), (0.0, 0.0), (None, 0.0)):
         with opened(tmp_path / "state", None, asked) as running:
             assert running.site.clock.speed == expected
-            running.site.keep()
+            running.site.save()
 
 
 def test_time_that_began_does_not_begin_again(tmp_path: Path) -> None:
     with opened(tmp_path / "state") as running:
-        running.site.keep()
+        running.site.save()
     with contextlib.closing(StateFile(tmp_path / "state")) as kept, pytest.raises(InvalidMachine, match="--begin"):
         SiteRunner(kept, MachineRequest(moment=5.0), lambda *_: None)
 

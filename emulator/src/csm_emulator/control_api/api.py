@@ -1,7 +1,7 @@
-"""The control API: the ground truth and its switches, for tests and for `csm-emulator status|fault|clock|save|load`.
+"""The control API: the real state, faults, the clock, save and load; for tests and for the commands of `csm-emulator`.
 
-A listener of its own on loopback, behind a key that is part of its address: other users of the machine do not know it.
-No service answers from it, and nothing of Canton's product may ask it.
+It has a loopback listener of its own, with a key in its URL that other users of the computer do not know. No service
+answers from it, and Canton's product must not use it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from csm_emulator.context import Context
-from csm_emulator.control_api import console_views as looking
+from csm_emulator.control_api import console_views
 from csm_emulator.control_api.fabric_probe import describe_ports, probe
 from csm_emulator.errors import EmulatorError, InvalidInput, InvalidMachine, NotFound
 from csm_emulator.machine.faults.faults import Fault
@@ -42,9 +42,9 @@ class ControlApi:
             ("GET", "/parts"): self._parts,
             ("GET", "/fabric/ports"): self._fabric_ports,
             ("POST", "/fabric/probe"): self._probe,
-            ("GET", "/console"): partial(self._look, looking.console),
-            ("GET", "/pods"): partial(self._look, looking.pods),
-            ("GET", "/pods/log"): partial(self._look, looking.pod_log),
+            ("GET", "/console"): partial(self._look, console_views.console),
+            ("GET", "/pods"): partial(self._look, console_views.pods),
+            ("GET", "/pods/log"): partial(self._look, console_views.pod_log),
             ("GET", "/faults"): self._faults,
             ("POST", "/faults"): self._set_fault,
             ("DELETE", "/faults"): self._clear_faults,
@@ -57,10 +57,10 @@ class ControlApi:
 
     async def answer(self, call: Call) -> Reply:
         if not _is_local_request(call):
-            return _problem(InvalidInput("the control API answers programs of this machine only"), 403)
+            return _problem(InvalidInput("the control API answers programs on this computer only"), 403)
         key, _, path = call.path[1:].partition("/")
         if not compare_digest(key.encode(), self._key.encode()):
-            return _problem(NotFound("nothing is here: the control API's whole address is what `csm-emulator` printed"))
+            return _problem(NotFound("not found: use the whole URL of the control API that `csm-emulator` printed"))
         call = replace(call, path=f"/{path}")
         handler = self._routes.get((call.method, call.path))
         if handler is None and call.path.startswith("/faults/") and call.method == "DELETE":
@@ -68,7 +68,7 @@ class ControlApi:
         if handler is None and call.path.startswith("/keycloak/") and call.method == "POST":
             handler = self._keycloak
         if handler is None:
-            return _problem(NotFound(f"no {call.method} {call.path} here; there are {self._paths()}"))
+            return _problem(NotFound(f"the control API has no {call.method} {call.path}; it has {self._paths()}"))
         self._running.site.catch_up()
         try:
             return await handler(call)
@@ -101,25 +101,25 @@ class ControlApi:
         return json_reply({"entries": log.after(after, limit), "last": log.last})
 
     async def _parts(self, call: Call) -> Reply:
-        """``?xname=`` some, ``?type=`` all of a type."""
+        """The real state of the parts ``?xname=``, or of all parts of the types ``?type=``."""
         machine = self._running.site.machine
         names = call.all("xname") or [part.xname for part in machine.parts(*call.all("type"))]
-        told = {name: machine.describe(name) for name in names}
-        unknown = [name for name, found in told.items() if found is None]
+        descriptions = {name: machine.describe(name) for name in names}
+        unknown = [name for name, description in descriptions.items() if description is None]
         if unknown:
-            raise NotFound(f"no part {unknown[0]} in this machine")
-        return json_reply({"parts": [told[name] for name in names]})
+            raise NotFound(f"this machine has no part {unknown[0]}")
+        return json_reply({"parts": [descriptions[name] for name in names]})
 
     async def _look(self, view: Callable[[Context, Call], Json], call: Call) -> Reply:
         return json_reply(view(self._running.site.context, call))
 
     async def _fabric_ports(self, call: Call) -> Reply:
-        """``?port=`` some, else all; with ``?differs=true`` those that are not as the documents want them."""
+        """Switch ports: those of ``?port=``, or all; ``?differs=true`` keeps those that differ from the documents."""
         ports = describe_ports(self._running.site.machine, call.all("port"), differs=call.first("differs") == "true")
         return json_reply({"ports": ports})
 
     async def _probe(self, call: Call) -> Reply:
-        """Who reaches whom over the high-speed network."""
+        """Which NICs reach each other over the high-speed network."""
         return json_reply(probe(self._running.site.machine, _object(call)))
 
     async def _faults(self, _: Call) -> Reply:
@@ -128,13 +128,13 @@ class ControlApi:
 
     async def _set_fault(self, call: Call) -> Reply:
         site = self._running.site
-        asked = _object(call)
-        unknown = set(asked) - {"kind", "targets", "probability", "remaining", "facts"}
+        body = _object(call)
+        unknown = set(body) - {"kind", "targets", "probability", "remaining", "facts"}
         if unknown:
             raise InvalidMachine(
-                f"a fault has no {sorted(unknown)[0]}; it has kind, targets, probability, remaining, facts"
+                f"a fault has no field {sorted(unknown)[0]}; its fields are kind, targets, probability, remaining, facts"
             )
-        fault = site.set_fault(_fault(site.faults.new_id(), asked))
+        fault = site.set_fault(_fault(site.faults.new_id(), body))
         self._running.wake()
         return json_reply(asdict(fault), 201)
 
@@ -146,7 +146,7 @@ class ControlApi:
         return json_reply({"faults": [asdict(site.clear_fault(fault.id)) for fault in list(site.faults)]})
 
     async def _keycloak(self, call: Call) -> Reply:
-        """``rotate`` and ``drop`` keys, change ``settings``, ``mint`` any token."""
+        """Switches of Keycloak: ``rotate`` and ``drop`` signing keys, change ``settings``, ``mint`` any token."""
         switch = call.path.removeprefix("/keycloak/")
         reply = self._running.site.ask("keycloak", Call("POST", f"/side/{switch}", body=call.body))
         self._running.gateway.tokens.forget()
@@ -171,7 +171,7 @@ class ControlApi:
 
     async def _save(self, call: Call) -> Reply:
         path = _path(_object(call))
-        self._running.site.keep()
+        self._running.site.save()
         self._running.site.state_file.copy_to(path)
         return json_reply({"path": str(path)})
 
@@ -182,26 +182,28 @@ class ControlApi:
 
 
 def _is_local_request(call: Call) -> bool:
-    """No page in a browser may pull these switches: not across origins, nor through a name for loopback."""
+    """Whether no web page sent it: neither across origins nor through a DNS name that resolves to loopback."""
     host = call.headers.get("host", "").rsplit(":", 1)[0].strip("[]")
     return "origin" not in call.headers and is_loopback(host)
 
 
 def _problem(error: EmulatorError, status: int | None = None) -> Reply:
-    told = status or error.status
+    status_code = status or error.status
     return json_reply(
-        {"title": error.code, "status": told, "detail": error.message}, told, media="application/problem+json"
+        {"title": error.code, "status": status_code, "detail": error.message},
+        status_code,
+        media="application/problem+json",
     )
 
 
 def _object(call: Call) -> dict[str, Json]:
     try:
-        found = json.loads(call.body)
+        body = json.loads(call.body)
     except (ValueError, RecursionError) as error:
         raise InvalidMachine(f"the body is not JSON: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(body, dict):
         raise InvalidMachine("the body must be a JSON object")
-    return found
+    return body
 
 
 def _whole_number(call: Call, name: str, default: int) -> int:
@@ -211,8 +213,8 @@ def _whole_number(call: Call, name: str, default: int) -> int:
     return int(text)
 
 
-def _number_between(asked: dict[str, Json], name: str, least: float, most: float) -> float:
-    value = asked.get(name)
+def _number_between(body: dict[str, Json], name: str, least: float, most: float) -> float:
+    value = body.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidMachine(f"{name} must be a number, not {value!r}")
     if not least <= value <= most:
@@ -220,19 +222,19 @@ def _number_between(asked: dict[str, Json], name: str, least: float, most: float
     return float(value)
 
 
-def _path(asked: dict[str, Json]) -> Path:
-    value = asked.get("path")
+def _path(body: dict[str, Json]) -> Path:
+    value = body.get("path")
     if not isinstance(value, str) or not value or "\0" in value:
         raise InvalidMachine(f"path must name a file, not {value!r}")
     return Path(value)
 
 
-def _fault(fault_id: str, asked: dict[str, Json]) -> Fault:
-    kind, targets, facts = asked.get("kind"), asked.get("targets", "*"), asked.get("facts", {})
+def _fault(fault_id: str, body: dict[str, Json]) -> Fault:
+    kind, targets, facts = body.get("kind"), body.get("targets", "*"), body.get("facts", {})
     if not isinstance(kind, str) or not isinstance(targets, str) or not isinstance(facts, dict):
-        raise InvalidMachine("kind and targets are texts, facts is an object")
-    probability = _number_between(asked, "probability", 0, 1) if "probability" in asked else 1.0
-    remaining = asked.get("remaining")
+        raise InvalidMachine("kind and targets must be strings, facts must be an object")
+    probability = _number_between(body, "probability", 0, 1) if "probability" in body else 1.0
+    remaining = body.get("remaining")
     if remaining is not None and (isinstance(remaining, bool) or not isinstance(remaining, int)):
         raise InvalidMachine(f"remaining must be a whole number, not {remaining!r}")
     return Fault(fault_id, kind, targets, probability, remaining, facts)

@@ -137,7 +137,7 @@ def test_garbage_is_refused(cfs: Cfs) -> None:
     deep = b'{"status":{"session":{"x":' + b"[" * 300 + b"]" * 300 + b"}}}"
     assert cfs.ask("PATCH", "/v3/sessions/s", deep, JSON_BODY).status == 500
     assert cfs.get("/v3/sessions/s") == before
-    cfs.site.keep()
+    cfs.site.save()
 
 
 def test_a_start_that_is_no_time_harms_those_who_ask_for_ages_only(cfs: Cfs) -> None:

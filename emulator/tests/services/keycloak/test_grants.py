@@ -277,7 +277,7 @@ def test_sessions_and_keys_survive_a_restart(tmp_path: Path) -> None:
     kept = StateFile(tmp_path / "s")
     first = Visitor(Site(StartOptions(topologies.load("tiny"), seed=1, speed=0.0), kept))
     answer = first.log_in()
-    first.site.keep()
+    first.site.save()
     again = Visitor(Site(StartOptions(topologies.load("tiny"), seed=1, speed=0.0), kept))
     form = {"grant_type": "refresh_token", "client_id": "shasta", "refresh_token": answer["refresh_token"]}
     reply = again.token(**form)

@@ -43,7 +43,7 @@ def test_a_machine_that_was_killed_goes_on(tmp_path: Path) -> None:
     assert Pcs(killed).start("hard-restart", UP) == transition
     untouched.step(70.0)
     killed.step(70.0)
-    killed.keep()
+    killed.save()
     killed.state_file.close()
     killed = open_tiny(tmp_path / "b")
     assert Pcs(killed).state(transition) == "in-progress"

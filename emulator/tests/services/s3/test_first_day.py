@@ -81,7 +81,7 @@ def test_nothing_of_it_is_in_the_state_until_it_changes(tmp_path: Path) -> None:
     s3 = Caller(site)
     image = next(iter(images.images(site.machine.topology, site.random)))
     s3.get("boot-images", image.manifest_key)
-    site.keep()
+    site.save()
     assert not [row for row in site.state_file.rows() if row[0].startswith("s3.")]
     s3.ask("DELETE", f"/boot-images/{image.id}/initrd")
     s3.put("boot-images", f"{image.id}/kernel", b"own")
@@ -101,10 +101,10 @@ def test_nothing_of_it_is_in_the_state_until_it_changes(tmp_path: Path) -> None:
 def test_bytes_that_nobody_refers_to_are_gone(s3: Caller) -> None:
     for data in (b"one", b"two"):
         s3.put("sds", "a", data)
-    s3.site.keep()
+    s3.site.save()
     assert [s3.site.state_file.blob(f"s3/{number}") for number in (1, 2)] == [None, b"two"]
     s3.ask("DELETE", "/sds/a")
-    s3.site.keep()
+    s3.site.save()
     assert s3.site.state_file.blob("s3/2") is None
 
 

@@ -270,7 +270,7 @@ def test_what_no_server_has_is_refused(s3: Caller) -> None:
 def test_readers_hold_little_and_read_to_the_end_what_is_replaced_meanwhile(s3: Caller) -> None:
     first, second = (bytes([number]) * (12 << 20) for number in (1, 2))
     s3.put("sds", "a", first)
-    s3.site.keep()
+    s3.site.save()
 
     async def story() -> None:
         replies = [s3.ask("GET", "/sds/a") for _ in range(8)]
@@ -288,6 +288,6 @@ def test_readers_hold_little_and_read_to_the_end_what_is_replaced_meanwhile(s3: 
 
     asyncio.run(story())
     assert s3.get("sds", "a") == second
-    s3.site.keep()
+    s3.site.save()
     kept = s3.site.state_file._connection.execute("SELECT count(*) FROM blobs WHERE key LIKE 's3/%'").fetchone()
     assert kept == (1,), "what was replaced goes with its last reader"

@@ -87,11 +87,11 @@ def test_an_upload_is_of_one_object(s3: Caller) -> None:
 def test_an_aborted_upload_leaves_nothing(s3: Caller) -> None:
     upload = Upload(s3)
     upload.put(1, b"data")
-    s3.site.keep()
+    s3.site.save()
     assert s3.site.state_file.blob("s3/1") == b"data"
     assert s3.ask("DELETE", upload.target).status == 204
     assert s3.refused("DELETE", upload.target) == "404 NoSuchUpload"
-    s3.site.keep()
+    s3.site.save()
     assert s3.site.state_file.blob("s3/1") is None
 
 
@@ -104,7 +104,7 @@ def test_a_bucket_takes_along_what_was_on_its_way(s3: Caller) -> None:
     assert s3.ask("DELETE", "/mine").status == 204
     s3.ask("PUT", "/mine")
     assert s3.refused("GET", f"/mine/a?uploadId={upload}") == "404 NoSuchUpload"
-    s3.site.keep()
+    s3.site.save()
     assert [s3.site.state_file.blob(f"s3/{number}") for number in (1, 2)] == [None, b"other"]
 
 
@@ -112,7 +112,7 @@ def test_parts_that_were_not_named_are_gone(s3: Caller) -> None:
     upload = Upload(s3)
     upload.put(1, b"unused")
     upload.complete((2, upload.put(2, b"used")))
-    s3.site.keep()
+    s3.site.save()
     assert [s3.site.state_file.blob(f"s3/{number}") for number in (1, 2)] == [None, b"used"]
 
 
