@@ -114,7 +114,7 @@ class SiteRunner:
         answers: Answers = {}
         for _ in range(MAX_EXTERNAL_REQUESTS + 1):
             try:
-                with self._outside.knowing(answers):
+                with self._outside.use(answers):
                     return self.site.answer(service, call)
             except AnswerPending as unheard:
                 answers[unheard.question] = await self._outside.ask(unheard.question)

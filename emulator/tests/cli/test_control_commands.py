@@ -140,7 +140,10 @@ def test_the_examples_of_the_help_name_pods_that_there_are(machine: Emulator) ->
         ),
         (["clock", "speed", "-.5"], "time only moves forward"),
         (["clock", "step", "1e9"], "seconds must be from 0 to 31622400"),
-        (["status", "--control", "foo"], "--control is not the URL of a control API: 'foo'; it looks like http://127.0.0.1:"),
+        (
+            ["status", "--control", "foo"],
+            "--control is not the URL of a control API: 'foo'; it looks like http://127.0.0.1:",
+        ),
         (["status", "--control", "http://127.0.0.1:port/key"], "--control is not the URL of a control API"),
         (["statsu"], "psi, tiny; did you mean `csm-emulator status`?"),
     ],

@@ -63,11 +63,11 @@ def test_streams_open_speak_and_end() -> None:
         DataReceived(3, b"hi", last=True),
     ]
     spdy.accept(1)
-    spdy.say(1, b"bye", last=True)
-    out = spdy.take()
+    spdy.send_data(1, b"bye", last=True)
+    out = spdy.take_output()
     assert out.startswith(b"\x80\x03\x00\x02")
     assert out.endswith(struct.pack(">II", 1, FIN << 24 | 3) + b"bye")
-    assert spdy.take() == b""
+    assert spdy.take_output() == b""
 
 
 def test_what_comes_byte_by_byte_is_the_same() -> None:
@@ -81,14 +81,14 @@ def test_a_ping_is_answered_and_the_servers_own_is_not() -> None:
     spdy = Spdy()
     ping = control(6, struct.pack(">I", 7))
     assert received(spdy, ping, control(6, struct.pack(">I", 8))) == []
-    assert spdy.take() == ping
+    assert spdy.take_output() == ping
 
 
 def test_long_data_goes_out_in_pieces() -> None:
     spdy = Spdy()
     received(spdy, Client().open(1, streamtype="stdout"))
-    spdy.say(1, b"x" * 100_000, last=True)
-    out, lengths = spdy.take(), []
+    spdy.send_data(1, b"x" * 100_000, last=True)
+    out, lengths = spdy.take_output(), []
     while out:
         word = struct.unpack_from(">I", out, 4)[0]
         lengths.append((word & 0xFFFFFF, word >> 24))
@@ -102,8 +102,8 @@ def test_a_stream_that_was_reset_or_never_opened_is_silent() -> None:
     events = received(spdy, Client().open(1, streamtype="stdin"), control(3, struct.pack(">II", 1, 5)), data(1, b"x"))
     assert events[1:] == [StreamReset(1)]
     assert received(spdy, data(9, b"x"), control(7, struct.pack(">II", 0, 0))) == [GoAwayReceived()]
-    spdy.say(1, b"x")
-    assert spdy.take() == b""
+    spdy.send_data(1, b"x")
+    assert spdy.take_output() == b""
 
 
 @pytest.mark.parametrize(

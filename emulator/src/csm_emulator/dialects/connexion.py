@@ -122,25 +122,25 @@ class Parameter:
 
 def read_parameters(call: Call, parameters: Iterable[Parameter]) -> Mapping[str, Json]:
     """Those that were given, as what their schemas say they are; others than these are not looked at."""
-    found = {}
+    values = {}
     for place in ("query", "path", "header"):
         for parameter in parameters:
             if parameter.place == place:
                 value = _read_parameter(call, parameter)
                 if value is not None:
-                    found[parameter.name] = value
-    return found
+                    values[parameter.name] = value
+    return values
 
 
 def _read_parameter(call: Call, parameter: Parameter) -> Json:
-    given = _given(call, parameter)
-    if not given:
+    texts = _parameter_texts(call, parameter)
+    if not texts:
         if parameter.required:
             raise Refused(bad_request(f"Missing {parameter.place} parameter '{parameter.name}'"))
         return None
     kind = parameter.schema.get("type", "string")
     try:
-        value = _coerced(given, parameter.schema)
+        value = _coerced(texts, parameter.schema)
     except ValueError:
         detail = f"Wrong type, expected '{kind}' for {parameter.place} parameter '{parameter.name}'"
         raise Refused(bad_request(detail)) from None
@@ -150,18 +150,18 @@ def _read_parameter(call: Call, parameter: Parameter) -> Json:
     return value
 
 
-def _given(call: Call, parameter: Parameter) -> list[str]:
+def _parameter_texts(call: Call, parameter: Parameter) -> list[str]:
     if parameter.place == "query":
         return call.all(parameter.name)
     values, name = (call.args, parameter.name) if parameter.place == "path" else (call.headers, parameter.name.lower())
     return [values[name]] if name in values else []
 
 
-def _coerced(given: list[str], schema: Schema) -> Json:
+def _coerced(texts: list[str], schema: Schema) -> Json:
     """Of several, the last counts, unless the parameter is a list."""
-    kind, text = schema.get("type", "string"), given[-1]
+    kind, text = schema.get("type", "string"), texts[-1]
     if kind == "array":
-        return [_coerced([each], schema["items"]) for each in given]
+        return [_coerced([item], schema["items"]) for item in texts]
     if kind == "integer":
         return int(text)
     if kind == "number":

@@ -53,8 +53,8 @@ def validation_errors(instance: Json, schema: Schema) -> ValidationErrors:
         check = _CHECKS.get(keyword)
         if check is None:
             continue
-        for found in check(rule, instance, schema):
-            yield found if found.keyword else replace(found, keyword=keyword, schema=schema)
+        for error in check(rule, instance, schema):
+            yield error if error.keyword else replace(error, keyword=keyword, schema=schema)
 
 
 def fits(instance: Json, schema: Schema) -> bool:
@@ -133,23 +133,23 @@ def _properties(rules: dict[str, Schema], instance: Json, schema: Schema) -> Val
     if isinstance(instance, dict):
         for name, rule in rules.items():
             if name in instance:
-                for found in validation_errors(instance[name], rule):
-                    yield found.below(name, rule=("properties", name))
+                for error in validation_errors(instance[name], rule):
+                    yield error.below(name, rule=("properties", name))
 
 
 def _additional(rule: Json, instance: Json, schema: Schema) -> ValidationErrors:
     if not isinstance(instance, dict) or rule is True:
         return
-    known = schema.get("properties", {})
-    extra = [name for name in instance if name not in known]
+    properties = schema.get("properties", {})
+    extra = [name for name in instance if name not in properties]
     if rule is False and extra:
         verb = "was" if len(extra) == 1 else "were"
         names = ", ".join(repr(name) for name in sorted(extra))
         yield ValidationError(f"Additional properties are not allowed ({names} {verb} unexpected)", instance)
     elif rule is not False:
         for name in extra:
-            for found in validation_errors(instance[name], rule):
-                yield found.below(name, rule=("additionalProperties",))
+            for error in validation_errors(instance[name], rule):
+                yield error.below(name, rule=("additionalProperties",))
 
 
 def _required(names: list[str], instance: Json, schema: Schema) -> ValidationErrors:
@@ -163,8 +163,8 @@ def _required(names: list[str], instance: Json, schema: Schema) -> ValidationErr
 def _items(rule: Schema, instance: Json, schema: Schema) -> ValidationErrors:  # noqa: ARG001
     if isinstance(instance, list):
         for index, item in enumerate(instance):
-            for found in validation_errors(item, rule):
-                yield found.below(index, rule=("items",))
+            for error in validation_errors(item, rule):
+                yield error.below(index, rule=("items",))
 
 
 def _unique(rule: bool, instance: Json, schema: Schema) -> ValidationErrors:  # noqa: ARG001
@@ -174,8 +174,8 @@ def _unique(rule: bool, instance: Json, schema: Schema) -> ValidationErrors:  # 
 
 def _all_of(rules: list[Schema], instance: Json, schema: Schema) -> ValidationErrors:  # noqa: ARG001
     for index, rule in enumerate(rules):
-        for found in validation_errors(instance, rule):
-            yield found.below(rule=("allOf", index))
+        for error in validation_errors(instance, rule):
+            yield error.below(rule=("allOf", index))
 
 
 def _any_of(rules: list[Schema], instance: Json, schema: Schema) -> ValidationErrors:  # noqa: ARG001
@@ -188,8 +188,8 @@ def _one_of(rules: list[Schema], instance: Json, schema: Schema) -> ValidationEr
     if not fitting:
         yield ValidationError(f"{instance!r} is not valid under any of the given schemas", instance)
     elif len(fitting) > 1:
-        named = ", ".join(repr(rule) for rule in (*fitting[1:], fitting[0]))
-        yield ValidationError(f"{instance!r} is valid under each of {named}", instance)
+        rule_texts = ", ".join(repr(rule) for rule in (*fitting[1:], fitting[0]))
+        yield ValidationError(f"{instance!r} is valid under each of {rule_texts}", instance)
 
 
 Check = Callable[[Json, Json, Schema], ValidationErrors]

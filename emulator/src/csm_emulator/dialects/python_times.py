@@ -15,5 +15,5 @@ def without_zone(moment: float) -> datetime:
 
 def span(age: str) -> timedelta:
     """Such as ``7d``, ``2h30m`` or ``1 week``; raises ``OverflowError``."""
-    found = {unit: re.search(rf"(\d+)\w*{unit[0]}", age, re.IGNORECASE) for unit in _UNITS}
-    return timedelta(**{unit: int(match[1]) for unit, match in found.items() if match})
+    matches = {unit: re.search(rf"(\d+)\w*{unit[0]}", age, re.IGNORECASE) for unit in _UNITS}
+    return timedelta(**{unit: int(match[1]) for unit, match in matches.items() if match})

@@ -41,11 +41,11 @@ class Gateway:
         if not path.startswith("/") or "#" in path or "\0" in path:
             return BAD_REQUEST
         path = normalize(path)
-        found = self._find(path)
-        if found is None:
+        mount = self._find(path)
+        if mount is None:
             # Envoy asks OPA only about requests that have a route.
             return NO_ROUTE
-        outer, inner, service = found
+        outer, inner, service = mount
         refusal = self._refuse(call, path + mark + query, service)
         if refusal is not None:
             return refusal
@@ -82,8 +82,8 @@ class Gateway:
 
     def decorate(self, reply: Reply, seconds: float = 0.0) -> Reply:
         """What Envoy adds to the reply of a service, which took so long."""
-        kept = [(name, value) for name, value in reply.headers if name.lower() not in (SERVER[0], SERVICE_TIME)]
-        return replace(reply, headers=(*kept, (SERVICE_TIME, str(int(seconds * 1000))), SERVER))
+        headers = [(name, value) for name, value in reply.headers if name.lower() not in (SERVER[0], SERVICE_TIME)]
+        return replace(reply, headers=(*headers, (SERVICE_TIME, str(int(seconds * 1000))), SERVER))
 
 
 def _target(call: Call) -> str:
@@ -101,19 +101,19 @@ def normalize(path: str) -> str:
 
 
 def _without_dots(path: str) -> str:
-    kept: list[str] = []
+    result: list[str] = []
     segments = path.split("/")[1:]
     for segment in segments:
         if segment == "..":
-            del kept[-1:]
+            del result[-1:]
         elif segment != ".":
-            kept.append(segment)
+            result.append(segment)
     if segments[-1] in (".", ".."):
-        kept.append("")
-    return "/" + "/".join(kept)
+        result.append("")
+    return "/" + "/".join(result)
 
 
 def _forwarded(call: Call) -> str:
     """Envoy adds the caller's own address at the end, where services look: nobody can pose as another node."""
-    before = call.headers.get(FORWARDED, "")
-    return f"{before},{call.peer}" if before else call.peer
+    forwarded = call.headers.get(FORWARDED, "")
+    return f"{forwarded},{call.peer}" if forwarded else call.peer

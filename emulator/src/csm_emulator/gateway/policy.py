@@ -121,8 +121,8 @@ def _as_tenant_admin(claims: Claims, method: str, path: str, headers: Headers) -
     if "tenant-admin" not in _texts(claims, "realm_access", "roles") or not _TENANT_NAME.fullmatch(tenant):
         return None
     # The suffix is cut off, not asked for: a group that has just the tenant's name counts as well.
-    named = {group.removesuffix("-tenant-admin") for group in _texts(claims, "groups")}
-    return "tenant-admin" if tenant in named and allows(TENANT_ADMIN, method, path) else None
+    tenants = {group.removesuffix("-tenant-admin") for group in _texts(claims, "groups")}
+    return "tenant-admin" if tenant in tenants and allows(TENANT_ADMIN, method, path) else None
 
 
 def _of_spire(claims: Claims) -> bool:
@@ -142,7 +142,7 @@ def _as_workload(claims: Claims, method: str, path: str) -> str | None:
 
 def _texts(claims: Claims, *path: str) -> list[str]:
     """The texts of a list somewhere inside; nothing where the claims are of another shape."""
-    found: Any = claims
+    value_at_path: Any = claims
     for key in path:
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return [value for value in found if isinstance(value, str)] if isinstance(found, list) else []
+        value_at_path = value_at_path.get(key) if isinstance(value_at_path, Mapping) else None
+    return [value for value in value_at_path if isinstance(value, str)] if isinstance(value_at_path, list) else []

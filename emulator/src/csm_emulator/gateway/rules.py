@@ -23,10 +23,10 @@ def _expression(path: str) -> str:
     return "".join(_GLOB.get(part) or re.escape(part) for part in re.split(r"(\*|\?|\{xname\})", path))
 
 
-def rules(*told: tuple[str, str]) -> Rules:
+def rules(*entries: tuple[str, str]) -> Rules:
     """From (methods, path)."""
     by_method: dict[str, list[str]] = {}
-    for methods, path in told:
+    for methods, path in entries:
         for method in methods.split():
             by_method.setdefault(method, []).append(path)
     return {method: tuple(map(re.compile, _expressions(paths))) for method, paths in by_method.items()}
@@ -182,8 +182,8 @@ WORKLOADS: Mapping[str, Mapping[str, Rules]] = {
 """What runs on a node and has an identity of SPIRE, by the kind of node."""
 
 
-def allows(told: Rules | None, method: str, path: str, xname: str = "") -> bool:
-    if told is None:
+def allows(rules_of_role: Rules | None, method: str, path: str, xname: str = "") -> bool:
+    if rules_of_role is None:
         return False
-    matches: Iterable[re.Match[str] | None] = (pattern.fullmatch(path) for pattern in told.get(method, ()))
+    matches: Iterable[re.Match[str] | None] = (pattern.fullmatch(path) for pattern in rules_of_role.get(method, ()))
     return any(match is not None and (match.lastindex is None or match[1] == xname) for match in matches)

@@ -39,17 +39,17 @@ class AmbiguousToken(Exception):
 
 def bearer(headers: Headers) -> str | None:
     """The token; the word before it must be ``Bearer``, exactly, and one blank must follow."""
-    found = set()
+    tokens = set()
     parts = headers.get("authorization", "").split(" ")
     if len(parts) == 2:
-        found.add((parts[0], parts[1]))
+        tokens.add((parts[0], parts[1]))
     forwarded = headers.get("x-forwarded-access-token")
     kind = _kind(forwarded) if forwarded else None
     if forwarded and kind is not None:
-        found.add((kind, forwarded))
-    if len(found) > 1:
+        tokens.add((kind, forwarded))
+    if len(tokens) > 1:
         raise AmbiguousToken
-    return next((token for kind, token in found if kind == "Bearer"), None)
+    return next((token for kind, token in tokens if kind == "Bearer"), None)
 
 
 def _kind(token: str) -> str | None:
@@ -64,10 +64,10 @@ def _part(token: str, index: int) -> dict[str, Any] | None:
     if len(parts) != 3:
         return None
     try:
-        found = json.loads(base64.urlsafe_b64decode(parts[index] + "=" * (-len(parts[index]) % 4)))
+        payload = json.loads(base64.urlsafe_b64decode(parts[index] + "=" * (-len(parts[index]) % 4)))
     except _BROKEN:
         return None
-    return found if isinstance(found, dict) else None
+    return payload if isinstance(payload, dict) else None
 
 
 class Tokens:
@@ -132,10 +132,10 @@ class Tokens:
         if not _in_time(claims, now):
             return False
         issuer, audience = claims.get("iss"), claims.get("aud")
-        meant_for = audience if isinstance(audience, list) else [audience]
+        audiences = audience if isinstance(audience, list) else [audience]
         if isinstance(issuer, str) and issuer in SPIRE_ISSUERS:
-            return "system-compute" in meant_for
-        return "shasta" in meant_for and _trusted(issuer, base) and not self._called_expired(claims)
+            return "system-compute" in audiences
+        return "shasta" in audiences and _trusted(issuer, base) and not self._called_expired(claims)
 
     def _called_expired(self, claims: Claims) -> bool:
         fault = self._faults.present("token-expiry", "keycloak")
@@ -148,8 +148,8 @@ def _trusted(issuer: Any, base: str) -> bool:
 
 def _moment(facts: Mapping[str, Any]) -> float:
     """Without a moment the fault is about every token there is."""
-    before = facts.get("before")
-    return float(before) if isinstance(before, int | float) else math.inf
+    moment = facts.get("before")
+    return float(moment) if isinstance(moment, int | float) else math.inf
 
 
 def _in_time(claims: Claims, now: float) -> bool:

@@ -80,11 +80,11 @@ class Boot:
         self._enter(node, POST, cause)
 
     def _enter(self, node: str, stage: str, cause: str) -> None:
-        before = self._table[node]
-        self._table[node] = {**before, "stage": stage}
+        previous = self._table[node]
+        self._table[node] = {**previous, "stage": stage}
         self._context.log.add("boot-stage", node, cause, stage=stage)
         self._context.notify("stage", node, stage)
-        if UP in (stage, before["stage"]):
+        if UP in (stage, previous["stage"]):
             self._context.notify("beat", node, "started" if stage == UP else "stopped")
         if stage in _SPANS:
             self._begin_stage(node, stage)
@@ -116,9 +116,9 @@ class Boot:
 
     def _load(self, node: str) -> bool:
         """Whether the boot script names a kernel; what it says is what the node runs with."""
-        found = _KERNEL.search(self.boot_script(node) or "")
-        if found is None:
+        match = _KERNEL.search(self.boot_script(node) or "")
+        if match is None:
             return False
-        parameters = _OR_ELSE.split(found[2], 1)[0].rstrip(" ")
-        self._table[node] = {**self._table[node], "kernel": found[1], "parameters": parameters}
+        parameters = _OR_ELSE.split(match[2], 1)[0].rstrip(" ")
+        self._table[node] = {**self._table[node], "kernel": match[1], "parameters": parameters}
         return True

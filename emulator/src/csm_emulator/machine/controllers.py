@@ -23,7 +23,7 @@ class Controllers:
 
     def reachable(self, controller: str) -> bool:
         """Whether it answers, as far as lasting things go."""
-        if controller in self._away or not self._is_one(controller):
+        if controller in self._away or not self._is_controller(controller):
             return False
         return self._machine.power.fed(controller) and not self._context.faults.present("bmc-unreachable", controller)
 
@@ -34,19 +34,19 @@ class Controllers:
 
     def restart(self, controller: str, cause: str) -> None:
         self._context.log.add("controller-restart", controller, cause)
-        self._say(controller, "down", cause)
+        self._announce(controller, "down", cause)
         self._leave(controller, timings.BMC_RESTART)
 
     def lose_power(self, xname: str, cause: str) -> None:
-        if self._is_one(xname):
+        if self._is_controller(xname):
             self._away.pop(xname, None)
-            self._say(xname, "down", cause)
+            self._announce(xname, "down", cause)
 
     def regain_power(self, xname: str) -> None:
-        if self._is_one(xname):
+        if self._is_controller(xname):
             self._leave(xname, timings.BLADE_SETTLES)
 
-    def _is_one(self, xname: str) -> bool:
+    def _is_controller(self, xname: str) -> bool:
         part = self._machine.part(xname)
         return part is not None and part.type in CONTROLLERS
 
@@ -60,8 +60,8 @@ class Controllers:
         """It started, unless it lost power or was restarted again on the way."""
         if self._away.get(controller) == moment:
             del self._away[controller]
-            self._say(controller, "up", "started")
+            self._announce(controller, "up", "started")
 
-    def _say(self, controller: str, value: str, cause: str) -> None:
+    def _announce(self, controller: str, value: str, cause: str) -> None:
         self._context.log.add(f"controller-{value}", controller, cause)
         self._context.notify("controller", controller, value)

@@ -21,12 +21,14 @@ class Remnants:
 def drives(node: Part) -> tuple[str, ...]:
     """The xnames of a node's disks."""
     fittings = node.model.fittings if node.model else ()
-    found = [fitting for fitting in fittings if fitting.fru.kind == "Drive"]
-    return tuple(node.xname + fitting.name.format(number) for fitting in found for number in range(fitting.count))
+    drive_fittings = [fitting for fitting in fittings if fitting.fru.kind == "Drive"]
+    return tuple(
+        node.xname + fitting.name.format(number) for fitting in drive_fittings for number in range(fitting.count)
+    )
 
 
 def find_remnants(node: Part, faults: Faults) -> Remnants | None:
     """None where the disks are clean, or where there are none."""
     fault = faults.present("disk-remnants", node.xname)
-    on = drives(node)
-    return Remnants(str(fault.facts.get("of", UNKNOWN_OWNER)), on) if fault and on else None
+    drive_xnames = drives(node)
+    return Remnants(str(fault.facts.get("of", UNKNOWN_OWNER)), drive_xnames) if fault and drive_xnames else None

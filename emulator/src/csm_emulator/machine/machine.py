@@ -75,7 +75,7 @@ class Machine:
         part = self.part(xname)
         if part is None:
             return self.fabric.describe(xname)
-        told: dict[str, Any] = {
+        description: dict[str, Any] = {
             "xname": xname,
             "type": part.type,
             "class": part.hardware_class,
@@ -83,11 +83,11 @@ class Machine:
             "since": self.power.since(xname),
         }
         if part.type == "Node":
-            left = self.remnants(xname)
-            told |= {
+            remnants = self.remnants(xname)
+            description |= {
                 "boot": self.boot.record(xname),
                 "beating": self.boot.beating(xname),
                 "cables": {nic.xname: self.cable_end(nic.xname) for nic in self.nics(xname) if nic.network == "HSN"},
-                "remnants": asdict(left) if left else None,
+                "remnants": asdict(remnants) if remnants else None,
             }
-        return told
+        return description

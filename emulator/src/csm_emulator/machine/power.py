@@ -67,20 +67,20 @@ class Power:
 
     def state(self, xname: str) -> str:
         """``on`` or ``off``; what has no power of its own has that of what feeds it."""
-        found = self._table.get(xname)
-        if found is not None:
-            return str(found["is"])
+        record = self._table.get(xname)
+        if record is not None:
+            return str(record["is"])
         feeders = self._feeders.get(xname, ())
         return ON if not feeders or any(self.state(feeder) == ON for feeder in feeders) else OFF
 
     def since(self, xname: str) -> float:
-        found = self._table.get(xname)
-        return float(found["since"]) if found else 0.0
+        record = self._table.get(xname)
+        return float(record["since"]) if record else 0.0
 
     def state_at(self, xname: str, moment: float) -> str:
         """As it was at a recent moment: before the last change, what it was before it."""
-        found = self._table.get(xname)
-        return self.state(xname) if found is None or found["since"] <= moment else str(found["was"])
+        record = self._table.get(xname)
+        return self.state(xname) if record is None or record["since"] <= moment else str(record["was"])
 
     def fed(self, xname: str) -> bool:
         """Whether there is power to be switched on with; of two power supplies one is enough."""
@@ -105,7 +105,7 @@ class Power:
         off = "GracefulShutdown" if part.type == "Node" else "ForceOff"
         self._do[off if action == "Off" else action](xname, cause)
 
-    def by_itself(self, node: str, action: str, cause: str) -> None:
+    def reset_from_system(self, node: str, action: str, cause: str) -> None:
         """The system on a node stops or starts anew, which takes no controller."""
         self._context.log.add("power-order", node, cause, action=action)
         self._do[action](node, cause)
@@ -151,7 +151,7 @@ class Power:
         else:
             self._after(timings.POWER_ON, "power.becomes", xname, number, ON, cause, False)
 
-    def _becomes(self, xname: str, number: int, state: str, cause: str, again: bool) -> None:
+    def _becomes(self, xname: str, number: int, state: str, cause: str, switch_on_again: bool) -> None:
         """An order takes effect, unless a later one took its place."""
         if self._orders.get(xname) != number:
             return
@@ -159,7 +159,7 @@ class Power:
             self._context.log.add("power-on-failed", xname, "no power to switch on")
             return
         self._set(xname, state, cause)
-        if again:
+        if switch_on_again:
             self._power_up(xname, number, cause)
 
     def _restarts(self, xname: str, number: int, cause: str) -> None:
@@ -168,10 +168,10 @@ class Power:
             self._machine.boot.begin(xname, cause)
 
     def _set(self, xname: str, state: str, cause: str) -> None:
-        before = self._table[xname]["is"]
-        if before == state:
+        previous = self._table[xname]["is"]
+        if previous == state:
             return
-        self._table[xname] = {"is": state, "since": self._context.clock.now(), "was": before}
+        self._table[xname] = {"is": state, "since": self._context.clock.now(), "was": previous}
         self._context.log.add(f"power-{state}", xname, cause)
         if state == OFF:
             self._starve(xname)
@@ -196,8 +196,8 @@ class Power:
         """Controllers and what has no switch start by themselves; everything else waits for an order."""
         for fed in self._fed_by(xname):
             part = self._machine.part(fed)
-            others = any(feeder != xname and self.state(feeder) == ON for feeder in self._feeders[fed])
-            if part is None or others:
+            fed_by_another = any(feeder != xname and self.state(feeder) == ON for feeder in self._feeders[fed])
+            if part is None or fed_by_another:
                 continue
             if _has_no_switch(part):
                 self._set(fed, ON, f"{xname} has power")

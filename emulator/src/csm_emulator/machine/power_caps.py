@@ -39,20 +39,20 @@ class PowerCaps:
 
     def read(self, node: str, control: str = NODE_LIMIT) -> int:
         """Watts; 0 is no cap."""
-        self._reach(node)
+        self._check_reachable(node)
         return int(self._table.get(node, {}).get(control, 0))
 
     def write(self, node: str, watts: Mapping[str, int], cause: str) -> None:
         """By control."""
-        self._reach(node)
-        before = self._table.get(node, {})
-        changes = {name: value for name, value in watts.items() if before.get(name, 0) != value}
+        self._check_reachable(node)
+        previous = self._table.get(node, {})
+        changes = {name: value for name, value in watts.items() if previous.get(name, 0) != value}
         if changes:
-            self._table[node] = {**before, **changes}
+            self._table[node] = {**previous, **changes}
         for name, value in changes.items():
             self._context.log.add("power-cap", node, cause, control=name, watts=value)
 
-    def _reach(self, node: str) -> None:
+    def _check_reachable(self, node: str) -> None:
         controller = self._machine.controller(node)
         if not self._machine.power.controllers.answers(controller, node):
             raise ControllerUnreachable(controller)

@@ -44,11 +44,11 @@ class Consoles:
         """Of the pieces of each node."""
         for place in self._table:
             node, _, text = place.rpartition("/")
-            number, known = int(text), self._numbers.get(node, range(int(text), 0))
-            self._numbers[node] = range(min(number, known.start), max(number + 1, known.stop))
-        machine.watch(self._saw)
+            number, numbers = int(text), self._numbers.get(node, range(int(text), 0))
+            self._numbers[node] = range(min(number, numbers.start), max(number + 1, numbers.stop))
+        machine.watch(self._on_event)
 
-    def _saw(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         if event.kind != "stage" or event.value == boot.OFF:
             return
         detail: Any = ""
@@ -60,9 +60,9 @@ class Consoles:
 
     def write(self, node: str, text: str) -> None:
         """Text that ends its own lines; of one that is longer than a console is kept the end remains."""
-        kept = text[-PIECE * MOST_PIECES :]
-        for start in range(0, len(kept), PIECE):
-            self._write(node, kept[start : start + PIECE])
+        text_end = text[-PIECE * MOST_PIECES :]
+        for start in range(0, len(text_end), PIECE):
+            self._write(node, text_end[start : start + PIECE])
 
     def _write(self, node: str, text: str) -> None:
         numbers = self._numbers.get(node, range(0))
@@ -73,12 +73,12 @@ class Consoles:
             self._add(node, TEXT, [[0.0, text]])
 
     def _add(self, node: str, kind: str, detail: Any) -> None:
-        before = self._numbers.get(node, range(0))
-        numbers = range(max(before.start, before.stop + 1 - MOST_PIECES), before.stop + 1)
-        self._table[f"{node}/{before.stop}"] = [self._clock.now(), kind, detail]
+        previous = self._numbers.get(node, range(0))
+        numbers = range(max(previous.start, previous.stop + 1 - MOST_PIECES), previous.stop + 1)
+        self._table[f"{node}/{previous.stop}"] = [self._clock.now(), kind, detail]
         self._numbers[node] = numbers
-        for gone in range(before.start, numbers.start):
-            del self._table[f"{node}/{gone}"]
+        for old in range(previous.start, numbers.start):
+            del self._table[f"{node}/{old}"]
 
     def _piece(self, node: str, number: int) -> Piece:
         piece: Piece = self._table[f"{node}/{number}"]
@@ -88,21 +88,21 @@ class Consoles:
         """Where somebody who looks only at what is to come begins."""
         return self.read(node, START)[1]
 
-    def read(self, node: str, after: Position) -> tuple[list[str], Position]:
+    def read(self, node: str, position: Position) -> tuple[list[str], Position]:
         """The texts that have come since, and where they end."""
-        found: list[str] = []
+        result: list[str] = []
         now = self._clock.now()
         numbers = self._numbers.get(node, range(0))
-        number, done = after if after[0] >= numbers.start else (numbers.start, 0)
+        number, read_count = position if position[0] >= numbers.start else (numbers.start, 0)
         while number in numbers:
             over = self._piece(node, number + 1)[0] if number + 1 in numbers else None
             texts = list(self._texts(node, self._piece(node, number), over))
             ready = [text for when, text in texts if when <= now]
-            found += ready[done:]
+            result += ready[read_count:]
             if over is None or len(ready) < len(texts):
-                return found, (number, max(done, len(ready)))
-            number, done = number + 1, 0
-        return found, (number, done)
+                return result, (number, max(read_count, len(ready)))
+            number, read_count = number + 1, 0
+        return result, (number, read_count)
 
     def _texts(self, node: str, piece: Piece, over: float | None) -> Iterator[tuple[float, str]]:
         """Until the next piece begins: a stage that was cut short says no more."""
@@ -120,5 +120,5 @@ class Consoles:
     def tail(self, node: str, lines: int) -> tuple[str, Position]:
         """The last lines, and where they end; a line that has not ended counts as one."""
         texts, position = self.read(node, START)
-        kept = "".join(texts).splitlines(keepends=True)[-lines:] if lines > 0 else []
-        return "".join(kept), position
+        last_lines = "".join(texts).splitlines(keepends=True)[-lines:] if lines > 0 else []
+        return "".join(last_lines), position

@@ -53,8 +53,8 @@ class Description:
 
     @property
     def root(self) -> str:
-        found = _ROOT.search(self.parameters)
-        return found[1] if found else "live"
+        match = _ROOT.search(self.parameters)
+        return match[1] if match else "live"
 
     @property
     def cores(self) -> int:
@@ -73,7 +73,7 @@ def describe(machine: Machine, node: str, loaded: str | None = None, parameters:
     model = part.model
     arch = MACHINES.get(model.arch, "x86_64")
     if not loaded:
-        loaded, parameters = _earlier(node, place, arch)
+        loaded, parameters = _initial_kernel(node, place, arch)
     hostname = place.aliases[0] if place and place.aliases else node
     return Description(
         node,
@@ -90,12 +90,12 @@ def describe(machine: Machine, node: str, loaded: str | None = None, parameters:
     )
 
 
-def _earlier(node: str, place: NodePlace | None, arch: str) -> tuple[str, str]:
+def _initial_kernel(node: str, place: NodePlace | None, arch: str) -> tuple[str, str]:
     """The kernel and its parameters of a node that nobody has seen boot."""
     where = _EARLIER.format(arch=arch)
     names = f"xname={node}" + (f" nid={place.nid}" if place else "")
-    said = f"console={_CONSOLES[arch]},115200 crashkernel=512M rd.neednet=1 rd.retry=10 ip=dhcp quiet"
-    return f"{where}kernel", f"{said} root=live:{where}rootfs {names}"
+    parameters = f"console={_CONSOLES[arch]},115200 crashkernel=512M rd.neednet=1 rd.retry=10 ip=dhcp quiet"
+    return f"{where}kernel", f"{parameters} root=live:{where}rootfs {names}"
 
 
 def _interfaces(machine: Machine, node: str) -> Iterator[Interface]:
@@ -109,8 +109,8 @@ def _interfaces(machine: Machine, node: str) -> Iterator[Interface]:
 
 
 def _prefix(nic: Nic, cidrs: dict[str, tuple[str, ...]]) -> int:
-    found = cidrs.get(nic.network) or ("/17",)
-    return int(found[0].rpartition("/")[2])
+    network_cidrs = cidrs.get(nic.network) or ("/17",)
+    return int(network_cidrs[0].rpartition("/")[2])
 
 
 def _all(model: Any, kind: str) -> list[Any]:
@@ -118,8 +118,8 @@ def _all(model: Any, kind: str) -> list[Any]:
 
 
 def _fitted(model: Any, kind: str) -> tuple[Fru, int] | None:
-    found = _all(model, kind)
-    return (found[0].fru, sum(fitting.count for fitting in found)) if found else None
+    fittings = _all(model, kind)
+    return (fittings[0].fru, sum(fitting.count for fitting in fittings)) if fittings else None
 
 
 def _number(fru: Fru, name: str, default: float) -> float:

@@ -51,8 +51,8 @@ class Ping:
     @property
     def pause(self) -> float:
         """Until the next is sent, or time is up."""
-        left = self.deadline - (self.sent - 1) * self.interval
-        return min(self.interval, left) if self.deadline else self.interval
+        remaining = self.deadline - (self.sent - 1) * self.interval
+        return min(self.interval, remaining) if self.deadline else self.interval
 
     @property
     def code(self) -> int:
@@ -61,11 +61,11 @@ class Ping:
 
     def after(self, packet: Packet) -> Ping:
         """One more is sent, and maybe answered."""
-        sent = replace(self, sent=self.sent + 1)
+        result = replace(self, sent=self.sent + 1)
         if not packet.reached:
-            return sent
+            return result
         return replace(
-            sent,
+            result,
             received=self.received + 1,
             shortest=min(self.shortest, packet.seconds) if self.received else packet.seconds,
             longest=max(self.longest, packet.seconds),
@@ -75,8 +75,8 @@ class Ping:
 
     def as_data(self) -> dict[str, Any]:
         """For a shelf; ten thousand nodes may ping at once, so what is as usual is left out."""
-        told = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
-        return {name: value for name, (value, usual) in told.items() if value != usual}
+        values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
+        return {name: value for name, (value, usual) in values.items() if value != usual}
 
 
 def opening_line(ping: Ping, bound: str) -> str:
@@ -95,17 +95,17 @@ def reply_line(ping: Ping, packet: Packet) -> str:
     return f"{ping.size + ICMP} bytes from {who}: icmp_seq={ping.sent} ttl=64{took}\n"
 
 
-def statistics_lines(done: Ping) -> str:
+def statistics_lines(ping: Ping) -> str:
     """The statistics at the end."""
-    missed = done.sent - done.received
-    lost = 100 * missed / done.sent if done.sent else 0
-    total = round(max(done.sent - 1, 0) * done.interval * 1000)
-    errors = f"+{missed} errors, " if missed else ""
-    text = f"\n--- {done.name} ping statistics ---\n{done.sent} packets transmitted, {done.received} received, "
-    text += f"{errors}{lost:.6g}% packet loss, time {total}ms\n"
-    if done.received and done.size >= STAMP:
-        mean = done.total / done.received
-        spread = math.sqrt(max(done.squares / done.received - mean * mean, 0.0))
-        times = (done.shortest, mean, done.longest, spread)
+    unanswered = ping.sent - ping.received
+    loss_percent = 100 * unanswered / ping.sent if ping.sent else 0
+    total = round(max(ping.sent - 1, 0) * ping.interval * 1000)
+    errors = f"+{unanswered} errors, " if unanswered else ""
+    text = f"\n--- {ping.name} ping statistics ---\n{ping.sent} packets transmitted, {ping.received} received, "
+    text += f"{errors}{loss_percent:.6g}% packet loss, time {total}ms\n"
+    if ping.received and ping.size >= STAMP:
+        mean = ping.total / ping.received
+        spread = math.sqrt(max(ping.squares / ping.received - mean * mean, 0.0))
+        times = (ping.shortest, mean, ping.longest, spread)
         text += "rtt min/avg/max/mdev = " + "/".join(f"{1000 * one:.3f}" for one in times) + " ms\n"
     return text

@@ -77,7 +77,7 @@ class LineResult:
 
     text: str
     outcome: Outcome
-    rest: Sequence[Step] = ()
+    remaining_steps: Sequence[Step] = ()
     """What is to be done after the outcome."""
 
 
@@ -120,8 +120,8 @@ def _program(command: Command, terminal: Terminal) -> Program:
         if outcome.logs_out:
             return await STANDARD["exit"](process)
         if outcome.takes_over:
-            told = "stands alone on its line at this console, not in a pipe, a loop or with a redirection"
-            return await process.complain(told, MISUSED)
+            message = "stands alone on its line at this console, not in a pipe, a loop or with a redirection"
+            return await process.complain(message, MISUSED)
         await process.out.write(outcome.text)
         await process.err.write(outcome.errors)
         return outcome.code

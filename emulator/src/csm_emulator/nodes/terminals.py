@@ -87,12 +87,12 @@ class Terminals:
         self._password = password
         self._uptimes = Uptimes(machine, context)
         self._table = context.tables.open("nodes.terminals")
-        self._seats: Counter[str] = Counter()
+        self._viewer_counts: Counter[str] = Counter()
         """How many are at each console, and could interrupt what runs there."""
         context.scheduler.register("terminal.pings", self._next_ping)
-        machine.watch(self._saw)
+        machine.watch(self._on_event)
 
-    def _saw(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         """Whoever was logged in is not any more."""
         if event.kind == "stage":
             self._table.pop(event.xname, None)
@@ -101,10 +101,10 @@ class Terminals:
 
     def join(self, node: str) -> None:
         """Somebody sits down at the console."""
-        self._seats[node] += 1
+        self._viewer_counts[node] += 1
 
     def leave(self, node: str) -> None:
-        self._seats[node] -= 1
+        self._viewer_counts[node] -= 1
 
     def type(self, node: str, text: str) -> None:
         """Keys, as they come; a node that is not up hears nothing."""
@@ -129,22 +129,22 @@ class Terminals:
         elif key == _KILL:
             self._erase(node, state, len(state["line"]))
         else:
-            self._write_down(node, state, key)
+            self._append_to_line(node, state, key)
 
-    def _write_down(self, node: str, state: dict[str, Any], keys: str) -> None:
+    def _append_to_line(self, node: str, state: dict[str, Any], keys: str) -> None:
         room = LONGEST_LINE - len(state["line"])
-        taken = "".join(key for key in keys[:room] if key.isprintable())
-        if taken:
-            self._table[node] = {**state, "line": state["line"] + taken}
+        text = "".join(key for key in keys[:room] if key.isprintable())
+        if text:
+            self._table[node] = {**state, "line": state["line"] + text}
             if state["mode"] != _PASSWORD:
-                self._echo(node, taken)
+                self._echo(node, text)
 
     def _erase(self, node: str, state: dict[str, Any], count: int) -> None:
-        gone = min(count, len(state["line"]))
-        if gone:
-            self._table[node] = {**state, "line": state["line"][:-gone]}
+        erased = min(count, len(state["line"]))
+        if erased:
+            self._table[node] = {**state, "line": state["line"][:-erased]}
             if state["mode"] != _PASSWORD:
-                self._echo(node, "\b \b" * gone)
+                self._echo(node, "\b \b" * erased)
 
     def _interrupt(self, node: str, state: dict[str, Any]) -> None:
         """A ping says what it has counted, and what follows it is done, by its result."""
@@ -204,11 +204,11 @@ class Terminals:
         if outcome.logs_out:
             self._log_out(node, state, "")
         elif outcome.ping:
-            state = {**state, "mode": _BUSY, "number": state["number"] + 1, "rest": list(line.rest)}
+            state = {**state, "mode": _BUSY, "number": state["number"] + 1, "rest": list(line.remaining_steps)}
             self._table[node] = {**state, "ping": outcome.ping.as_data()}
             self._next_ping(node, state["number"])
         elif outcome.power:
-            self._machine.power.by_itself(node, outcome.power, "console")
+            self._machine.power.reset_from_system(node, outcome.power, "console")
         else:
             self._show_prompt(node, state)
 
@@ -221,7 +221,7 @@ class Terminals:
             self._do(node, state, state["rest"])
             return
         ping = Ping(**state["ping"])
-        if ping.late or ping.sent >= (MOST_PINGS if self._seats[node] else UNWATCHED):
+        if ping.late or ping.sent >= (MOST_PINGS if self._viewer_counts[node] else UNWATCHED):
             self._end_ping(node, state, ping)
             return
         ping = self._send(node, ping)
@@ -234,19 +234,19 @@ class Terminals:
     def _send(self, node: str, ping: Ping) -> Ping:
         links = describe(self._machine, node).interfaces
         packet = send(self._machine, node, links, ping.address, ping.via, ping.sent)
-        sent = ping.after(packet)
-        self._echo(node, reply_line(sent, packet).replace("\n", "\r\n"))
-        return sent
+        after_packet = ping.after(packet)
+        self._echo(node, reply_line(after_packet, packet).replace("\n", "\r\n"))
+        return after_packet
 
     def _end_ping(self, node: str, state: dict[str, Any], ping: Ping) -> None:
         """What follows is a matter of its own: a line of many pings is not one call within another."""
         self._echo(node, statistics_lines(ping).replace("\n", "\r\n"))
-        after = {**state, "ping": None, "code": ping.code}
+        next_state = {**state, "ping": None, "code": ping.code}
         if state["rest"]:
-            self._table[node] = after
+            self._table[node] = next_state
             self._context.scheduler.after(0.0, "terminal.pings", node, state["number"])
         else:
-            self._show_prompt(node, {**after, "mode": _SHELL})
+            self._show_prompt(node, {**next_state, "mode": _SHELL})
 
     def _show_prompt(self, node: str, state: dict[str, Any]) -> None:
         self._table[node] = state
@@ -263,7 +263,7 @@ class Terminals:
 
 def _saved_variables(variables: Variables) -> dict[str, Any]:
     """What the next line knows of this one: the variables that there is room for, in the order in which they came."""
-    kept: dict[str, str] = {}
+    saved: dict[str, str] = {}
     size = sum(1 + len(argument) for argument in variables.arguments)
     arguments = variables.arguments if size <= MOST_KEPT else []
     room = MOST_KEPT - (size if arguments else 0)
@@ -271,6 +271,6 @@ def _saved_variables(variables: Variables) -> dict[str, Any]:
         room -= len(name) + len(value)
         if room < 0:
             break
-        kept[name] = value
+        saved[name] = value
     options = sorted(variables.options)
-    return {"variables": kept, "folder": variables.folder, "arguments": arguments, "options": options}
+    return {"variables": saved, "folder": variables.folder, "arguments": arguments, "options": options}

@@ -19,14 +19,14 @@ class Uptimes:
         """By node; and when the machine began, which the clock forgets."""
         if _BEGINNING not in self._table:
             self._table[_BEGINNING] = context.clock.now()
-        machine.watch(self._saw)
+        machine.watch(self._on_event)
 
-    def _saw(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         if event.kind == "stage" and event.value == KERNEL:
             self._table[event.xname] = self._context.clock.now()
 
     def booted(self, node: str) -> float:
-        known = self._table.get(node)
-        if known is None:
+        moment = self._table.get(node)
+        if moment is None:
             return float(self._table[_BEGINNING]) - self._context.chance(EARLIER, "uptime", node)
-        return float(known)
+        return float(moment)

@@ -23,9 +23,9 @@ def name_of(place: NodePlace) -> str:
 
 def workers(topology: Topology) -> list[str]:
     """Where pods run: on workers, or on what there is."""
-    listed = list(places(topology))
-    own = [name_of(place) for place in listed if place.sub_role == "Worker"]
-    return own or [name_of(place) for place in listed]
+    nodes = list(places(topology))
+    own = [name_of(place) for place in nodes if place.sub_role == "Worker"]
+    return own or [name_of(place) for place in nodes]
 
 
 def one_of(nodes: Sequence[str], random: SeededRandom, *about: object) -> str:

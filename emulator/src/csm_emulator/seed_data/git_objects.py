@@ -19,11 +19,11 @@ class Author:
 class Objects:
     """Kind and content by name."""
 
-    known: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    by_name: dict[str, tuple[str, bytes]] = field(default_factory=dict)
 
     def add(self, kind: str, content: bytes) -> str:
         name = hashlib.sha1(framed(kind, content), usedforsecurity=False).hexdigest()
-        self.known[name] = (kind, content)
+        self.by_name[name] = (kind, content)
         return name
 
     def tree(self, files: Mapping[str, bytes]) -> str:

@@ -141,14 +141,14 @@ def recipes(topology: Topology, random: SeededRandom) -> tuple[Recipe, ...]:
 
 def _kinds(topology: Topology) -> Iterator[tuple[str, str]]:
     """(role, architecture) of the nodes, each once, in their order: as BSS asks for them."""
-    seen: set[tuple[str, str]] = set()
+    kinds: set[tuple[str, str]] = set()
     for part in topology.parts.values():
         if part.type != "Node":
             continue
         place = topology.places.get(part.xname)
         kind = (place.role if place else "", part.model.arch if part.model else "")
-        if kind not in seen:
-            seen.add(kind)
+        if kind not in kinds:
+            kinds.add(kind)
             yield kind
 
 

@@ -103,7 +103,7 @@ def _of_product(product: Product) -> SeedRepository:
         )
     branches = {**imported, INTEGRATION: settings, MAIN: commit}
     refs = {f"refs/heads/{branch}": at for branch, at in branches.items()} | {f"refs/tags/{product.content}": commit}
-    return SeedRepository(product.repository, "", objects.known, refs, tuple(imported))
+    return SeedRepository(product.repository, "", objects.by_name, refs, tuple(imported))
 
 
 def _of_site(name: str) -> SeedRepository:
@@ -111,7 +111,7 @@ def _of_site(name: str) -> SeedRepository:
     tree = objects.tree(_files(name))
     commit = objects.commit(tree, (), OPERATOR, FIRST_DAY + 31 * DAY, "What this site adds\n")
     refs = {f"refs/heads/{branch}": commit for branch in (INTEGRATION, MAIN)}
-    return SeedRepository(name, "The last layer of this site's configurations", objects.known, refs, ())
+    return SeedRepository(name, "The last layer of this site's configurations", objects.by_name, refs, ())
 
 
 def _files(repository: str) -> dict[str, bytes]:
@@ -120,8 +120,8 @@ def _files(repository: str) -> dict[str, bytes]:
 
 
 def _walk(folder: Traversable, above: str) -> list[tuple[str, bytes]]:
-    found: list[tuple[str, bytes]] = []
+    files: list[tuple[str, bytes]] = []
     for entry in folder.iterdir():
         path = above + entry.name
-        found += _walk(entry, f"{path}/") if entry.is_dir() else [(path, entry.read_bytes())]
-    return found
+        files += _walk(entry, f"{path}/") if entry.is_dir() else [(path, entry.read_bytes())]
+    return files

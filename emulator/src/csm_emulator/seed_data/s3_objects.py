@@ -22,11 +22,11 @@ class SeedObject:
 
 def first_objects(topology: Topology, random: SeededRandom) -> Mapping[tuple[str, str], SeedObject]:
     """By bucket and key, everything that lies in S3 on the first day."""
-    found: dict[tuple[str, str], SeedObject] = {}
+    objects: dict[tuple[str, str], SeedObject] = {}
     for image in images(topology, random):
         for artefact in image.artefacts:
-            found[BOOT_IMAGES, artefact.key] = SeedObject(artefact.data, artefact.media, image.created)
-        found[BOOT_IMAGES, image.manifest_key] = SeedObject(image.manifest, "application/json", image.created)
+            objects[BOOT_IMAGES, artefact.key] = SeedObject(artefact.data, artefact.media, image.created)
+        objects[BOOT_IMAGES, image.manifest_key] = SeedObject(image.manifest, "application/json", image.created)
     for recipe in recipes(topology, random):
-        found[IMS, recipe.key] = SeedObject(recipe.data, "application/gzip", recipe.created)
-    return found
+        objects[IMS, recipe.key] = SeedObject(recipe.data, "application/gzip", recipe.created)
+    return objects

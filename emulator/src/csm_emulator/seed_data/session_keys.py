@@ -37,14 +37,14 @@ def issue(random: SeededRandom, number: int, now: float) -> Session:
 def verify_token(random: SeededRandom, token: str) -> Session | None:
     """What the token says, however old it is; None when the site has not given it out."""
     try:
-        said = base64.b64decode(token, validate=True)
+        data = base64.b64decode(token, validate=True)
     except (binascii.Error, ValueError):
         return None
-    seal, claims = said[:32], said[32:]
+    seal, claims = data[:32], data[32:]
     if not hmac.compare_digest(seal, _seal(random, claims)):
         return None
-    told = json.loads(claims)
-    return Session(_keys(random, told["access"]), token, told["expires"])
+    fields = json.loads(claims)
+    return Session(_keys(random, fields["access"]), token, fields["expires"])
 
 
 def _keys(random: SeededRandom, access: str) -> Keys:

@@ -143,11 +143,11 @@ class _Line:
         return code
 
     async def _pipeline(self, step: Step, streams: Streams, *, tested: bool) -> int:
-        *before, last = step.commands
-        if not before:
+        *preceding, last = step.commands
+        if not preceding:
             return await self.command(last, streams, tested=tested)
         stdin, codes = streams.stdin, []
-        for command in before:
+        for command in preceding:
             pipe = Pipe(self._budget)
             codes.append(await self._stage(command, replace(streams, stdin=stdin, out=pipe), tested=tested))
             stdin = Input(iter([pipe.text()]))
@@ -244,10 +244,10 @@ class _Line:
         expansion = self._expansion(streams.err)
         argv = await expansion.words(self._without_braces(command.words))
         assigned: dict[str, str] = {}
-        before: dict[str, str | None] = {}
+        previous: dict[str, str | None] = {}
         for assignment in command.assignments:
             name, _, raw = assignment.partition("=")
-            before.setdefault(name, self._variables.values.get(name))
+            previous.setdefault(name, self._variables.values.get(name))
             assigned[name] = await expansion.text(raw)
             self._assign({name: assigned[name]})
         if XTRACE in self._variables.options and (assigned or argv):
@@ -262,10 +262,10 @@ class _Line:
             foreground = not self._depth and not command.redirections
             return await self._program(argv, streams, foreground=foreground)
         finally:
-            self._restore(before)
+            self._restore(previous)
 
-    def _restore(self, before: Mapping[str, str | None]) -> None:
-        for name, value in before.items():
+    def _restore(self, previous: Mapping[str, str | None]) -> None:
+        for name, value in previous.items():
             if value is None:
                 self._variables.values.pop(name, None)
             else:

@@ -174,13 +174,13 @@ async def _send_stream(receive: Receive, send: Send, reply: Reply, stream: Strea
     await send({"type": "http.response.start", "status": reply.status, "headers": _headers(reply)})
     # The head goes out at once: a follower of a silent log wants to know that it was heard.
     await send({"type": "http.response.body", "body": b"", "more_body": True})
-    gone = asyncio.ensure_future(_wait_for_disconnect(receive))
+    disconnected = asyncio.ensure_future(_wait_for_disconnect(receive))
     pieces = stream()
     try:
         while True:
             piece = asyncio.ensure_future(anext(pieces, None))
-            await asyncio.wait((piece, gone), return_when=asyncio.FIRST_COMPLETED)
-            if gone.done():
+            await asyncio.wait((piece, disconnected), return_when=asyncio.FIRST_COMPLETED)
+            if disconnected.done():
                 piece.cancel()
                 await asyncio.wait((piece,))
                 return
@@ -189,7 +189,7 @@ async def _send_stream(receive: Receive, send: Send, reply: Reply, stream: Strea
                 break
             await send({"type": "http.response.body", "body": data, "more_body": True})
     finally:
-        gone.cancel()
+        disconnected.cancel()
         await pieces.aclose()
     await send({"type": "http.response.body", "body": b""})
 

@@ -83,13 +83,13 @@ def issue_client(folder: Path, name: str, organization: str) -> ClientCertificat
 def _read(certificate: Path, key: Path) -> _KeyPair | None:
     """None for what is not there, is no longer readable, or does not belong together."""
     try:
-        found = x509.load_pem_x509_certificate(certificate.read_bytes())
+        loaded = x509.load_pem_x509_certificate(certificate.read_bytes())
         private = serialization.load_pem_private_key(key.read_bytes(), None)
     except (OSError, ValueError, TypeError):
         return None
-    if not isinstance(private, ec.EllipticCurvePrivateKey) or private.public_key() != found.public_key():
+    if not isinstance(private, ec.EllipticCurvePrivateKey) or private.public_key() != loaded.public_key():
         return None
-    return _KeyPair(private, found)
+    return _KeyPair(private, loaded)
 
 
 def _valid(pair: _KeyPair, now: datetime) -> bool:

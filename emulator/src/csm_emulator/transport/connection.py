@@ -38,9 +38,9 @@ class Connection(HttpToolsProtocol):
     """There after an upgrade: what comes is no HTTP any more."""
     _data = b""
     """What is being read."""
-    _behind: bytes | None = None
+    _held_data: bytes | None = None
     """What came behind a request for an upgrade: until that is answered nobody knows whether it is HTTP."""
-    _owed = 0
+    _missing_body = 0
     """Bytes of that request's body that have not come."""
     _answering: RequestResponseCycle | None = None
     """The request that is being carried out; ``cycle`` is the last one that was heard of."""
@@ -53,16 +53,16 @@ class Connection(HttpToolsProtocol):
         cycle.response_started = cycle.response_complete = True
         self._tunnel = Tunnel(self.transport, self.flow)
         self.transport.write(head)
-        self._tunnel.feed(self._behind or b"")
-        self._behind = None
+        self._tunnel.feed(self._held_data or b"")
+        self._held_data = None
         return self._tunnel
 
     def cut(self) -> None:
         self.transport.abort()
 
     def caller(self) -> str:
-        shown = self.transport.get_extra_info("peercert") or {}
-        names = [value for part in shown.get("subject", ()) for name, value in part if name == "commonName"]
+        certificate = self.transport.get_extra_info("peercert") or {}
+        names = [value for part in certificate.get("subject", ()) for name, value in part if name == "commonName"]
         return names[0] if names else ""
 
     def on_message_begin(self) -> None:
@@ -84,28 +84,28 @@ class Connection(HttpToolsProtocol):
         """Java asks every server for HTTP/2, and takes no answer for an answer."""
         ended = sys.exception()
         if isinstance(ended, HttpParserUpgrade):
-            self._behind = b""
-            self._owed = next((int(value) for name, value in self.headers if name == b"content-length"), 0)
-            self.cycle.more_body = self._owed > 0
+            self._held_data = b""
+            self._missing_body = next((int(value) for name, value in self.headers if name == b"content-length"), 0)
+            self.cycle.more_body = self._missing_body > 0
             self._hold(self._data[ended.args[0] :])
 
     def _hold(self, data: bytes) -> None:
         """The parser takes a request for an upgrade to have no body, and Java sends one."""
-        body, rest = data[: self._owed], data[self._owed :]
+        body, following = data[: self._missing_body], data[self._missing_body :]
         if body:
-            self._owed -= len(body)
-            self.cycle.more_body = self._owed > 0
+            self._missing_body -= len(body)
+            self.cycle.more_body = self._missing_body > 0
             self.on_body(body)
-        self._behind = (self._behind or b"") + rest
-        if len(self._behind) > MOST_UNREAD:
+        self._held_data = (self._held_data or b"") + following
+        if len(self._held_data) > MOST_UNREAD:
             self.flow.pause_reading()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if self._behind is None or not self.cycle.response_complete or self.transport.is_closing():
+        if self._held_data is None or not self.cycle.response_complete or self.transport.is_closing():
             return
-        behind, self._behind = self._behind, None
-        if self._owed:
+        behind, self._held_data = self._held_data, None
+        if self._missing_body:
             self.transport.close()
         else:
             self.data_received(behind)
@@ -114,7 +114,7 @@ class Connection(HttpToolsProtocol):
         if self._tunnel is not None:
             self._tunnel.feed(data)
             return
-        if self._behind is not None:
+        if self._held_data is not None:
             self._hold(data)
             return
         cycle: RequestResponseCycle | None = self.cycle

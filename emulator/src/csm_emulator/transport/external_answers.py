@@ -26,21 +26,21 @@ class ExternalAnswers:
 
     def __init__(self) -> None:
         self._due: Answers = {}
-        self._heard = self._due
-        self._under_way: dict[ExternalRequest, asyncio.Task[None]] = {}
+        self._known = self._due
+        self._fetching: dict[ExternalRequest, asyncio.Task[None]] = {}
         self._places = asyncio.Semaphore(MAX_PARALLEL)
 
     @contextmanager
-    def knowing(self, answers: Answers) -> Iterator[None]:
+    def use(self, answers: Answers) -> Iterator[None]:
         """While a request is handled."""
-        self._heard = answers
+        self._known = answers
         try:
             yield
         finally:
-            self._heard = self._due
+            self._known = self._due
 
     def answer_to(self, question: ExternalRequest) -> Reply:
-        answer = self._heard.get(question)
+        answer = self._known.get(question)
         if answer is None:
             raise AnswerPending(question)
         if isinstance(answer, ExternalServerUnreachable):
@@ -48,22 +48,22 @@ class ExternalAnswers:
         return answer
 
     def fetch(self, question: ExternalRequest) -> None:
-        if question not in self._under_way:
-            self._under_way[question] = asyncio.ensure_future(self._fetch(question))
+        if question not in self._fetching:
+            self._fetching[question] = asyncio.ensure_future(self._fetch(question))
 
     async def _fetch(self, question: ExternalRequest) -> None:
         try:
             self._due[question] = await self.ask(question)
         finally:
-            del self._under_way[question]
+            del self._fetching[question]
 
     def clear(self) -> None:
         self._due.clear()
 
     async def turn(self) -> None:
         """Give others a turn; one of some length, when something is being found out."""
-        if self._under_way:
-            await asyncio.wait(self._under_way.values(), return_when=asyncio.FIRST_COMPLETED)
+        if self._fetching:
+            await asyncio.wait(self._fetching.values(), return_when=asyncio.FIRST_COMPLETED)
         else:
             await asyncio.sleep(0)
 

@@ -150,23 +150,23 @@ def _trusting() -> ssl.SSLContext:
     return context
 
 
-async def send_in_thread(question: ExternalRequest, seconds: float) -> Reply | ExternalServerUnreachable:
+async def send_in_thread(request: ExternalRequest, seconds: float) -> Reply | ExternalServerUnreachable:
     """In a thread that nobody waits for when the emulator ends, as one of the pool would be."""
     loop = asyncio.get_running_loop()
-    heard: asyncio.Future[Reply | ExternalServerUnreachable] = loop.create_future()
+    answer_future: asyncio.Future[Reply | ExternalServerUnreachable] = loop.create_future()
 
     def tell(answer: Reply | ExternalServerUnreachable) -> None:
-        if not heard.done():
-            heard.set_result(answer)
+        if not answer_future.done():
+            answer_future.set_result(answer)
 
     def ask() -> None:
         answer: Reply | ExternalServerUnreachable
         try:
-            answer = send(question, seconds)
+            answer = send(request, seconds)
         except ExternalServerUnreachable as unreachable:
             answer = unreachable
         with suppress(RuntimeError):  # the loop is over
             loop.call_soon_threadsafe(tell, answer)
 
     threading.Thread(target=ask, daemon=True).start()
-    return await heard
+    return await answer_future

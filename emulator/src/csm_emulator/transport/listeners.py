@@ -42,8 +42,8 @@ class Listener:
     @property
     def url(self) -> str:
         host, port = self.bound.getsockname()[:2]
-        shown = f"[{host}]" if ":" in host else host
-        return f"{'https' if self.certificate else 'http'}://{shown}:{port}{self.path}"
+        host_text = f"[{host}]" if ":" in host else host
+        return f"{'https' if self.certificate else 'http'}://{host_text}:{port}{self.path}"
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -111,7 +111,7 @@ def _loaded(listener: Listener) -> uvicorn.Config:
 
 
 def _config(listener: Listener) -> uvicorn.Config:
-    shown = listener.certificate
+    certificate = listener.certificate
     return uvicorn.Config(
         listener.app,
         http=Connection,
@@ -124,8 +124,8 @@ def _config(listener: Listener) -> uvicorn.Config:
         proxy_headers=False,
         timeout_graceful_shutdown=2,
         timeout_keep_alive=75,
-        ssl_certfile=str(shown.chain) if shown else None,
-        ssl_keyfile=str(shown.key) if shown else None,
-        ssl_ca_certs=str(shown.clients) if shown and shown.clients else None,
-        ssl_cert_reqs=ssl.CERT_OPTIONAL if shown and shown.clients else ssl.CERT_NONE,
+        ssl_certfile=str(certificate.chain) if certificate else None,
+        ssl_keyfile=str(certificate.key) if certificate else None,
+        ssl_ca_certs=str(certificate.clients) if certificate and certificate.clients else None,
+        ssl_cert_reqs=ssl.CERT_OPTIONAL if certificate and certificate.clients else ssl.CERT_NONE,
     )

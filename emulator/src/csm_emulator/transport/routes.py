@@ -97,8 +97,8 @@ class EmulatedService:
 class _Branch:
     fixed: dict[str, _Branch] = field(default_factory=dict)
     any: _Branch | None = None
-    rest: dict[str, tuple[Handler, tuple[str, ...]]] = field(default_factory=dict)
-    here: dict[str, tuple[Handler, tuple[str, ...]]] = field(default_factory=dict)
+    catch_all: dict[str, tuple[Handler, tuple[str, ...]]] = field(default_factory=dict)
+    handlers: dict[str, tuple[Handler, tuple[str, ...]]] = field(default_factory=dict)
 
 
 class Router:
@@ -114,7 +114,7 @@ class Router:
         for segment in route.path.split("/")[1:]:
             if segment.endswith("...}"):
                 names.append(segment[1:-4])
-                branch.rest[route.method] = (route.handler, tuple(names))
+                branch.catch_all[route.method] = (route.handler, tuple(names))
                 return
             if segment.startswith("{"):
                 names.append(segment[1:-1])
@@ -122,9 +122,9 @@ class Router:
                 branch = branch.any
             else:
                 branch = branch.fixed.setdefault(segment, _Branch())
-        if route.method in branch.here:
+        if route.method in branch.handlers:
             raise ValueError(f"two routes for {route.method} {route.path}")
-        branch.here[route.method] = (route.handler, tuple(names))
+        branch.handlers[route.method] = (route.handler, tuple(names))
 
     def find(self, path: str) -> tuple[Mapping[str, tuple[Handler, tuple[str, ...]]], tuple[str, ...]]:
         """The handlers by method of the best match, and what stood for the names; empty when nothing matches."""
@@ -134,10 +134,10 @@ class Router:
         methods, values = self.find(call.path)
         if not methods:
             return service.not_found(call)
-        found = methods.get(call.method)
-        if found is None:
+        entry = methods.get(call.method)
+        if entry is None:
             return service.wrong_method(call, sorted(methods))
-        handler, names = found
+        handler, names = entry
         return handler(call.at(dict(zip(names, values, strict=True))))
 
 
@@ -145,14 +145,14 @@ def _find_handlers(
     branch: _Branch, segments: list[str], values: tuple[str, ...]
 ) -> tuple[Mapping[str, tuple[Handler, tuple[str, ...]]], tuple[str, ...]]:
     if not segments:
-        return branch.here, values
+        return branch.handlers, values
     head, tail = segments[0], segments[1:]
     if head in branch.fixed:
-        found = _find_handlers(branch.fixed[head], tail, values)
-        if found[0]:
-            return found
+        match = _find_handlers(branch.fixed[head], tail, values)
+        if match[0]:
+            return match
     if branch.any is not None and head:
-        found = _find_handlers(branch.any, tail, (*values, head))
-        if found[0]:
-            return found
-    return (branch.rest, (*values, "/".join(segments))) if branch.rest else ({}, ())
+        match = _find_handlers(branch.any, tail, (*values, head))
+        if match[0]:
+            return match
+    return (branch.catch_all, (*values, "/".join(segments))) if branch.catch_all else ({}, ())

@@ -92,5 +92,5 @@ def _headers(reply: Reply) -> dict[str, str]:
 
 
 def _total(reply: Reply) -> int:
-    found = _TOTAL.match(_headers(reply).get("content-range", ""))
-    return int(found[1]) if found else len(reply.body)
+    match = _TOTAL.match(_headers(reply).get("content-range", ""))
+    return int(match[1]) if match else len(reply.body)

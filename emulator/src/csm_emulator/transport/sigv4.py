@@ -81,9 +81,11 @@ def signed_headers(request: Request, keys: Keys, moment: float, region: str = RE
     headers = {**request.headers, "x-amz-date": when, "x-amz-content-sha256": request.payload}
     names = sorted(headers)
     whole = Request(request.method, request.path, request.query, headers, request.payload)
-    made = sign(whole, names, keys.secret, when, scope)
+    signature_text = sign(whole, names, keys.secret, when, scope)
     credential = f"{keys.access}/{scope}"
-    headers["authorization"] = f"{ALGORITHM} Credential={credential}, SignedHeaders={';'.join(names)}, Signature={made}"
+    headers["authorization"] = (
+        f"{ALGORITHM} Credential={credential}, SignedHeaders={';'.join(names)}, Signature={signature_text}"
+    )
     return headers
 
 
@@ -100,8 +102,8 @@ def presigned(method: str, url: str, keys: Keys, moment: float, expires: int) ->
         ("X-Amz-SignedHeaders", "host"),
     )
     request = Request(method, slash + path, query, {"host": host}, UNSIGNED)
-    made = sign(request, ["host"], keys.secret, when, scope)
-    return f"{url}?{_canonical_query(query)}&X-Amz-Signature={made}"
+    signature_text = sign(request, ["host"], keys.secret, when, scope)
+    return f"{url}?{_canonical_query(query)}&X-Amz-Signature={signature_text}"
 
 
 def _canonical(request: Request, signed: list[str]) -> str:

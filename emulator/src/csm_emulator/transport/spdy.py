@@ -134,7 +134,7 @@ class Spdy:
         self._streams.discard(stream)
         self._send(RST_STREAM, 0, struct.pack(">II", stream, CANCEL))
 
-    def say(self, stream: int, data: bytes, *, last: bool = False) -> None:
+    def send_data(self, stream: int, data: bytes, *, last: bool = False) -> None:
         """Nothing for a stream that the other side has cast off."""
         if stream not in self._streams:
             return
@@ -145,12 +145,12 @@ class Spdy:
         if last and not data:
             self._out.append(struct.pack(">II", stream, FIN << 24))
 
-    def leave(self) -> None:
+    def send_goaway(self) -> None:
         self._send(GOAWAY, 0, struct.pack(">II", self._last, 0))
 
     def _send(self, kind: int, flags: int, body: bytes) -> None:
         self._out.append(struct.pack(">II", _CONTROL | VERSION << 16 | kind, flags << 24 | len(body)) + body)
 
-    def take(self) -> bytes:
+    def take_output(self) -> bytes:
         out, self._out = b"".join(self._out), []
         return out

@@ -97,17 +97,19 @@ def accept(call: Call, talk: Callable[[WebSocket], Awaitable[None]], protocols: 
         if name.startswith(_HANDSHAKE):
             headers[name] = value.strip()
     response = handshake.accept(Request(call.target or call.path, headers))
-    told = [(name, value) for name, value in response.headers.raw_items() if name.lower() != "date"]
+    response_headers = [(name, value) for name, value in response.headers.raw_items() if name.lower() != "date"]
     if response.status_code != 101:
-        kept = [(name, value) for name, value in told if name.lower() not in ("content-length", "connection")]
-        return Reply(response.status_code, bytes(response.body or b""), headers=kept)
+        reply_headers = [
+            (name, value) for name, value in response_headers if name.lower() not in ("content-length", "connection")
+        ]
+        return Reply(response.status_code, bytes(response.body or b""), headers=reply_headers)
 
     async def open_and_talk(tunnel: Tunnel) -> None:
         socket = WebSocket(ServerProtocol(state=State.OPEN, max_size=MOST), tunnel, handshake.subprotocol or "")
         await talk(socket)
         await socket.close()
 
-    return Reply(101, headers=told, talk=open_and_talk)
+    return Reply(101, headers=response_headers, talk=open_and_talk)
 
 
 def _first_known(server: ServerProtocol, offered: Sequence[Subprotocol]) -> Subprotocol | None:

@@ -103,8 +103,8 @@ def _value(text: bytes, at: int, byte: bytes, stack: list[bytes]) -> tuple[int, 
 
 
 def _string(text: bytes, at: int) -> int:
-    found = _STRING.match(text, at)
-    end = found.end() if found else at
+    match = _STRING.match(text, at)
+    end = match.end() if match else at
     byte = text[end : end + 1]
     if byte == b'"':
         return end + 1
@@ -134,10 +134,10 @@ def _literal(text: bytes, at: int, literal: bytes) -> int:
 
 
 def _number(text: bytes, at: int) -> int:
-    found = _NUMBER.match(text, at)
-    if found is None:
+    match = _NUMBER.match(text, at)
+    if match is None:
         raise _JsonSyntaxError(_invalid(text, at + 1, "in numeric literal"))
-    end = found.end()
+    end = match.end()
     byte = text[end : end + 1]
     whole = text[at:end]
     if byte == b"." and b"." not in whole and b"e" not in whole.lower():

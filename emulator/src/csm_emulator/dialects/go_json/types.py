@@ -83,8 +83,8 @@ def struct(
 ) -> Struct:
     # Of names that differ in nothing but their letters the first counts.
     folded = {fold(name): name for name in reversed(list(fields))}
-    zeros = {name: each.zero for name, each in fields.items()}
-    inner = {name: each for name, each in fields.items() if isinstance(each, Struct)}
+    zeros = {name: field_type.zero for name, field_type in fields.items()}
+    inner = {name: field_type for name, field_type in fields.items() if isinstance(field_type, Struct)}
     return Struct(go, None, fields, embedded or {}, frozenset(omitted.split()), folded, zeros, inner)
 
 
@@ -105,7 +105,9 @@ def fold(name: str) -> str:
 def empty(kind: GoType) -> Json:
     if isinstance(kind, Struct):
         return (
-            {**kind.zeros, **{name: empty(each) for name, each in kind.inner.items()}} if kind.inner else {**kind.zeros}
+            {**kind.zeros, **{name: empty(field_type) for name, field_type in kind.inner.items()}}
+            if kind.inner
+            else {**kind.zeros}
         )
     return kind.zero
 
@@ -115,17 +117,17 @@ def encode(value: Json, kind: GoType) -> Json:
     if isinstance(kind, Pointer):
         return None if value is None else encode(value, kind.of)
     if isinstance(kind, Struct):
-        said = value or {}
+        fields = value or {}
         return {
-            name: encode(said.get(name, each.zero), each)
-            for name, each in kind.fields.items()
-            if not (name in kind.omitted and _nothing(said.get(name), each))
+            name: encode(fields.get(name, item.zero), item)
+            for name, item in kind.fields.items()
+            if not (name in kind.omitted and _is_empty(fields.get(name), item))
         }
     if isinstance(kind, Slice) and value is not None:
-        return [encode(each, kind.of) for each in value]
+        return [encode(item, kind.of) for item in value]
     return 0 if kind is NUMBER and value is None else value
 
 
-def _nothing(value: Json, kind: GoType) -> bool:
+def _is_empty(value: Json, kind: GoType) -> bool:
     """A pointer to false or to an empty text is something."""
     return value is None or (not isinstance(kind, Pointer) and (value is False or value == ""))

@@ -76,13 +76,13 @@ def _check_depth(text: str) -> None:
 def complaint_of(body: bytes, *, whole: bool) -> str:
     if len(body) > LONGEST:
         return END if whole else "unexpected EOF"
-    said = complaint(body)
-    if whole or not said:
-        return said
-    if said.endswith("after top-level value"):
+    message = complaint(body)
+    if whole or not message:
+        return message
+    if message.endswith("after top-level value"):
         return ""
     # A Decoder has the same words for every text that is too short; a byte more tells which those are.
-    return said if complaint(body + b"\0") == said else "unexpected EOF"
+    return message if complaint(body + b"\0") == message else "unexpected EOF"
 
 
 def word(value: Json) -> str:

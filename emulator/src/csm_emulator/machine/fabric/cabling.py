@@ -33,6 +33,6 @@ class Cabling:
 
 
 def _moved(port: str, swaps: Iterator[tuple[str, str]] | Sequence[tuple[str, str]]) -> str:
-    for one, other in swaps:
-        port = {one: other, other: one}.get(port, port)
+    for first, second in swaps:
+        port = {first: second, second: first}.get(port, port)
     return port

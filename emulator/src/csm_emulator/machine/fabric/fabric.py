@@ -51,25 +51,25 @@ class Fabric:
         self._packets = Packets(machine, self)
         self.intention: Callable[[str], dict[str, Any] | None] = lambda _: None
         """What the Fabric Manager's documents want of a port; it says so itself."""
-        context.watchers.append(self._hear)
+        context.watchers.append(self._on_event)
         context.faults.register("port-drift", self._drift)
 
     def state(self, port: str) -> PortState:
-        found = self._table.get(port)
-        return DOWN if found is None else read_state(found)
+        data = self._table.get(port)
+        return DOWN if data is None else read_state(data)
 
     def configure(self, port: str, cause: str, **changes: Any) -> None:
         """From now on the port does this; whoever sets it has seen that it is there."""
-        before = self.state(port)
-        after = replace(before, **changes)
-        if after == before:
+        previous = self.state(port)
+        state = replace(previous, **changes)
+        if state == previous:
             return
-        self._table[port] = after.data()
+        self._table[port] = state.data()
         place = self.plan.ports.get(port)
         if place is None or not place.edge:
             self._links = None
-        told = after.data()
-        self._context.log.add("port-changed", port, cause, **{name: told[name] for name in changes})
+        data = state.data()
+        self._context.log.add("port-changed", port, cause, **{name: data[name] for name in changes})
 
     def powered(self, switch: str) -> bool:
         return self._machine.power.state(switch) == "on"
@@ -150,22 +150,22 @@ class Fabric:
 
     def broadcast(self, source: str, vlan: int | None) -> dict[str, str]:
         """The NICs that a frame to everybody comes out at, and how: tagged or untagged."""
-        got: dict[str, str] = {}
+        receivers: dict[str, str] = {}
         try:
             entry = self.plug(source)
             inside = self.state(entry.xname).admit(entry.xname, vlan)
         except FrameDropped:
-            return got
+            return receivers
         links = self.links()
         zone = links.zone(entry.switch.xname, inside)
         for nic in self.plan.nics:
             try:
                 leave = self.plug(nic)
                 if nic != source and links.zone(leave.switch.xname, inside) == zone:
-                    got[nic] = self.state(leave.xname).release(leave.xname, inside)
+                    receivers[nic] = self.state(leave.xname).release(leave.xname, inside)
             except FrameDropped:
                 continue
-        return got
+        return receivers
 
     def packet(
         self, source: str, address: str, vlan: int | None = None, number: int = 0, via: str | None = None
@@ -201,7 +201,7 @@ class Fabric:
             "intended": self.intention(port),
         }
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         if event.kind == "power" and event.xname in self.plan.switches:
             self._links = None
 

@@ -71,17 +71,17 @@ class Packets:
         own = via or self.linked_nic(source)
         if own is None or not self.is_linked(own):
             return Packet(False, f"{via or source} has no link on the high-speed network")
-        there = self._fabric.frame(own, target.xname, vlan)
-        heard = there.vlan if there.leaves == TAGGED else None
-        if not there.reached or (vlan is None and heard is not None):
-            return Packet(False, there.why or _no_interface(target.xname, heard))
-        back = self._fabric.frame(target.xname, own, heard)
-        answered = back.vlan if back.leaves == TAGGED else None
-        if not back.reached or answered != vlan:
-            return Packet(False, back.why or _no_interface(own, answered))
-        hops = len(there.path) // 2
+        request = self._fabric.frame(own, target.xname, vlan)
+        request_tag = request.vlan if request.leaves == TAGGED else None
+        if not request.reached or (vlan is None and request_tag is not None):
+            return Packet(False, request.why or _no_interface(target.xname, request_tag))
+        response = self._fabric.frame(target.xname, own, request_tag)
+        response_tag = response.vlan if response.leaves == TAGGED else None
+        if not response.reached or response_tag != vlan:
+            return Packet(False, response.why or _no_interface(own, response_tag))
+        hops = len(request.path) // 2
         seconds = self._chance(STACKS, source, target.address, number) + 2 * hops * HOP
-        return Packet(True, "", seconds, there.path)
+        return Packet(True, "", seconds, request.path)
 
     def linked_nic(self, node: str) -> str | None:
         """The first of hsn0, hsn1, … whose link is up: the kernel's route goes over it."""

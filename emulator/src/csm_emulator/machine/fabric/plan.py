@@ -73,8 +73,8 @@ class Plan:
 
     def find(self, port: str) -> PortPlace | None:
         """Any port of any switch, also one that the plan has no cable for."""
-        found = self.ports.get(port)
-        return self._place(port, "", edge=False) if found is None else found
+        place = self.ports.get(port)
+        return self._place(port, "", edge=False) if place is None else place
 
     def edge_port_with(self, dfa: int) -> PortPlace | None:
         if self._by_dfa is None:

@@ -47,24 +47,26 @@ class Prober:
         self._verdicts: dict[tuple[Hashable, Hashable], bool] = {}
 
     def pairs(self, sources: Sequence[str], targets: Sequence[str]) -> dict[str, Any]:
-        starts = self._starts(sources)
+        starts = self._sources(sources)
         if len(starts) * len(targets) > MOST_PAIRS:
             raise InvalidMachine(
                 f"{len(starts)} × {len(targets)} pairs are more than {MOST_PAIRS}; ask with groups=, which counts them"
             )
-        told = [self._ask(source, target) for source in starts for target in targets if self._owner(target) != source]
-        reached = sum(each["reached"] for each in told)
-        return {"pairs": told, "counts": {"pairs": len(told), "reached": reached}}
+        results = [
+            self._probe(source, target) for source in starts for target in targets if self._owner(target) != source
+        ]
+        reached = sum(result["reached"] for result in results)
+        return {"pairs": results, "counts": {"pairs": len(results), "reached": reached}}
 
     def between(self, groups: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-        sources = {name: self._sort(self._starts(nics), self._source_class) for name, nics in groups.items()}
-        targets = {name: self._sort(nics, self._target_class) for name, nics in groups.items()}
-        told = [
-            {"from": one, "to": other, **self._compare(sources[one], targets[other])}
-            for one in groups
-            for other in groups
+        sources = {name: self._classify(self._sources(nics), self._source_class) for name, nics in groups.items()}
+        targets = {name: self._classify(nics, self._target_class) for name, nics in groups.items()}
+        results = [
+            {"from": source, "to": target, **self._compare(sources[source], targets[target])}
+            for source in groups
+            for target in groups
         ]
-        return {"groups": {name: {"nics": len(nics)} for name, nics in groups.items()}, "between": told}
+        return {"groups": {name: {"nics": len(nics)} for name, nics in groups.items()}, "between": results}
 
     def _compare(self, sources: EndpointClasses, targets: EndpointClasses) -> dict[str, Any]:
         own = Counter(
@@ -76,19 +78,19 @@ class Prober:
         examples: dict[bool, tuple[str, str]] = {}
         for start, many in sources.counts.items():
             for end, count in targets.counts.items():
-                found = many * count - own[start, end]
-                if not found:
+                count_of_pairs = many * count - own[start, end]
+                if not count_of_pairs:
                     continue
                 example = self._example(sources.members[start], targets.members[end])
                 verdict = self._verdict(start, end, example)
                 examples.setdefault(verdict, example)
-                pairs += found
-                reached += found if verdict else 0
+                pairs += count_of_pairs
+                reached += count_of_pairs if verdict else 0
         return {
             "pairs": pairs,
             "reached": reached,
-            "reaching": self._ask(*examples[True]) if True in examples else None,
-            "stopped": self._ask(*examples[False]) if False in examples else None,
+            "reaching": self._probe(*examples[True]) if True in examples else None,
+            "stopped": self._probe(*examples[False]) if False in examples else None,
         }
 
     def _example(self, sources: Sequence[str], targets: Sequence[str]) -> tuple[str, str]:
@@ -97,25 +99,25 @@ class Prober:
 
     def _verdict(self, start: Hashable, end: Hashable, example: tuple[str, str]) -> bool:
         if (start, end) not in self._verdicts:
-            self._verdicts[start, end] = bool(self._ask(*example)["reached"])
+            self._verdicts[start, end] = bool(self._probe(*example)["reached"])
         return self._verdicts[start, end]
 
-    def _ask(self, source: str, target: str) -> dict[str, Any]:
-        told: dict[str, Any] = {"from": source, "to": target}
+    def _probe(self, source: str, target: str) -> dict[str, Any]:
+        result: dict[str, Any] = {"from": source, "to": target}
         question = self._question
         if question.kind == IP:
             address = self._fabric.plan.nics[target].address
             packet = self._fabric.packet(source, address, question.vlan)
             about = {"address": address, "seconds": packet.seconds}
-            return told | {"reached": packet.reached, "why": packet.why, "path": list(packet.path)} | about
+            return result | {"reached": packet.reached, "why": packet.why, "path": list(packet.path)} | about
         if question.vni is not None:
             walk = self._fabric.rdma(source, target, question.vni)
         else:
             walk = self._fabric.frame(source, target, question.vlan)
         about = {"at": walk.at, "leaves": walk.leaves or None, "carried": walk.vlan}
-        return told | {"reached": walk.reached, "why": walk.why, "path": list(walk.path)} | about
+        return result | {"reached": walk.reached, "why": walk.why, "path": list(walk.path)} | about
 
-    def _starts(self, nics: Sequence[str]) -> Sequence[str]:
+    def _sources(self, nics: Sequence[str]) -> Sequence[str]:
         """NICs send frames, nodes send packets."""
         return list(dict.fromkeys(map(self._owner, nics)))
 
@@ -123,20 +125,20 @@ class Prober:
         """Who would be asking itself."""
         return self._fabric.plan.nics[nic].owner if self._question.kind == IP else nic
 
-    def _sort(self, names: Iterable[str], classify: Callable[[str], Hashable]) -> EndpointClasses:
+    def _classify(self, names: Iterable[str], classify: Callable[[str], Hashable]) -> EndpointClasses:
         side = EndpointClasses()
         for name in names:
             kind = classify(name)
             side.class_of[name] = kind
             side.counts[kind] += 1
             members = side.members.setdefault(kind, [])
-            if not members or (len(members) == 1 and self._apart(members[0], name)):
+            if not members or (len(members) == 1 and self._have_different_owners(members[0], name)):
                 members.append(name)
         return side
 
-    def _apart(self, one: str, other: str) -> bool:
+    def _have_different_owners(self, first: str, second: str) -> bool:
         nics = self._fabric.plan.nics
-        return one not in nics or self._owner(one) != self._owner(other)
+        return first not in nics or self._owner(first) != self._owner(second)
 
     def _source_class(self, name: str) -> Hashable:
         if self._question.kind != IP:

@@ -67,7 +67,7 @@ class Faults:
             self._actions[fault.kind](fault)
         if not KINDS[fault.kind].leaves_nothing:
             self._targets[fault.id] = targets
-            self._keep(fault)
+            self._store(fault)
         self._log.add("fault-set", fault.targets, "control API", fault=asdict(fault))
         return fault
 
@@ -86,7 +86,7 @@ class Faults:
         self._log.add("fault-cleared", fault.targets, "control API", fault=asdict(fault))
         return fault
 
-    def spend(self, fault_id: str) -> None:
+    def finish(self, fault_id: str) -> None:
         """What it did is over."""
         fault = self._faults.get(fault_id)
         if fault is not None:
@@ -101,7 +101,7 @@ class Faults:
     def strikes(self, kind: str, *targets: str, when: Callable[[Fault], bool] = lambda _: True) -> Fault | None:
         """The fault that hits any of these names now, if one does; one use of it is gone."""
         for fault in list(self._faults.values()):
-            if fault.kind == kind and self._aims(fault, targets) and when(fault) and self._lucky(fault):
+            if fault.kind == kind and self._is_targeted(fault, targets) and when(fault) and self._rolls_a_strike(fault):
                 self._use(fault)
                 return fault
         return None
@@ -110,16 +110,16 @@ class Faults:
         """The lasting fault that is there: not one that strikes now and then, or so many times."""
         for fault in self._faults.values():
             lasting = fault.probability >= 1 and fault.remaining is None
-            if fault.kind == kind and lasting and self._aims(fault, targets):
+            if fault.kind == kind and lasting and self._is_targeted(fault, targets):
                 return fault
         absent = next((target for target in targets if kind == RESTART and self.absent(target)), None)
         return Fault("", kind, absent) if absent else None
 
-    def _aims(self, fault: Fault, targets: tuple[str, ...]) -> bool:
-        aimed = self._targets[fault.id]
-        return ALL_TARGETS in aimed or any(target in aimed for target in targets)
+    def _is_targeted(self, fault: Fault, targets: tuple[str, ...]) -> bool:
+        targeted = self._targets[fault.id]
+        return ALL_TARGETS in targeted or any(target in targeted for target in targets)
 
-    def _lucky(self, fault: Fault) -> bool:
+    def _rolls_a_strike(self, fault: Fault) -> bool:
         if fault.probability >= 1:
             return True
         count = self._rolls.get(fault.id, 0)
@@ -133,9 +133,9 @@ class Faults:
             self._forget(fault.id)
             self._log.add("fault-used-up", fault.targets, "last use", fault=asdict(fault))
         else:
-            self._keep(Fault(**{**asdict(fault), "remaining": fault.remaining - 1}))
+            self._store(Fault(**{**asdict(fault), "remaining": fault.remaining - 1}))
 
-    def _keep(self, fault: Fault) -> None:
+    def _store(self, fault: Fault) -> None:
         self._faults[fault.id] = fault
         self._table[fault.id] = asdict(fault)
 
@@ -151,14 +151,14 @@ def _read(fault: Fault) -> Fault:
         raise InvalidMachine(f"{fault.kind} happens at once; it has no probability and no number of times")
     if fault.kind == "wrong-cabling":
         _check_ports(fault)
-    return replace(fault, facts={name: _read_fact(fault.kind, name, value) for name, value in fault.facts.items()})
+    return replace(fault, facts={name: _read_parameter(fault.kind, name, value) for name, value in fault.facts.items()})
 
 
-def _read_fact(kind: str, name: str, value: object) -> object:
+def _read_parameter(kind: str, name: str, value: object) -> object:
     takes = KINDS[kind].facts
     if name not in takes:
-        listed = ", ".join(f"{known}=" for known in takes)
-        raise InvalidMachine(f"{kind} takes {listed or 'no facts'}, not {name}=")
+        parameters = ", ".join(f"{parameter}=" for parameter in takes)
+        raise InvalidMachine(f"{kind} takes {parameters or 'no facts'}, not {name}=")
     try:
         return takes[name].read(value)
     except ValueError as error:
@@ -167,12 +167,12 @@ def _read_fact(kind: str, name: str, value: object) -> object:
 
 def _check_ports(fault: Fault) -> None:
     """Both ends of a swap are ports of switches, or NICs: one target and one ``with``."""
-    other = fault.facts.get("with")
-    for port in (fault.targets, other):
+    other_port = fault.facts.get("with")
+    for port in (fault.targets, other_port):
         if not isinstance(port, str) or not is_xname(port) or parse(port).type not in _PLUGS:
             raise InvalidMachine(
                 "wrong-cabling swaps the cables of two ports, one as target, the other as with=x1000c0r7j1p0; "
-                f"found {fault.targets!r} and {other!r}"
+                f"found {fault.targets!r} and {other_port!r}"
             )
 
 

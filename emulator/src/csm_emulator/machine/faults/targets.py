@@ -36,30 +36,32 @@ class _Targets:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
 
-    def look_at_parts(self, fault: Fault) -> None:
+    def check_parts(self, fault: Fault) -> None:
         types = _TYPES[fault.kind]
         for name in _names(fault):
             part = self._machine.part(name)
             if part is None and (fault.kind not in _ALSO_FUTURE_NAMES or is_xname(name)):
-                raise InvalidMachine(f"no part {name} in this machine; {fault.kind} strikes {self._there(types)}")
+                raise InvalidMachine(
+                    f"no part {name} in this machine; {fault.kind} strikes {self._valid_targets(types)}"
+                )
             if part is not None and types and part.type not in types:
-                raise InvalidMachine(f"{name} is a {part.type}, and {fault.kind} strikes {self._there(types)}")
+                raise InvalidMachine(f"{name} is a {part.type}, and {fault.kind} strikes {self._valid_targets(types)}")
 
-    def look_at_ports(self, fault: Fault) -> None:
+    def check_ports(self, fault: Fault) -> None:
         for name in _names(fault):
             if self._machine.fabric.plan.find(name) is None:
                 self._refuse_port(fault, name)
 
-    def look_at_plugs(self, fault: Fault) -> None:
+    def check_swapped_ports(self, fault: Fault) -> None:
         plan = self._machine.fabric.plan
         for name in (fault.targets, str(fault.facts["with"])):
             if plan.find(name) is None and name not in plan.nics:
                 self._refuse_port(fault, name)
 
-    def _there(self, types: Collection[str]) -> str:
-        wanted = sorted(types)
-        found = [part.xname for part in self._machine.parts(*wanted)]
-        return f"{' or '.join(wanted) or 'any part'}, {_span(found)}"
+    def _valid_targets(self, types: Collection[str]) -> str:
+        type_names = sorted(types)
+        xnames = [part.xname for part in self._machine.parts(*type_names)]
+        return f"{' or '.join(type_names) or 'any part'}, {_span(xnames)}"
 
     def _refuse_port(self, fault: Fault, name: str) -> None:
         ports = _span(list(self._machine.fabric.plan.ports))
@@ -79,7 +81,7 @@ def _span(xnames: list[str]) -> str:
 def register_target_checks(machine: Machine, faults: Faults) -> None:
     targets = _Targets(machine)
     for kind in _TYPES:
-        faults.register(kind, targets.look_at_parts)
+        faults.register(kind, targets.check_parts)
     for kind in _PORTS:
-        faults.register(kind, targets.look_at_ports)
-    faults.register("wrong-cabling", targets.look_at_plugs)
+        faults.register(kind, targets.check_ports)
+    faults.register("wrong-cabling", targets.check_swapped_ports)

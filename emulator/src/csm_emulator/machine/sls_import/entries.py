@@ -17,7 +17,7 @@ MOST_NID = (1 << 63) - 1
 """HSM keeps NIDs in a BIGINT."""
 NETWORK_TYPES = ("slingshot10", "slingshot11", "cassini", "ethernet", "opa", "infiniband", "mixed")
 _NOT_HARDWARE = frozenset({XnameType.ALL, XnameType.ALL_COMP, XnameType.ALL_SVC, XnameType.PARTITION})
-SHOWN = 10
+MAX_LISTED = 10
 """So many mistakes are named, then it says how many more there are."""
 
 Json = Any
@@ -75,24 +75,24 @@ def read_dump(data: Json) -> SlsDump:
             entries[entry.xname] = entry
     mistakes += _double_nids(entries)
     mistakes += _wrong_networks(networks)
-    refuse(mistakes)
+    raise_if_any(mistakes)
     return SlsDump(tuple(entries[xname] for xname in sorted(entries)), networks)
 
 
-def refuse(mistakes: list[str]) -> None:
+def raise_if_any(mistakes: list[str]) -> None:
     if mistakes:
-        more = f"; and {len(mistakes) - SHOWN} more" if len(mistakes) > SHOWN else ""
-        shown = "; ".join(mistakes[:SHOWN])
-        raise InvalidMachine(f"the SLS dump describes no machine: {shown}{more}. Correct the dump and load it again")
+        more = f"; and {len(mistakes) - MAX_LISTED} more" if len(mistakes) > MAX_LISTED else ""
+        listing = "; ".join(mistakes[:MAX_LISTED])
+        raise InvalidMachine(f"the SLS dump describes no machine: {listing}{more}. Correct the dump and load it again")
 
 
 def _section(data: dict[str, Json], name: str) -> dict[str, Json]:
-    found = data.get(name)
-    if found is None:
+    section = data.get(name)
+    if section is None:
         return {}
-    if not isinstance(found, dict):
-        raise InvalidMachine(f"{name} of a SLS dump is an object by name, not {type(found).__name__}")
-    return found
+    if not isinstance(section, dict):
+        raise InvalidMachine(f"{name} of a SLS dump is an object by name, not {type(section).__name__}")
+    return section
 
 
 def _entry(key: str, raw: Json, mistakes: list[str]) -> Entry | None:

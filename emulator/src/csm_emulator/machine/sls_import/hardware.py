@@ -29,7 +29,7 @@ class ChassisEntries:
     """Nodes by slot."""
     modules: dict[int, Entry] = field(default_factory=dict)
     switches: set[int] = field(default_factory=set)
-    others: list[Entry] = field(default_factory=list)
+    management_switches: list[Entry] = field(default_factory=list)
     """Switches of the management networks."""
     stated: set[str] = field(default_factory=set)
 
@@ -60,12 +60,12 @@ def _add_cdus(draft: Draft, entries: Iterable[Entry]) -> None:
 
 
 def _by_cabinet(entries: Iterable[Entry]) -> Mapping[Xname, list[Entry]]:
-    found: dict[Xname, list[Entry]] = {}
+    entries_by_cabinet: dict[Xname, list[Entry]] = {}
     for entry in entries:
         cabinet = entry.xname.cabinet
         if cabinet is not None:
-            found.setdefault(cabinet, []).append(entry)
-    return dict(sorted(found.items()))
+            entries_by_cabinet.setdefault(cabinet, []).append(entry)
+    return dict(sorted(entries_by_cabinet.items()))
 
 
 def _add_cabinet(
@@ -91,12 +91,12 @@ def _add_cabinet(
 
 
 def _by_chassis(entries: Iterable[Entry]) -> Mapping[Xname, ChassisEntries]:
-    found: dict[Xname, ChassisEntries] = {}
+    by_chassis: dict[Xname, ChassisEntries] = {}
     for entry in entries:
         xname = entry.xname.chassis
         if xname is None:
             continue
-        chassis = found.setdefault(xname, ChassisEntries())
+        chassis = by_chassis.setdefault(xname, ChassisEntries())
         chassis.stated.add(entry.hardware_class)
         place = entry.xname.ordinals[2] if len(entry.xname.ordinals) > 2 else 0
         if entry.type == "Node":
@@ -106,8 +106,8 @@ def _by_chassis(entries: Iterable[Entry]) -> Mapping[Xname, ChassisEntries]:
         elif entry.type in ("RouterModule", "RouterBMC"):
             chassis.switches.add(place)
         elif entry.type in ("MgmtSwitch", "MgmtHLSwitch"):
-            chassis.others.append(entry)
-    return dict(sorted(found.items()))
+            chassis.management_switches.append(entry)
+    return dict(sorted(by_chassis.items()))
 
 
 def _is_rack(xname: Xname, chassis: ChassisEntries, finder: BladeFinder) -> bool:
@@ -146,10 +146,11 @@ def _add_rack(
 ) -> list[tuple[str, ...]]:
     """The answer is what the outlets of a PDU are to feed."""
     fed: list[tuple[str, ...]] = []
-    others = {
-        entry.xname: Part(str(entry.xname), entry.type, str(entry.xname.parent), RIVER) for entry in chassis.others
+    switches = {
+        entry.xname: Part(str(entry.xname), entry.type, str(entry.xname.parent), RIVER)
+        for entry in chassis.management_switches
     }
-    for part in others.values():
+    for part in switches.values():
         if part.type == "MgmtHLSwitch":
             draft.add(part)
     for place in sorted(chassis.switches):
@@ -161,14 +162,14 @@ def _add_rack(
         blade = _blade(finder, xname, slot, chassis)
         fed.append(add_cards(draft, f"{xname}s{slot}", RIVER, blade).all)
         _add_places(draft, chassis.slots[slot], blade, racks)
-    for part in others.values():
+    for part in switches.values():
         if part.type == "MgmtSwitch":
             draft.add(part)
     return fed
 
 
-def _blade(finder: BladeFinder, chassis: str, slot: int, found: ChassisEntries) -> Blade:
-    return finder.find(f"{chassis}s{slot}", found.slots[slot], found.modules.get(slot))
+def _blade(finder: BladeFinder, chassis: str, slot: int, entries: ChassisEntries) -> Blade:
+    return finder.find(f"{chassis}s{slot}", entries.slots[slot], entries.modules.get(slot))
 
 
 def _add_places(draft: Draft, nodes: list[Entry], blade: Blade, edge: EdgeGroup) -> None:
@@ -178,7 +179,7 @@ def _add_places(draft: Draft, nodes: list[Entry], blade: Blade, edge: EdgeGroup)
         role = entry.extra.get("Role") or "Compute"
         aliases = tuple(entry.extra.get("Aliases") or ())
         place = NodePlace(
-            node, invented_nid(entry.xname) if nid is None else nid, role, entry.extra.get("SubRole") or "", aliases
+            node, default_nid(entry.xname) if nid is None else nid, role, entry.extra.get("SubRole") or "", aliases
         )
         draft.places[node] = place
         edge.nodes.append((node, blade.model.hsn_nics))
@@ -186,7 +187,7 @@ def _add_places(draft: Draft, nodes: list[Entry], blade: Blade, edge: EdgeGroup)
             draft.running.add(node)
 
 
-def invented_nid(node: Xname) -> int:
+def default_nid(node: Xname) -> int:
     """What HSM makes of an xname when SLS gives no NID."""
     cabinet, chassis, slot, bmc, number = node.ordinals
     return (cabinet + 1) * 16384 + chassis * 2048 + slot * 32 + bmc * 4 + number

@@ -54,9 +54,9 @@ class AddressAllocator:
     ``known`` are those that somebody decided; the others are dealt out in the order in which cabinets come.
     """
 
-    def __init__(self, known: Mapping[tuple[str, str], int] | None = None) -> None:
+    def __init__(self, given_subnets: Mapping[tuple[str, str], int] | None = None) -> None:
         self.subnets: dict[str, dict[str, int]] = {name: {} for name in CABINET_NETWORKS}
-        self._known = known or {}
+        self._given_subnets = given_subnets or {}
         self._sides: dict[str, str] = {}
         self._next: dict[int, int] = {}
 
@@ -66,7 +66,7 @@ class AddressAllocator:
         for network in (f"NMN_{side}", f"HMN_{side}"):
             subnets = self.subnets[network]
             dealt = CABINET_NETWORKS[network].first + len(subnets) * CABINET_SIZE
-            subnets[cabinet.xname] = self._known.get((network, cabinet.xname), dealt)
+            subnets[cabinet.xname] = self._given_subnets.get((network, cabinet.xname), dealt)
 
     def take(self, network: str, cabinet: str) -> str:
         """Of the NMN or HMN of a cabinet, which all in it have, also the racks in a liquid-cooled one."""
@@ -105,11 +105,11 @@ def _serves(draft: Draft, part: Part) -> bool:
 
 
 def _nic(part: Part, allotment: AddressAllocator, *, service: bool) -> Nic:
-    found = _ORDINALS.findall(part.xname)
+    ordinals = _ORDINALS.findall(part.xname)
     is_node = part.type == "Node"
     network, xname = ("NMN", f"{part.xname}i0") if is_node else ("HMN", part.xname)
-    address = allotment.take_service(network) if service else allotment.take(network, "".join(found[0]))
-    return Nic(xname, part.xname, _mac(found, river=part.hardware_class == "River"), network, address)
+    address = allotment.take_service(network) if service else allotment.take(network, "".join(ordinals[0]))
+    return Nic(xname, part.xname, _mac(ordinals, river=part.hardware_class == "River"), network, address)
 
 
 def _mac(ordinals: list[tuple[str, str]], *, river: bool) -> str:

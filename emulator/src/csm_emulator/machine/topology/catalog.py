@@ -20,8 +20,8 @@ def empty() -> Topology:
 def names() -> tuple[str, ...]:
     """What ``load`` takes."""
     files = resources.files("csm_emulator.machine.topology").joinpath("data").iterdir()
-    found = {file.name.removesuffix(".yaml") for file in files if file.name.endswith(".yaml")}
-    return ("empty", *sorted(found - _NOT_MACHINES))
+    file_names = {file.name.removesuffix(".yaml") for file in files if file.name.endswith(".yaml")}
+    return ("empty", *sorted(file_names - _NOT_MACHINES))
 
 
 def load(name: str) -> Topology:

@@ -73,8 +73,8 @@ def _local_cables(switches: list[str]) -> Iterator[Cable]:
         raise InvalidMachine(
             f"{switches[0]} is in a dragonfly group of {len(switches)} switches, and there are at most {GROUP_SWITCHES}"
         )
-    for (left, one), (right, other) in combinations(enumerate(switches), 2):
-        yield Cable(port_name(one, EDGE_PORTS + right - 1), port_name(other, EDGE_PORTS + left))
+    for (first_number, first), (second_number, second) in combinations(enumerate(switches), 2):
+        yield Cable(port_name(first, EDGE_PORTS + second_number - 1), port_name(second, EDGE_PORTS + first_number))
 
 
 def _global_cables(groups: list[list[str]], links: int) -> Iterator[Cable]:
@@ -89,6 +89,6 @@ def _global_cables(groups: list[list[str]], links: int) -> Iterator[Cable]:
 
     # Every pair gets its first cable before any gets its second.
     for _ in range(links):
-        for one, other in combinations(range(len(groups)), 2):
-            if used[one] < room[one] and used[other] < room[other]:
-                yield Cable(take(one), take(other))
+        for first, second in combinations(range(len(groups)), 2):
+            if used[first] < room[first] and used[second] < room[second]:
+                yield Cable(take(first), take(second))

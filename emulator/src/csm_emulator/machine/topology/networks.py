@@ -82,8 +82,8 @@ def _subnet(name: str, full_name: str, cidr: str, vlan: int) -> dict[str, Any]:
 
 
 def _reservation(name: str, address: str, comment: str, aliases: Iterable[str] = ()) -> dict[str, Any]:
-    found: dict[str, Any] = {"Name": name, "IPAddress": address, "Comment": comment}
-    return {**found, "Aliases": list(aliases)} if aliases else found
+    reservation: dict[str, Any] = {"Name": name, "IPAddress": address, "Comment": comment}
+    return {**reservation, "Aliases": list(aliases)} if aliases else reservation
 
 
 def _bican() -> Network:

@@ -21,9 +21,9 @@ def assign_owners(draft: Draft, plans: list[dict[str, Any]]) -> list[Owner]:
 def _assign_owner(draft: Draft, plan: dict[str, Any], free: dict[str, list[str]]) -> Owner:
     nodes: list[str] = []
     for blade, count, up in plan["take"]:
-        taken = [free[blade].pop() for _ in range(count)]
-        draft.running.update(taken[:up])
-        nodes += taken
+        owned = [free[blade].pop() for _ in range(count)]
+        draft.running.update(owned[:up])
+        nodes += owned
     return Owner(
         plan["label"],
         plan["description"],

@@ -66,20 +66,20 @@ class LazyDump(Mapping[str, object]):
     """Made when somebody first looks: it is as big as the machine, and only SLS wants it."""
 
     def __init__(self, make: Callable[[], dict[str, Any]]) -> None:
-        self._make = make
+        self._build = make
 
     @cached_property
-    def _made(self) -> dict[str, Any]:
-        return self._make()
+    def _dump(self) -> dict[str, Any]:
+        return self._build()
 
     def __getitem__(self, key: str) -> object:
-        return self._made[key]
+        return self._dump[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._made)
+        return iter(self._dump)
 
     def __len__(self) -> int:
-        return len(self._made)
+        return len(self._dump)
 
 
 def dump(
@@ -126,10 +126,10 @@ class _EntryBuilder:
     def _cabinet(self, part: Part) -> dict[str, Any]:
         river = part.hardware_class == "River"
         networks = {name: self._cabinet_network(f"{name}_{side_of(part)}", part.xname) for name in ("HMN", "NMN")}
-        told: dict[str, Any] = {"Networks": {"cn": networks, "ncn": networks} if river else {"cn": networks}}
+        extra: dict[str, Any] = {"Networks": {"cn": networks, "ncn": networks} if river else {"cn": networks}}
         if part.fru is not None and not river:
-            told["Model"] = part.fru.model
-        return told
+            extra["Model"] = part.fru.model
+        return extra
 
     def _cabinet_network(self, network: str, cabinet: str) -> dict[str, Any]:
         subnet = cabinet_subnet(network, cabinet, self._allotment.subnets[network][cabinet])
@@ -137,10 +137,10 @@ class _EntryBuilder:
 
     def _node(self, part: Part) -> dict[str, Any]:
         place = self._places[part.xname]
-        told: dict[str, Any] = {"NID": place.nid, "Role": place.role}
+        extra: dict[str, Any] = {"NID": place.nid, "Role": place.role}
         if place.sub_role:
-            told["SubRole"] = place.sub_role
-        return told | {"Aliases": list(place.aliases)}
+            extra["SubRole"] = place.sub_role
+        return extra | {"Aliases": list(place.aliases)}
 
     def _switch(self, part: Part) -> dict[str, Any]:
         address = switch_address("10.254", list(self._aliases).index(part.xname))
@@ -158,14 +158,14 @@ def _credentials(part: Part) -> dict[str, Any]:
 
 
 def _entry(xname: str, kind: str, parent: str, hardware_class: str, extra: dict[str, Any]) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "Parent": parent,
         "Xname": xname,
         "Type": TYPES[kind],
         "Class": hardware_class,
         "TypeString": kind,
     }
-    return {**told, "ExtraProperties": extra} if extra else told
+    return {**entry, "ExtraProperties": extra} if extra else entry
 
 
 def _leaf_ports(parts: Mapping[str, Part]) -> dict[str, Any]:

@@ -19,23 +19,25 @@ def lsblk(terminal: Terminal, _: Sequence[str]) -> Outcome:
     """Disks of the node; where another tenant left something there are partitions on them."""
     fru, count = terminal.node.drives
     size = _size(int(fru.facts.get("CapacityBytes", 0))) if fru else ""  # type: ignore[call-overload]
-    left = terminal.machine.remnants(terminal.node.xname)
+    remnants = terminal.machine.remnants(terminal.node.xname)
     lines = [
         "NAME        MAJ:MIN RM   SIZE RO TYPE MOUNTPOINTS",
         "loop0         7:0    0   1.4G  1 loop /run/rootfsbase",
     ]
     for number in range(count):
         lines.append(f"nvme{number}n1     259:{number}    0 {size:>6}  0 disk ")
-        if left:
+        if remnants:
             lines.append(f"└─nvme{number}n1p1 259:{count + number}    0 {size:>6}  0 part ")
     return Outcome("\n".join(lines) + "\n")
 
 
 def blkid(terminal: Terminal, _: Sequence[str]) -> Outcome:
-    left = terminal.machine.remnants(terminal.node.xname)
-    if left is None:
+    remnants = terminal.machine.remnants(terminal.node.xname)
+    if remnants is None:
         return Outcome(code=2)
-    lines = [f'/dev/nvme{number}n1p1: LABEL="{left.of}-scratch" TYPE="xfs"' for number in range(len(left.drives))]
+    lines = [
+        f'/dev/nvme{number}n1p1: LABEL="{remnants.of}-scratch" TYPE="xfs"' for number in range(len(remnants.drives))
+    ]
     return Outcome("\n".join(lines) + "\n")
 
 
@@ -76,8 +78,8 @@ def free(terminal: Terminal, argv: Sequence[str]) -> Outcome:
 
 
 def _columns(name: str, values: Sequence[int], unit: str) -> str:
-    told = [_human(value) if unit == "h" else str(value // _UNITS[unit]) for value in values]
-    return f"{name:<8}{told[0]:>12}" + "".join(f"{one:>12}" for one in told[1:]) + "\n"
+    cells = [_human(value) if unit == "h" else str(value // _UNITS[unit]) for value in values]
+    return f"{name:<8}{cells[0]:>12}" + "".join(f"{one:>12}" for one in cells[1:]) + "\n"
 
 
 def _human(size: float) -> str:

@@ -40,9 +40,9 @@ class _PingError(Exception):
 
 def ping(terminal: Terminal, argv: Sequence[str]) -> Outcome:
     try:
-        options, others = gnu_getopt(list(argv), _OPTIONS)
+        options, operands = gnu_getopt(list(argv), _OPTIONS)
         values = {name: _READERS[name](value) for name, value in options if name in _READERS}
-        return _begin(terminal, others[-1] if others else "", values, frozenset(name for name, _ in options))
+        return _begin(terminal, operands[-1] if operands else "", values, frozenset(name for name, _ in options))
     except GetoptError as error:
         return _misused(error)
     except _PingError as refused:
@@ -82,15 +82,15 @@ def _begin(terminal: Terminal, target: str, values: Mapping[str, Any], flags: fr
     return Outcome(opening_line(started, bound), ping=started)
 
 
-def _bound(terminal: Terminal, address: str, wanted: str) -> tuple[str, str, str]:
+def _bound(terminal: Terminal, address: str, interface: str) -> tuple[str, str, str]:
     """The interface to use, the address to come from, and what is said of them."""
     links = terminal.node.interfaces
-    if wanted and _is_address(wanted):
-        if not is_own(terminal.node, wanted):
+    if interface and _is_address(interface):
+        if not is_own(terminal.node, interface):
             raise _PingError("bind: Cannot assign requested address", 2)
-        return "", wanted, f"from {wanted} : "
-    link = _named(links, wanted) if wanted else route(terminal.machine, terminal.node, address)
-    if link is not None and link.address and wanted:
+        return "", interface, f"from {interface} : "
+    link = _named(links, interface) if interface else route(terminal.machine, terminal.node, address)
+    if link is not None and link.address and interface:
         return link.name, link.address, f"from {link.address} {link.name}: "
     if is_own(terminal.node, address):
         return "", address, ""
@@ -99,11 +99,11 @@ def _bound(terminal: Terminal, address: str, wanted: str) -> tuple[str, str, str
     return "", link.address, ""
 
 
-def _named(links: Sequence[Interface], wanted: str) -> Interface | None:
-    found = next((link for link in links if link.name == wanted), None)
-    if found is None and wanted != "lo":
-        raise _PingError(f"unknown iface: {wanted}", 2)
-    return found
+def _named(links: Sequence[Interface], name: str) -> Interface | None:
+    match = next((link for link in links if link.name == name), None)
+    if match is None and name != "lo":
+        raise _PingError(f"unknown iface: {name}", 2)
+    return match
 
 
 def _is_address(text: str) -> bool:

@@ -31,13 +31,13 @@ def hostname(terminal: Terminal, argv: Sequence[str]) -> Outcome:
 def uname(terminal: Terminal, argv: Sequence[str]) -> Outcome:
     node = terminal.node
     parts = {"s": "Linux", "n": node.hostname, "r": node.kernel, "m": node.arch}
-    asked = "".join(word[1:] for word in argv if word.startswith("-")) or "s"
-    if "a" in asked:
+    letters = "".join(word[1:] for word in argv if word.startswith("-")) or "s"
+    if "a" in letters:
         return Outcome(f"Linux {node.hostname} {node.kernel} #1 SMP PREEMPT {node.arch} {node.arch} GNU/Linux\n")
-    unknown = [letter for letter in asked if letter not in parts]
+    unknown = [letter for letter in letters if letter not in parts]
     if unknown:
         return refuse(f"uname: invalid option -- '{unknown[0]}'", 1)
-    return Outcome(" ".join(value for letter, value in parts.items() if letter in asked) + "\n")
+    return Outcome(" ".join(value for letter, value in parts.items() if letter in letters) + "\n")
 
 
 def whoami(terminal: Terminal, _: Sequence[str]) -> Outcome:

@@ -31,7 +31,7 @@ class Restarts:
             self._context.scheduler.after(float(fault.facts.get("seconds", AWAY)), "console.back", name, fault.id)
 
     def _back(self, name: str, fault_id: str = "") -> None:
-        self._context.faults.spend(fault_id)
+        self._context.faults.finish(fault_id)
         pod = self._context.cluster.pod(NAMESPACE, name)
         container = pod.container(CONTAINER) if pod else None
         if container is not None and container.state != RUNNING:

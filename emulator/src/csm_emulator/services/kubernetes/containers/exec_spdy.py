@@ -105,23 +105,23 @@ class _Peer:
 
     async def send(self, channel: int, data: bytes) -> None:
         if channel in self._streams:
-            self._spdy.say(self._streams[channel], data)
+            self._spdy.send_data(self._streams[channel], data)
             await self._flush()
 
     async def finish(self, status: Json) -> None:
         """The streams end; then the client closes, and has read everything by then."""
         for channel in (STDOUT, STDERR):
             if channel in self._streams:
-                self._spdy.say(self._streams[channel], b"", last=True)
+                self._spdy.send_data(self._streams[channel], b"", last=True)
         if self._protocol == PROTOCOLS[0]:
             said = json.dumps(status).encode()
         else:
             said = b"" if status["status"] == "Success" else status["message"].encode()
-        self._spdy.say(self._streams[ERROR], said, last=True)
-        self._spdy.leave()
+        self._spdy.send_data(self._streams[ERROR], said, last=True)
+        self._spdy.send_goaway()
         await self._flush()
 
     async def _flush(self) -> None:
-        data = self._spdy.take()
+        data = self._spdy.take_output()
         if data:
             await self._tunnel.write(data)
