@@ -41,7 +41,7 @@ def started(folder: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--speed", "nan"], "--speed takes a number"),
+        (["--speed", "nan"], "--speed must be a number"),
         (["--host", ""], "no address"),
         (["--host", "grüße.invalid"], "cannot listen on"),
         (["--host", "no host"], "cannot listen on"),
