@@ -41,8 +41,8 @@ def test_a_pod_with_one_container_needs_no_name_of_it(site: Site) -> None:
     ("query", "said"),
     [
         ({"pod": "several"}, "pod several has several containers; name one; containers: git, ansible"),
-        ({"pod": "several", "container": "main"}, "no container main in several; there are git, ansible"),
-        ({"pod": "single", "container": "git"}, "no container git in single; there are main"),
+        ({"pod": "several", "container": "main"}, "pod several has no container main; containers: git, ansible"),
+        ({"pod": "single", "container": "git"}, "pod single has no container git; containers: main"),
         ({"pod": "nobody"}, "no pod nobody; `csm-emulator pods` lists them"),
     ],
 )

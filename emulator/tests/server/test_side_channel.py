@@ -105,7 +105,7 @@ def test_a_folder_that_is_not_there_is_said(machine: Emulator, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("path", "body", "said"),
     [
-        ("/faults", {"kind": "earthquake"}, "no fault is called 'earthquake'"),
+        ("/faults", {"kind": "earthquake"}, "no kind of fault is called 'earthquake'"),
         ("/faults", {"kind": "latency", "probability": 2}, "probability must be from 0 to 1"),
         ("/faults", {"kind": "latency", "probability": "often"}, "probability must be a number"),
         ("/faults", {"kind": "latency", "remaining": 0}, "at least once"),

@@ -79,7 +79,7 @@ def test_a_second_one_is_told_that_the_state_is_in_use(tmp_path: Path) -> None:
     with emulate("tiny", "--state", state) as first:
         with started(tmp_path, "--state", state) as second:
             _, err = second.communicate(timeout=30)
-            assert "does another emulator have it" in err
+            assert "does another emulator use it" in err
             assert second.returncode not in (0, 1)
         assert first.ask_control("GET", "/status")["machine"] == "tiny"
         assert Path(state).stat().st_mode & 0o777 == 0o600

@@ -29,7 +29,7 @@ KILLED = 137
 
 
 class Cluster:
-    """Whoever has work for a pod starts it, and says what its containers do; Kubernetes shows it."""
+    """Services start pods for their work and set the state of containers; the service kubernetes shows them."""
 
     def __init__(self, tables: RecordTables, clock: Clock, random: SeededRandom) -> None:
         self._clock = clock
@@ -49,11 +49,11 @@ class Cluster:
 
     @property
     def version(self) -> int:
-        """Of the last change."""
+        """The number of the last change."""
         return int(self._numbers.get("version", 0))
 
     def watch(self, watcher: Watcher) -> None:
-        """Be told of every event, in order."""
+        """Calls the watcher at each event, in order."""
         self._watchers.append(watcher)
 
     def pod(self, namespace: str, name: str) -> Pod | None:
@@ -65,7 +65,7 @@ class Cluster:
                 yield pod
 
     def runs(self, workload: tuple[str, str]) -> bool:
-        """Whether a pod of this Deployment or StatefulSet, by namespace and name, runs."""
+        """Whether a pod of this Deployment or StatefulSet (namespace, name) runs."""
         return bool(self._running.get(workload))
 
     def _count(self, pod: Pod, *, deleted: bool = False) -> None:
@@ -85,7 +85,7 @@ class Cluster:
         node: str = "",
         created: float | None = None,
     ) -> Pod:
-        """Its containers wait until ``begin``. The name must be free. ``made`` is now, unless it was before."""
+        """Adds a pod; its containers wait until ``begin``. The name must be free. ``created`` is now by default."""
         if f"{namespace}/{name}" in self._pods:
             raise ValueError(f"pod {namespace}/{name} is there already")
         uid = self._random.uuid("pod", namespace, name, self.version)
@@ -107,24 +107,24 @@ class Cluster:
         return self._random.uuid("kubernetes.job", namespace, name)
 
     def _labels_of_job(self, namespace: str, owner: tuple[str, str] | None) -> dict[str, str]:
-        """By which a Job knows its pods, under both of their names."""
+        """The labels by which a Job finds its pods, with and without prefix."""
         if owner is None or owner[0] != "Job":
             return {}
         labels = {"job-name": owner[1], "controller-uid": self.job_uid(namespace, owner[1])}
         return {**labels, **{f"{BATCH}/{key}": value for key, value in labels.items()}}
 
     def begin(self, namespace: str, name: str, container: str, at: float | None = None) -> None:
-        """Now, unless it was before."""
+        """Marks a container as running, from now or from an earlier moment."""
         began = self._clock.now() if at is None else at
         self._change(namespace, name, container, state=RUNNING, began=began, ended=None, code=None)
 
     def end(self, namespace: str, name: str, container: str, code: int, at: float | None = None) -> None:
-        """Now, unless it was before. What it was going to say after now is not said."""
+        """Marks a container as ended, now or earlier; its future log lines are dropped."""
         self._logs.cut(_log(namespace, name, container))
         self._change(namespace, name, container, state=ENDED, ended=self._clock.now() if at is None else at, code=code)
 
     def restart(self, namespace: str, name: str, container: str) -> None:
-        """It begins anew, and counts."""
+        """Restarts a container and counts the restart."""
         previous = self._require_pod(namespace, name).container(container)
         times = previous.restarts + 1 if previous else 1
         self._change(
@@ -146,7 +146,7 @@ class Cluster:
         self._put("changed", replace(pod, labels=dict(labels), annotations=dict(annotations)))
 
     def delete_pod(self, namespace: str, name: str) -> None:
-        """It is gone, with its logs and its files. Its Job stays, and no other pod takes its place."""
+        """Deletes a pod with its logs and files. Its Job stays, without a replacement of the pod."""
         pod = self._require_pod(namespace, name)
         kind, owner = pod.owner or ("", "")
         if kind == "Job":
@@ -164,11 +164,11 @@ class Cluster:
         self._tell("deleted", replace(pod, version=self._next_version()), what)
 
     def jobs_without_pods(self) -> Iterator[Pod]:
-        """The pods that Jobs had, as they were when they were deleted."""
+        """The last states of deleted pods whose Jobs still exist."""
         return map(from_data, self._jobs_without_pods.values())
 
     def delete_job(self, namespace: str, name: str) -> None:
-        """With its pods; nothing, when it is gone already."""
+        """Deletes a Job with its pods; does nothing if it does not exist."""
         pods = [pod for pod in self.pods(namespace) if pod.owner == ("Job", name)]
         for pod in pods:
             self._delete(pod, "job")
@@ -178,18 +178,18 @@ class Cluster:
             self._tell("job-deleted", last)
 
     def write_log(self, namespace: str, name: str, container: str, lines: Iterable[str | Line]) -> None:
-        """Lines, or lines with their moments, which may be in the future."""
+        """Writes lines to a container's log, with or without their moments, which may be in the future."""
         self._require_pod(namespace, name)
         self._logs.append(_log(namespace, name, container), lines)
 
     def log(self, namespace: str, name: str, container: str, position: int = 0) -> list[Line]:
-        """What was said by now, after so many lines."""
+        """The log lines up to now, without the first ``position`` lines."""
         return self._logs.lines(_log(namespace, name, container), position)[0]
 
     def follow(
         self, namespace: str, name: str, container: str, position: int, most: int | None = None
     ) -> tuple[list[Line], int]:
-        """The same, at most so many, and the position to go on from."""
+        """The same, at most ``most`` lines, and the position for the next call."""
         return self._logs.lines(_log(namespace, name, container), position, most)
 
     def write_file(self, namespace: str, name: str, container: str, path: str, content: str = "") -> None:
@@ -204,7 +204,7 @@ class Cluster:
         return found
 
     def paths(self, namespace: str, name: str, container: str) -> list[str]:
-        """Of the files that were written in a container."""
+        """The paths of the files that were written in a container."""
         start = f"{container}:"
         return [path[len(start) :] for path in self._files.get(f"{namespace}/{name}", {}) if path.startswith(start)]
 
@@ -239,7 +239,7 @@ class Cluster:
 
 
 def _killed(pod: Pod, now: float) -> Pod:
-    """What had not ended has, by a signal."""
+    """The pod with its running containers ended by SIGKILL."""
     ended = (one if one.state == ENDED else replace(one, state=ENDED, ended=now, code=KILLED) for one in pod.containers)
     return replace(pod, containers=tuple(ended))
 

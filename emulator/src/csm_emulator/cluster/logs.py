@@ -1,4 +1,4 @@
-"""What containers say, line by line, each at its moment; a line whose moment has not come is not there yet."""
+"""Logs of containers: lines with moments; a line whose moment is in the future is not visible yet."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from csm_emulator.state.tables import RecordTables
 Line = tuple[float, str]
 
 MOST_BYTES = 10 << 20
-"""As a kubelet: of a longer log the beginning is gone."""
+"""Bytes of a log, as in a kubelet: the beginning of a longer one is dropped."""
 
 
 class Logs:
-    """A log is kept in pieces, one for each time that somebody said something."""
+    """A log is stored in pieces, one for each write."""
 
     def __init__(self, tables: RecordTables, clock: Clock) -> None:
         self._clock = clock
@@ -32,7 +32,7 @@ class Logs:
             self._sizes[log] = sum(_size(self._table[f"{log}/{number}"]["lines"]) for number in numbers)
 
     def append(self, log: str, lines: Iterable[str | Line]) -> None:
-        """Moments never go back: an earlier one is taken as that of the line before."""
+        """Appends lines; a moment earlier than the previous line's is replaced by that one."""
         numbers = self._pieces.setdefault(log, [])
         last = self._table[f"{log}/{numbers[-1]}"] if numbers else None
         moment = last["lines"][-1][0] if last else 0.0
@@ -58,7 +58,7 @@ class Logs:
             self._sizes[log] -= _size(oldest["lines"])
 
     def lines(self, log: str, position: int = 0, most: int | None = None) -> tuple[list[Line], int]:
-        """What was said by now after so many lines of all that ever were, and how many those are then."""
+        """The lines up to now from ``position`` on, counted from the first line ever, and the next position."""
         result: list[Line] = []
         now = self._clock.now()
         for number in self._pieces.get(log, ()):
@@ -76,7 +76,7 @@ class Logs:
         return result, position
 
     def cut(self, log: str) -> None:
-        """What it was going to say is not said any more."""
+        """Drops the lines whose moments are in the future."""
         now = self._clock.now()
         numbers = self._pieces.get(log, [])
         while numbers:

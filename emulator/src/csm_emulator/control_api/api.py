@@ -114,7 +114,7 @@ class ControlApi:
         return json_reply(view(self._running.site.context, call))
 
     async def _fabric_ports(self, call: Call) -> Reply:
-        """Switch ports: those of ``?port=``, or all; ``?differs=true`` keeps those that differ from the documents."""
+        """Switch ports: of ``?port=``, or all; with ``?differs=true`` those that differ from the documents."""
         ports = describe_ports(self._running.site.machine, call.all("port"), differs=call.first("differs") == "true")
         return json_reply({"ports": ports})
 

@@ -1,4 +1,4 @@
-"""Controllers of all kinds: whether they answer, and how they go away and come back."""
+"""Controllers (BMCs, PDU controllers): whether they answer, and their restarts."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class Controllers:
         self._machine = machine
         self._context = context
         self._away = context.tables.open("machine.controllers.away")
-        """When the controller is to be back."""
+        """Moment at which a restarting controller answers again."""
         context.scheduler.register("controller.back", self._back)
 
     def reachable(self, controller: str) -> bool:
-        """Whether it answers, as far as lasting things go."""
+        """Whether it has power, is not restarting, and has no lasting fault."""
         if controller in self._away or not self._is_controller(controller):
             return False
         return self._machine.power.fed(controller) and not self._context.faults.present("bmc-unreachable", controller)
 
     def answers(self, controller: str, about: str) -> bool:
-        """One call to it, about one of its parts: this uses up a fault that strikes so many times."""
+        """Whether it answers one request about a part; it counts as a use of a fault with a limited number."""
         struck = self._context.faults.strikes("bmc-unreachable", controller, about)
         return struck is None and self.reachable(controller)
 
@@ -57,7 +57,7 @@ class Controllers:
         self._context.scheduler.at(back, "controller.back", controller, back)
 
     def _back(self, controller: str, moment: float) -> None:
-        """It started, unless it lost power or was restarted again on the way."""
+        """Marks it as started, unless it lost power or was restarted again meanwhile."""
         if self._away.get(controller) == moment:
             del self._away[controller]
             self._announce(controller, "up", "started")

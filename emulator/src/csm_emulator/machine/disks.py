@@ -1,4 +1,4 @@
-"""What is left on the disks of nodes."""
+"""Files that an earlier tenant left on the disks of nodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UNKNOWN_OWNER = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Remnants:
-    """Files of a tenant who had the node before."""
+    """Files of an earlier tenant: whose they are, and on which drives."""
 
     of: str
     drives: tuple[str, ...]
@@ -28,7 +28,7 @@ def drives(node: Part) -> tuple[str, ...]:
 
 
 def find_remnants(node: Part, faults: Faults) -> Remnants | None:
-    """None where the disks are clean, or where there are none."""
+    """None if the disks are clean or the node has none."""
     fault = faults.present("disk-remnants", node.xname)
     drive_xnames = drives(node)
     return Remnants(str(fault.facts.get("of", UNKNOWN_OWNER)), drive_xnames) if fault and drive_xnames else None

@@ -1,4 +1,4 @@
-"""The machine as everybody sees it: what there is, what it does, and whom to tell."""
+"""The machine: its parts, power, boot, network and events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from csm_emulator.machine.power_caps import PowerCaps
 
 
 class Machine:
-    """The hardware index. Power and boot are in ``power`` and ``boot``, which this hands on."""
+    """The index of the hardware, and access to ``power``, ``boot``, ``caps`` and ``fabric``."""
 
     def __init__(self, topology: Topology, context: MachineContext) -> None:
         self.topology = topology
@@ -40,14 +40,14 @@ class Machine:
         return self.topology.parts.get(xname)
 
     def parts(self, *types: str) -> Iterator[Part]:
-        """All of these types, in the order of xnames within each; without types, everything."""
+        """All parts of these types, in the order of xnames within each; without types, all parts."""
         if not types:
             yield from self.topology.parts.values()
         for kind in types:
             yield from self._by_type.get(kind, ())
 
     def nics(self, owner: str) -> Sequence[Nic]:
-        """Of a node or of a controller."""
+        """The NICs of a node or of a controller."""
         return self._nics.get(owner, ())
 
     def place(self, node: str) -> NodePlace | None:
@@ -58,20 +58,20 @@ class Machine:
         return part.controller if part else ""
 
     def cable_end(self, port: str) -> str | None:
-        """What the cable in a switch's port, or at an HSN NIC, leads to; None where no cable is."""
+        """The other end of the cable at a switch port or HSN NIC; None without a cable."""
         return self._cabling.end(port)
 
     def remnants(self, node: str) -> Remnants | None:
-        """What the last tenant left on the node's disks."""
+        """Files that the last tenant left on the node's disks; None if there are none."""
         part = self.part(node)
         return find_remnants(part, self.context.faults) if part else None
 
     def watch(self, watcher: Watcher) -> None:
-        """Be told of every event, in order, at the moment it happens."""
+        """Calls the watcher at each event, in order, when it happens."""
         self.context.watchers.append(watcher)
 
     def describe(self, xname: str) -> dict[str, Any] | None:
-        """All that is true of one part, or of one port of a switch, for the control API."""
+        """The real state of one part or switch port, for the control API; None if it does not exist."""
         part = self.part(xname)
         if part is None:
             return self.fabric.describe(xname)

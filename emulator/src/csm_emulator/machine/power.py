@@ -1,4 +1,4 @@
-"""Power as the hardware has it, and what a controller does when it is told over Redfish to change it."""
+"""The power state of hardware, and the effect of Redfish resets on it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 ON, OFF = "on", "off"
 SWITCHED = frozenset({"Chassis", "ComputeModule", "RouterModule", "Node", "CabinetPDUPowerConnector"})
-"""What has a power of its own; everything else has that of what feeds it."""
+"""Types with a power switch of their own; other parts have the power state of the parts that feed them."""
 RESETS: Mapping[str, tuple[str, ...]] = {
     "Node": ("On", "ForceOff", "Off", "GracefulShutdown", "GracefulRestart", "ForceRestart", "PowerCycle"),
     "ComputeModule": ("On", "Off", "ForceOff"),
@@ -34,14 +34,14 @@ class ControllerUnreachable(Exception):
 
 
 class ResetRefused(Exception):
-    """The controller answers, and says no."""
+    """The controller answers and refuses the reset."""
 
 
 class Power:
-    """``reset`` gives an order to a controller; what comes of it comes later, or not at all.
+    """``reset`` sends an order to a controller; its effect comes later, or not at all.
 
-    An order that changes something takes the place of the one that is under way. One that changes nothing does not: a
-    node that shuts down goes on doing so when it is told to switch on, as it is on still.
+    An order that changes something replaces the pending one. An order that changes nothing does not: a node that is
+    shutting down continues to do so when it gets the order to switch on, since it is still on.
     """
 
     def __init__(self, machine: Machine, context: MachineContext) -> None:
@@ -66,7 +66,7 @@ class Power:
         context.scheduler.register("power.restarts", self._restarts)
 
     def state(self, xname: str) -> str:
-        """``on`` or ``off``; what has no power of its own has that of what feeds it."""
+        """``on`` or ``off``; a part without a switch has the state of the parts that feed it."""
         record = self._table.get(xname)
         if record is not None:
             return str(record["is"])
@@ -83,7 +83,7 @@ class Power:
         return self.state(xname) if record is None or record["since"] <= moment else str(record["was"])
 
     def fed(self, xname: str) -> bool:
-        """Whether there is power to be switched on with; of two power supplies one is enough."""
+        """Whether it is supplied with power; of two power supplies one is enough."""
         feeders = self._feeders.get(xname, ())
         return not feeders or any(self.state(feeder) == ON and self.fed(feeder) for feeder in feeders)
 
@@ -92,10 +92,10 @@ class Power:
         return self.controllers.reachable(controller)
 
     def reset(self, xname: str, action: str, cause: str) -> None:
-        """What a POST to Redfish's Reset does; raises ``ControllerUnreachable`` or ``ResetRefused``."""
+        """Carries out a POST to Redfish's Reset; raises ``ControllerUnreachable`` or ``ResetRefused``."""
         part = self._machine.part(xname)
         if part is None or action not in RESETS.get(part.type, ()) or _has_no_switch(part):
-            raise ResetRefused(f"{xname} knows no reset {action}")
+            raise ResetRefused(f"{xname} has no reset {action}")
         if not self.controllers.answers(part.controller, xname):
             raise ControllerUnreachable(part.controller)
         if part.type in CONTROLLERS:
@@ -106,7 +106,7 @@ class Power:
         self._do[off if action == "Off" else action](xname, cause)
 
     def reset_from_system(self, node: str, action: str, cause: str) -> None:
-        """The system on a node stops or starts anew, which takes no controller."""
+        """Shutdown or reboot from the node's operating system, without its controller."""
         self._context.log.add("power-order", node, cause, action=action)
         self._do[action](node, cause)
 
@@ -124,7 +124,7 @@ class Power:
         self._after(timings.FORCE_OFF, "power.becomes", xname, number, OFF, cause, True)
 
     def _shut_down(self, xname: str, cause: str) -> None:
-        # Without a system that hears it the order is lost, as it is on real hardware.
+        # Without a running operating system the order has no effect, as on real hardware.
         if self._machine.boot.begin_shutdown(xname):
             self._after(timings.SHUTDOWN, "power.becomes", xname, self._next_order(xname), OFF, cause, False)
 
@@ -152,7 +152,7 @@ class Power:
             self._after(timings.POWER_ON, "power.becomes", xname, number, ON, cause, False)
 
     def _becomes(self, xname: str, number: int, state: str, cause: str, switch_on_again: bool) -> None:
-        """An order takes effect, unless a later one took its place."""
+        """Applies an order, unless a later one replaced it."""
         if self._orders.get(xname) != number:
             return
         if state == ON and not self.fed(xname):
@@ -163,7 +163,7 @@ class Power:
             self._power_up(xname, number, cause)
 
     def _restarts(self, xname: str, number: int, cause: str) -> None:
-        """A reset: the power stays on."""
+        """Reboots the node; its power stays on."""
         if self._orders.get(xname) == number:
             self._machine.boot.begin(xname, cause)
 
@@ -181,7 +181,7 @@ class Power:
         self._context.notify("power", xname, state)
 
     def _starve(self, xname: str) -> None:
-        """What only this fed goes dark with it."""
+        """Parts that only this part fed lose power with it."""
         cause = f"{xname} lost power"
         for fed in self._fed_by(xname):
             if self.fed(fed):
@@ -193,7 +193,7 @@ class Power:
                 self.controllers.lose_power(fed, cause)
 
     def _revive(self, xname: str) -> None:
-        """Controllers and what has no switch start by themselves; everything else waits for an order."""
+        """Controllers and parts without a switch start automatically; other parts wait for an order."""
         for fed in self._fed_by(xname):
             part = self._machine.part(fed)
             fed_by_another = any(feeder != xname and self.state(feeder) == ON for feeder in self._feeders[fed])
@@ -210,12 +210,12 @@ class Power:
 
 
 def _has_no_switch(part: Part) -> bool:
-    """A top-of-rack switch is on when its outlet is."""
+    """Whether it has no power switch: a top-of-rack switch is on when its outlet is."""
     return part.type == "RouterModule" and part.hardware_class == "River"
 
 
 def _seed(machine: Machine) -> dict[str, dict[str, object]]:
-    """Nodes are as the topology says, everything else is on. Two values for all of them, as there are many."""
+    """Nodes are on or off as in the topology, all else is on. Parts share two records, to save memory."""
     on: dict[str, object] = {"is": ON, "since": 0.0, "was": OFF}
     off: dict[str, object] = {"is": OFF, "since": 0.0, "was": OFF}
     running = machine.topology.running

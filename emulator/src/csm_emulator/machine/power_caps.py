@@ -1,4 +1,4 @@
-"""Power caps of nodes, as their controllers keep them."""
+"""Power caps of nodes, as their controllers store them."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 NODE_LIMIT = "Node Power Limit"
 _IN_RACKS = {"GIGABYTE": "Chassis Power Control", "Intel Corporation": "Server Power Control"}
-"""The names of controllers in racks; those of HPE give none, and HPE's software has one for them (nodecap.go)."""
+"""Names of the power controls of rack servers; HPE's have no name, and HPE's software uses a default (nodecap.go)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PowerControl:
-    """One thing that can be capped: a whole node, or one of its accelerators."""
+    """A power control: of a whole node, or of one of its accelerators."""
 
     name: str
     limits: tuple[int, int]
-    """The least and the most that a cap may be, in watts."""
+    """The lowest and highest cap, in watts."""
     context: str
     """Redfish's PhysicalContext."""
 
 
 class PowerCaps:
-    """Both orders raise ``ControllerUnreachable`` when the controller does not answer."""
+    """``read`` and ``write`` raise ``ControllerUnreachable`` when the controller does not answer."""
 
     def __init__(self, machine: Machine, context: MachineContext) -> None:
         self._machine = machine
@@ -38,12 +38,12 @@ class PowerCaps:
         self._table = context.tables.open("machine.caps")
 
     def read(self, node: str, control: str = NODE_LIMIT) -> int:
-        """Watts; 0 is no cap."""
+        """The cap in watts; 0 is no cap."""
         self._check_reachable(node)
         return int(self._table.get(node, {}).get(control, 0))
 
     def write(self, node: str, watts: Mapping[str, int], cause: str) -> None:
-        """By control."""
+        """Sets caps: watts by name of the control."""
         self._check_reachable(node)
         previous = self._table.get(node, {})
         changes = {name: value for name, value in watts.items() if previous.get(name, 0) != value}
@@ -59,8 +59,8 @@ class PowerCaps:
 
 
 def controls_of(part: Part) -> list[PowerControl]:
-    """The node's own first. Liquid-cooled blades have one for each accelerator too (docs-csm, Node Card Power
-    Management); servers in racks have one for all.
+    """The power controls of a node, the node's own first. Liquid-cooled blades also have one for each accelerator
+    (docs-csm, Node Card Power Management); rack servers have one in all.
     """
     model = part.model
     if model is None:

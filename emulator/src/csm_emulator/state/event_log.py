@@ -1,4 +1,4 @@
-"""What really happened, in order: every effective change, when, and why. For tests and people; no service reads it."""
+"""The log of real changes, with moment and cause, for tests and users; no service reads it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class EventLog:
         self._unwritten: list[Entry] = []
 
     def add(self, what: str, target: str, cause: str, **facts: Any) -> None:
-        """``what`` is a short verb of the field: power-on, boot-stage, fault-set, …"""
+        """``what`` is a short name such as power-on, boot-stage or fault-set."""
         self._last += 1
         entry = {"number": self._last, "at": rfc3339(self._clock.now()), "what": what, "target": target, "cause": cause}
         self._unwritten.append((self._last, json.dumps({**entry, **facts})))

@@ -1,4 +1,4 @@
-"""A certificate authority of our own, and the certificate that TLS listeners show."""
+"""The emulator's certificate authority, and the certificates of its TLS listeners and clients."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from csm_emulator.errors import InvalidMachine
 
 NAMES = ("localhost", "127.0.0.1", "::1", "api-gw-service-nmn.local")
 AUTHORITY_DAYS = 3650
-# The most that browsers take (CA/Browser Forum, ballot SC31).
+# The longest validity that browsers accept (CA/Browser Forum, ballot SC31).
 SERVER_DAYS = 397
 SPARE = timedelta(days=1)
 _EARLIER = timedelta(hours=1)
-"""For clients whose clock is behind."""
+"""Certificates are valid from this long ago, for clients whose clock is slow."""
 
 
 @dataclass(frozen=True, slots=True)
 class IssuedFiles:
-    """Files. ``ca`` is the one to trust; ``certificate`` has the whole chain."""
+    """Paths of files. ``ca`` is the certificate to trust; ``certificate`` has the whole chain."""
 
     ca: Path
     certificate: Path
@@ -37,7 +37,7 @@ class IssuedFiles:
 
 @dataclass(frozen=True, slots=True)
 class ClientCertificate:
-    """Who a client is, PEM."""
+    """Certificate and private key of a client, PEM."""
 
     certificate: str
     key: str
@@ -50,7 +50,7 @@ class _KeyPair:
 
 
 def issue(folder: Path, extra_names: Iterable[str] = ()) -> IssuedFiles:
-    """What lies in the folder already is used on, as long as it is valid and for these names."""
+    """The certificates in the folder; they are made anew unless they are valid and for these names."""
     names = tuple(dict.fromkeys((*NAMES, *extra_names)))
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     issued = IssuedFiles(folder / "ca.pem", folder / "server.pem", folder / "server-key.pem")
@@ -68,11 +68,11 @@ def issue(folder: Path, extra_names: Iterable[str] = ()) -> IssuedFiles:
 
 
 def issue_client(folder: Path, name: str, organization: str) -> ClientCertificate:
-    """For somebody who calls, by the authority in the folder, where it is then as ``NAME.pem`` and ``NAME-key.pem``."""
+    """A client certificate of the authority in the folder, stored there as ``NAME.pem`` and ``NAME-key.pem``."""
     certificate, key = folder / f"{name}.pem", folder / f"{name}-key.pem"
     authority, client = _read(folder / "ca.pem", folder / "ca-key.pem"), _read(certificate, key)
     if authority is None:
-        raise InvalidMachine(f"no certificate authority in {folder}; remove the folder, and it is made anew")
+        raise InvalidMachine(f"no certificate authority in {folder}; delete the folder, and restart to create one")
     now = datetime.now(UTC)
     if client is None or not _valid(client, now) or not _by(authority, client):
         client = _new_client(authority, name, organization, now)
@@ -81,7 +81,7 @@ def issue_client(folder: Path, name: str, organization: str) -> ClientCertificat
 
 
 def _read(certificate: Path, key: Path) -> _KeyPair | None:
-    """None for what is not there, is no longer readable, or does not belong together."""
+    """Certificate and key; None if a file is missing or unreadable, or if they do not match."""
     try:
         loaded = x509.load_pem_x509_certificate(certificate.read_bytes())
         private = serialization.load_pem_private_key(key.read_bytes(), None)
@@ -203,7 +203,7 @@ def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
 
 
 def _put(path: Path, data: bytes, mode: int) -> None:
-    """Whole or not at all: a key that was cut off by a power failure would be made anew, and its CA distrusted."""
+    """Writes a file whole or not at all: a truncated key would be replaced, and clients would distrust the new CA."""
     part = path.with_name(f"{path.name}.part")
     part.unlink(missing_ok=True)
     with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:

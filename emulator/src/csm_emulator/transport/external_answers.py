@@ -1,4 +1,4 @@
-"""Answers of servers outside: found out beside everything else, and known when they are asked for again."""
+"""Responses of external servers: fetched in the background, and known when the request is handled again."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from csm_emulator.transport.external_servers import (
 )
 
 TIMEOUT = 30.0
-"""As long as the API server waits for a webhook."""
+"""Seconds, as the API server waits for a webhook."""
 MAX_PARALLEL = 16
-"""Servers that are asked at the same time; others wait."""
+"""Requests to external servers at the same time; others wait."""
 Answers = dict[ExternalRequest, Reply | ExternalServerUnreachable]
 
 
 class ExternalAnswers:
-    """A request brings along what it has heard; for what is due, which is one thing at a time, it is kept here."""
+    """A request brings its known responses along; those for due actions, which run one at a time, are kept here."""
 
     def __init__(self) -> None:
         self._due: Answers = {}
@@ -32,7 +32,7 @@ class ExternalAnswers:
 
     @contextmanager
     def use(self, answers: Answers) -> Iterator[None]:
-        """While a request is handled."""
+        """Uses these responses while a request is handled."""
         self._known = answers
         try:
             yield
@@ -61,7 +61,7 @@ class ExternalAnswers:
         self._due.clear()
 
     async def turn(self) -> None:
-        """Give others a turn; one of some length, when something is being found out."""
+        """Lets other tasks run; while responses are being fetched, until one arrives."""
         if self._fetching:
             await asyncio.wait(self._fetching.values(), return_when=asyncio.FIRST_COMPLETED)
         else:

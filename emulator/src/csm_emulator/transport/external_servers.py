@@ -1,7 +1,8 @@
-"""Servers outside of the emulator that have a say in what happens inside.
+"""Requests to servers outside of the emulator, such as the hooks of tenants, whose responses decide what happens.
 
-Nothing inside can wait. Who consults such a server without its answer being known leaves by ``AnswerPending``; whoever began
-it all has the answer found out and begins again, from the start. So it must bear to be begun twice.
+Code of services cannot wait. If the response is not known yet, ``answer_to`` raises ``AnswerPending``; the caller at
+the top then fetches it and handles the request, or runs the action, again from the start. So the code before that
+point must be safe to repeat.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _AS_IT_WAS = (307, 308)
 
 @dataclass(frozen=True, slots=True)
 class ExternalRequest:
-    """A POST."""
+    """A POST request."""
 
     url: str
     body: bytes
@@ -39,7 +40,7 @@ class ExternalRequest:
 
 
 class AnswerPending(Exception):
-    """The answer is not known yet."""
+    """The response is not known yet."""
 
     def __init__(self, question: ExternalRequest) -> None:
         super().__init__(question.url)
@@ -47,22 +48,22 @@ class AnswerPending(Exception):
 
 
 class ExternalServerUnreachable(Exception):
-    """There is no answer, in the words of the client."""
+    """There is no response; the text is an error message as Go's HTTP client has it."""
 
 
 class ExternalServers(Protocol):
     def answer_to(self, question: ExternalRequest) -> Reply:
-        """Raises ``AnswerPending``, or ``ExternalServerUnreachable`` when nobody answered."""
+        """The response; raises ``AnswerPending`` or ``ExternalServerUnreachable``."""
 
     def fetch(self, question: ExternalRequest) -> None:
-        """For something that is due, and tried again."""
+        """Fetches the response in the background, for a due action that is retried."""
 
     def clear(self) -> None:
-        """What was due is over, one way or the other."""
+        """Discards the responses for a due action, which has finished."""
 
 
 class NoExternalServers:
-    """Without a network: whoever is asked agrees."""
+    """Without a network: every request is answered by 200."""
 
     def answer_to(self, _: ExternalRequest) -> Reply:
         return Reply(200)
@@ -75,14 +76,14 @@ class NoExternalServers:
 
 
 def target(place: SplitResult) -> str:
-    """What stands on the first line of a request there."""
+    """The target on the first line of a request."""
     return f"{place.path or '/'}{'?' + place.query if place.query else ''}"
 
 
 def send(question: ExternalRequest, timeout: float) -> Reply:
-    """To this machine only, whatever certificate it shows, as TAPMS and HMNFD do; raises ``ExternalServerUnreachable``.
+    """Sends to loopback addresses only, without verifying certificates, as TAPMS and HMNFD do.
 
-    Redirects are followed as Go does.
+    Redirects are followed as Go does. Raises ``ExternalServerUnreachable``.
     """
     until = time.monotonic() + timeout
     try:
@@ -120,7 +121,7 @@ def _remaining_seconds(until: float) -> float:
 
 @contextmanager
 def _connected(place: SplitResult, until: float) -> Iterator[http.client.HTTPConnection]:
-    """Cut off at that moment, however well each single byte was in time."""
+    """A connection that is cut off at that moment, even if single bytes still arrive in time."""
     host = place.hostname or ""
     if place.scheme not in _PORTS:
         raise ExternalServerUnreachable(f'unsupported protocol scheme "{place.scheme}"')
@@ -151,7 +152,7 @@ def _trusting() -> ssl.SSLContext:
 
 
 async def send_in_thread(request: ExternalRequest, seconds: float) -> Reply | ExternalServerUnreachable:
-    """In a thread that nobody waits for when the emulator ends, as one of the pool would be."""
+    """Sends in a daemon thread: when the emulator stops, it does not wait for it, as for threads of the pool."""
     loop = asyncio.get_running_loop()
     answer_future: asyncio.Future[Reply | ExternalServerUnreachable] = loop.create_future()
 

@@ -1,4 +1,4 @@
-"""Sockets, and the servers on them."""
+"""Listening sockets, and the servers on them."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from csm_emulator.transport.connection import Connection
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What a TLS listener shows."""
+    """The certificate of a TLS listener."""
 
     chain: Path
     key: Path
     clients: Path | None = None
-    """An authority: who shows a certificate of it is known by it, and others are not sent away."""
+    """The CA of client certificates: a client may present one, which identifies it, but need not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """A bound socket and what answers on it."""
+    """A bound socket and the application that answers on it."""
 
     bound: socket.socket
     app: App
     certificate: Certificate | None = None
     path: str = ""
-    """What belongs to the address beside host and port."""
+    """The path of the URL."""
 
     @property
     def url(self) -> str:
@@ -48,7 +48,7 @@ class Listener:
 
 def bind(host: str, port: int) -> socket.socket:
     if not host:
-        raise Unavailable("cannot listen on no address; 0.0.0.0 is every one")
+        raise Unavailable("the address to listen on is empty; use 0.0.0.0 for all addresses")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -59,7 +59,7 @@ def bind(host: str, port: int) -> socket.socket:
         bound.close()
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise Unavailable(
-            f"cannot listen on {host} port {port}: {reason}; stop what uses it, or take --port 0 for a free one"
+            f"cannot listen on {host} port {port}: {reason}; stop what uses it, or use --port 0 for a free port"
         ) from error
     return bound
 
@@ -72,7 +72,7 @@ def is_loopback(host: str) -> bool:
 
 
 class _Server(uvicorn.Server):
-    """One of several in a process: signals are the process's own affair."""
+    """One of several servers in a process, which handles signals itself."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -105,7 +105,7 @@ def _loaded(listener: Listener) -> uvicorn.Config:
     config = _config(listener)
     config.load()
     if config.ssl is not None:
-        # Clients that wait for a readable socket and then block in TLS take a ticket for an answer, and hang.
+        # Some clients wait for a readable socket and then block in TLS: a session ticket would make them hang.
         config.ssl.num_tickets = 0
     return config
 
@@ -120,7 +120,7 @@ def _config(listener: Listener) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
-        # Nothing stands before these listeners: who asks is who is connected, whatever a header says.
+        # There is no proxy before these listeners: the client is the peer, whatever a header says.
         proxy_headers=False,
         timeout_graceful_shutdown=2,
         timeout_keep_alive=75,

@@ -1,4 +1,4 @@
-"""SPDY/3.1 as a server speaks it: bytes in, events out, and the other way round. Nothing here waits or sends.
+"""The server side of SPDY/3.1, without I/O: received bytes become events, calls become bytes to send.
 
 Only what ``kubectl exec`` needs: streams that the client opens, data both ways, pings. Flow control is not kept, as in
 the library that kubectl uses, which ignores the windows.
@@ -37,7 +37,7 @@ class StreamOpened:
 
 @dataclass(frozen=True, slots=True)
 class DataReceived:
-    """Data of a stream; after ``last`` none comes any more."""
+    """Data of a stream; ``last`` marks its end."""
 
     stream: int
     data: bytes
@@ -119,7 +119,7 @@ class Spdy:
         return StreamOpened(stream, headers, bool(flags & FIN))
 
     def _data(self, stream: int, flags: int, body: bytes) -> DataReceived | None:
-        """What comes for a stream that is closed is dropped."""
+        """The event for a data frame; None for a closed stream, whose data is dropped."""
         return DataReceived(stream, body, bool(flags & FIN)) if stream in self._streams else None
 
     def _pong(self, body: bytes) -> None:
@@ -135,7 +135,7 @@ class Spdy:
         self._send(RST_STREAM, 0, struct.pack(">II", stream, CANCEL))
 
     def send_data(self, stream: int, data: bytes, *, last: bool = False) -> None:
-        """Nothing for a stream that the other side has cast off."""
+        """Sends data on a stream, unless the client has reset it."""
         if stream not in self._streams:
             return
         for start in range(0, len(data), _PIECE):

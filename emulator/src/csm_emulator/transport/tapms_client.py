@@ -1,4 +1,4 @@
-"""TAPMS, as services ask it that look whose nodes they give away."""
+"""Requests to TAPMS of services that check which nodes a tenant has."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ def get_tenant(mesh: Mesh, tenant: str) -> Reply:
 
 
 def tenant_nodes(document: Json) -> set[str]:
-    """The xnames of all resources that a tenant has."""
+    """The xnames in all resources of a tenant."""
     status = document.get("status") or {}
     return {xname for resource in status.get("tenantresources") or () for xname in resource.get("xnames") or ()}

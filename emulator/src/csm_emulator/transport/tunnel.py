@@ -1,4 +1,4 @@
-"""A connection after an upgrade: bytes, both ways."""
+"""A connection after an upgrade: bytes in both directions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import asyncio
 from uvicorn.protocols.http.flow_control import FlowControl
 
 MOST_UNREAD = 256 << 10
-"""What has come and nobody has read: a peer that sends more has to wait."""
+"""Received bytes that may wait to be read; then the peer is slowed down."""
 
 
 class Tunnel:
@@ -29,7 +29,7 @@ class Tunnel:
         self._data_event.set()
 
     async def read(self) -> bytes:
-        """What has come, as soon as something has; empty at the end."""
+        """The received bytes, as soon as there are some; empty at the end."""
         while not self._buffer and not self._ended:
             self._data_event.clear()
             await self._data_event.wait()
@@ -39,7 +39,7 @@ class Tunnel:
         return data
 
     async def write(self, data: bytes) -> None:
-        """Waits while the peer is slow; what is said to one that is gone is lost."""
+        """Sends bytes; waits while the peer is slow, and drops them if it has disconnected."""
         if self._ended:
             return
         self._transport.write(data)

@@ -1,4 +1,4 @@
-"""Notices to those who subscribed: sent once, soon, to this machine only, and forgotten."""
+"""Notices to subscribers: sent once, in the background, to loopback addresses only, without retry."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TIMEOUT = 5.0
 
 
 class Webhooks:
-    """``post`` never waits; what does not fit, or is for elsewhere, is dropped with a line in the log."""
+    """``post`` never waits; notices that do not fit the queue or cannot be sent are dropped with a log line."""
 
     def __init__(self) -> None:
         self._waiting: asyncio.Queue[ExternalRequest] = asyncio.Queue(MOST)
@@ -25,7 +25,7 @@ class Webhooks:
         try:
             self._waiting.put_nowait(ExternalRequest(url, json.dumps(body).encode(), (("Content-Type", JSON),)))
         except asyncio.QueueFull:
-            log.warning("no notice to %s: %d are waiting already", url, MOST)
+            log.warning("notice to %s dropped: %d are waiting already", url, MOST)
 
     async def send_forever(self) -> None:
         async with asyncio.TaskGroup() as senders:
@@ -37,4 +37,4 @@ class Webhooks:
             notice = await self._waiting.get()
             answer = await send_in_thread(notice, TIMEOUT)
             if isinstance(answer, ExternalServerUnreachable):
-                log.warning("no notice to %s: %s", notice.url, answer)
+                log.warning("notice to %s failed: %s", notice.url, answer)

@@ -84,7 +84,7 @@ def test_people_ask_on_the_command_line(machine: Emulator) -> None:
     ]
     tagged = command(machine, TWO, THREE, "--vlan", "7")
     assert tagged.stdout.splitlines() == [
-        f"{TWO} → {THREE}  not reached: x1000c0r3j1p1 takes no frames of VLAN 7",
+        f"{TWO} → {THREE}  not reached: x1000c0r3j1p1 accepts no frames of VLAN 7",
         "0 of 1 reached",
     ]
     told = json.loads(command(machine, TWO, THREE, "--vni", "5", "--json").stdout)

@@ -1,6 +1,6 @@
-"""The high-speed network as it is: the effective state of every switch port, and where a frame gets to.
+"""The real state of the high-speed network: the effective state of each switch port, and the way of a frame.
 
-What the Fabric Manager has in its documents is another thing: it tells switches what to do, and here is what they do.
+The Fabric Manager's documents are the intended state, which it sends to the switches; this is the effective one.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FrameTrace:
-    """What became of a frame."""
+    """The way of a frame, and whether it arrived."""
 
     reached: bool
     why: str
-    """Empty when it got there."""
+    """The reason why it did not arrive; empty if it did."""
     at: str
     """The port, switch or NIC where it ended."""
     path: Sequence[str]
-    """The ports that it passed, from the first switch's on."""
+    """The switch ports that it passed, in order."""
     leaves: str = ""
-    """How it comes out of the last port: tagged or untagged; empty for RDMA."""
+    """How it leaves the last port: tagged or untagged; empty for RDMA."""
     vlan: int | None = None
 
 
 class Fabric:
-    """A frame is walked whether or not its node has power: what could be sent is what counts for isolation."""
+    """Frames are traced whether or not the nodes have power: isolation depends on what could be sent."""
 
     def __init__(self, machine: Machine, context: MachineContext) -> None:
         self._machine = machine
@@ -50,7 +50,7 @@ class Fabric:
         self._links: tuple[tuple[tuple[str, str], ...], Links] | None = None
         self._packets = Packets(machine, self)
         self.intention: Callable[[str], dict[str, Any] | None] = lambda _: None
-        """What the Fabric Manager's documents want of a port; it says so itself."""
+        """Returns the intended state of a port; the Fabric Manager service sets this function."""
         context.watchers.append(self._on_event)
         context.faults.register("port-drift", self._drift)
 
@@ -59,7 +59,7 @@ class Fabric:
         return DOWN if data is None else read_state(data)
 
     def configure(self, port: str, cause: str, **changes: Any) -> None:
-        """From now on the port does this; whoever sets it has seen that it is there."""
+        """Changes the effective state of a port; the caller has checked that the port exists."""
         previous = self.state(port)
         state = replace(previous, **changes)
         if state == previous:
@@ -75,7 +75,7 @@ class Fabric:
         return self._machine.power.state(switch) == "on"
 
     def links(self) -> Links:
-        """As they are now."""
+        """The working links between switches, cached until a cable, port or switch changes."""
         swaps = tuple(
             (fault.targets, str(fault.facts.get("with")))
             for fault in self._context.faults
@@ -105,7 +105,7 @@ class Fabric:
         return place
 
     def frame(self, source: str, target: str, vlan: int | None) -> FrameTrace:
-        """An Ethernet frame from NIC to NIC, with a tag or without."""
+        """Traces an Ethernet frame from NIC to NIC; ``vlan`` is its tag, None is untagged."""
         path: list[str] = []
         inside: int | None = None
         try:
@@ -119,9 +119,9 @@ class Fabric:
         return FrameTrace(True, "", target, path, how, inside)
 
     def rdma(self, source: str, target: str, vni: int) -> FrameTrace:
-        """What both edge ports enforce counts, and nothing that the nodes do: their tenants have root.
+        """Traces RDMA with a VNI. Only what both edge ports enforce counts, since tenants are root on their nodes.
 
-        VLANs are rules for Ethernet; whether a real switch applies them to RDMA is not published.
+        VLANs apply to Ethernet; whether a real switch applies them to RDMA is not published.
         """
         path: list[str] = []
         try:
@@ -149,7 +149,7 @@ class Fabric:
         return leave
 
     def broadcast(self, source: str, vlan: int | None) -> dict[str, str]:
-        """The NICs that a frame to everybody comes out at, and how: tagged or untagged."""
+        """The NICs that receive a broadcast frame, and how: tagged or untagged."""
         receivers: dict[str, str] = {}
         try:
             entry = self.plug(source)
@@ -170,22 +170,22 @@ class Fabric:
     def packet(
         self, source: str, address: str, vlan: int | None = None, number: int = 0, via: str | None = None
     ) -> Packet:
-        """An echo request from a node to an address, and the answer; ``number`` counts them.
+        """An ICMP echo request from a node to an address, with its reply; ``number`` is its sequence number.
 
-        ``via`` is the NIC of the high-speed network that it goes out at, when it is not the one of the kernel's route.
+        ``via`` is the high-speed NIC to send from; None uses the kernel's route.
         """
         return self._packets.send(source, address, vlan or None, number, via)
 
     def is_linked(self, nic: str) -> bool:
-        """Whether a NIC of the high-speed network has a link."""
+        """Whether the link of a NIC of the high-speed network is up."""
         return self._packets.is_linked(nic)
 
     def linked_nic(self, node: str) -> str | None:
-        """The NIC that the node's packets go out at; None when no link is up."""
+        """The high-speed NIC that the node sends from; None if no link is up."""
         return self._packets.linked_nic(node)
 
     def describe(self, port: str) -> dict[str, Any] | None:
-        """All that is true of one port, and what the documents want of it."""
+        """The effective and the intended state of a port; None if no switch has it."""
         place = self.plan.find(port)
         if place is None:
             return None

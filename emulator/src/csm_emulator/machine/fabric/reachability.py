@@ -1,7 +1,7 @@
-"""Reaching between many NICs: pair by pair, or between whole groups at once.
+"""Reachability between many NICs: pair by pair, or between whole groups.
 
-Between groups not pairs are counted but classes: NICs whose ports do the same, on switches that reach the same, cannot
-be told apart by any frame, so one of each class is asked for all.
+Between groups, NICs are put into classes: no frame can distinguish NICs whose ports have the same state and whose
+switches reach the same ones, so one pair is probed for each pair of classes.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ class ProbeRequest:
 
 @dataclass(slots=True)
 class EndpointClasses:
-    """Sources or targets of one group, by class."""
+    """The sources or targets of one group, by class."""
 
     counts: Counter[Hashable] = field(default_factory=Counter)
     members: dict[Hashable, list[str]] = field(default_factory=dict)
-    """The first two of each class that are not of one owner."""
+    """Of each class the first two with different owners."""
     class_of: dict[str, Hashable] = field(default_factory=dict)
 
 
 class Prober:
-    """Good for one question and one moment."""
+    """Answers one request at one moment: it caches verdicts."""
 
     def __init__(self, machine: Machine, question: ProbeRequest) -> None:
         self._machine = machine
@@ -50,7 +50,7 @@ class Prober:
         starts = self._sources(sources)
         if len(starts) * len(targets) > MOST_PAIRS:
             raise InvalidMachine(
-                f"{len(starts)} × {len(targets)} pairs are more than {MOST_PAIRS}; ask with groups=, which counts them"
+                f"{len(starts)} × {len(targets)} pairs are more than {MOST_PAIRS}; use groups= to count them"
             )
         results = [
             self._probe(source, target) for source in starts for target in targets if self._owner(target) != source
@@ -94,7 +94,7 @@ class Prober:
         }
 
     def _example(self, sources: Sequence[str], targets: Sequence[str]) -> tuple[str, str]:
-        """Two of these classes that are not one; there are some, or nobody would ask."""
+        """A source and a target of these classes that differ; the caller has counted at least one pair."""
         return next((source, target) for source in sources for target in targets if self._owner(target) != source)
 
     def _verdict(self, start: Hashable, end: Hashable, example: tuple[str, str]) -> bool:
@@ -118,11 +118,11 @@ class Prober:
         return result | {"reached": walk.reached, "why": walk.why, "path": list(walk.path)} | about
 
     def _sources(self, nics: Sequence[str]) -> Sequence[str]:
-        """NICs send frames, nodes send packets."""
+        """The sources without duplicates: NICs send frames, nodes send packets."""
         return list(dict.fromkeys(map(self._owner, nics)))
 
     def _owner(self, nic: str) -> str:
-        """Who would be asking itself."""
+        """The sender behind a NIC: its node for IP, otherwise the NIC itself."""
         return self._fabric.plan.nics[nic].owner if self._question.kind == IP else nic
 
     def _classify(self, names: Iterable[str], classify: Callable[[str], Hashable]) -> EndpointClasses:
@@ -155,7 +155,7 @@ class Prober:
         return self._machine.boot.beating(node)
 
     def _port_class(self, nic: str) -> Hashable:
-        """All that a frame can find out about the place of a NIC; None for one that nothing leaves."""
+        """What determines where frames of a NIC go: port state and switch; None if nothing can leave it."""
         try:
             port = self._fabric.plug(nic)
         except FrameDropped:

@@ -1,4 +1,4 @@
-"""Faults of hardware strike parts that the machine has, of a type that they can strike; others are refused."""
+"""Checks that the targets of hardware faults exist and have a type to which the fault applies."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _TYPES: dict[str, Collection[str]] = {
     "cfs-layer-fails": _NODES,
     "bos-unknown-member": _NODES,
 }
-"""Which types of parts; all, where none is named."""
+"""The types of parts to which each kind applies; empty is all types."""
 _PORTS = ("fm-no-effect", "slow-barrier")
 _ALSO_FUTURE_NAMES = frozenset({"cfs-layer-fails"})
-"""They strike images too, by their ids, which may be made later."""
+"""Kinds that also apply to images, by ids of images that may be built later."""
 
 
 class _Targets:
@@ -41,11 +41,11 @@ class _Targets:
         for name in _names(fault):
             part = self._machine.part(name)
             if part is None and (fault.kind not in _ALSO_FUTURE_NAMES or is_xname(name)):
-                raise InvalidMachine(
-                    f"no part {name} in this machine; {fault.kind} strikes {self._valid_targets(types)}"
-                )
+                raise InvalidMachine(f"no part {name}; {fault.kind} applies to {self._valid_targets(types)}")
             if part is not None and types and part.type not in types:
-                raise InvalidMachine(f"{name} is a {part.type}, and {fault.kind} strikes {self._valid_targets(types)}")
+                raise InvalidMachine(
+                    f"{name} is a {part.type}, but {fault.kind} applies to {self._valid_targets(types)}"
+                )
 
     def check_ports(self, fault: Fault) -> None:
         for name in _names(fault):
@@ -65,7 +65,7 @@ class _Targets:
 
     def _refuse_port(self, fault: Fault, name: str) -> None:
         ports = _span(list(self._machine.fabric.plan.ports))
-        raise InvalidMachine(f"no switch has a port {name}; {fault.kind} strikes ports with cables, {ports}")
+        raise InvalidMachine(f"no switch has a port {name}; {fault.kind} applies to ports with cables, {ports}")
 
 
 def _names(fault: Fault) -> Iterator[str]:
@@ -73,9 +73,9 @@ def _names(fault: Fault) -> Iterator[str]:
 
 
 def _span(xnames: list[str]) -> str:
-    """A machine has thousands of them."""
+    """Count, first and last: a machine has thousands of parts."""
     ordered = natural_order(xnames)
-    return f"here {len(ordered)} from {ordered[0]} to {ordered[-1]}" if ordered else "of which there are none"
+    return f"here {len(ordered)} from {ordered[0]} to {ordered[-1]}" if ordered else "none here"
 
 
 def register_target_checks(machine: Machine, faults: Faults) -> None:

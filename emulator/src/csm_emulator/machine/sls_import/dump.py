@@ -1,4 +1,4 @@
-"""A machine from the dump of a real one's SLS."""
+"""Builds a machine from an SLS dump of a real one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Json = Any
 
 
 def load_sls(source: Path | str | Mapping[str, Json], name: str = "") -> Topology:
-    """From a file or from what was read already; raises InvalidMachine with all that is wrong."""
+    """From a file or from data that was read already; raises ``InvalidMachine`` with all mistakes."""
     if isinstance(source, Mapping):
         return _build(read_dump(dict(source)), name or "sls")
     path = Path(source)
@@ -45,13 +45,13 @@ def _about(draft: Draft, finder: BladeFinder) -> str:
     computes = sum(place.role == "Compute" for place in draft.places.values())
     if not draft.parts:
         return "an SLS dump without hardware"
-    text = f"an SLS dump with {computes} compute nodes; switch blades are put in as the nodes need them"
+    text = f"an SLS dump with {computes} compute nodes; switch blades are added as the nodes need them"
     guessed = ", ".join(sorted(finder.guessed))
-    return f"{text}; it does not name all blade types, guessed are {guessed}" if guessed else text
+    return f"{text}; blade types that it does not name are guessed: {guessed}" if guessed else text
 
 
 def _stored_entry(entry: Entry) -> dict[str, Json]:
-    """SLS makes these four from the name, whatever the dump says."""
+    """The entry as SLS stores it: it derives these four fields from the name, whatever the dump has."""
     derived = {"Xname": str(entry.xname), "Parent": str(entry.xname.parent or ""), "TypeString": entry.type}
     kind = TYPES.get(entry.type, str(entry.raw.get("Type", "")))
     return {**entry.raw, **derived, "Type": kind}
@@ -64,7 +64,7 @@ def _network(name: str, data: Mapping[str, Json]) -> Network:
 
 
 def _given_subnets(dump: SlsDump, mistakes: list[str]) -> dict[tuple[str, str], int]:
-    """A cabinet's own networks, by network and cabinet."""
+    """First addresses of the cabinets' subnets that the dump has, by network and cabinet."""
     subnets = {}
     for entry in dump.hardware:
         side = "RVR" if entry.hardware_class == "River" else "MTN"
@@ -84,8 +84,8 @@ def _subnet(entry: Entry, network: str, mistakes: list[str]) -> IPv4Network | No
     try:
         subnet = IPv4Network(cidr, strict=False)
     except ValueError:
-        mistakes.append(f"{entry.xname} has an {network} that is no IPv4 network: {cidr!r}")
+        mistakes.append(f"{entry.xname} has an {network} that is not an IPv4 network: {cidr!r}")
         return None
     if subnet.num_addresses < CABINET_SIZE:
-        mistakes.append(f"{entry.xname} has {subnet} as its {network}, where a cabinet needs a /22")
+        mistakes.append(f"{entry.xname} has {subnet} as its {network}, but a cabinet needs a /22")
     return subnet

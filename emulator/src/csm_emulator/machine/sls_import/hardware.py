@@ -1,4 +1,4 @@
-"""The hardware that an SLS dump describes, and what stands to reason: BMCs, slots, switch blades, outlets."""
+"""Adds the hardware of an SLS dump, with the parts that a dump omits: BMCs, slots, switch blades, outlets."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from csm_emulator.machine.topology.liquid_cooled import add_blade, add_cabinet, 
 from csm_emulator.xnames import Xname, XnameType
 
 _SWITCH_SLOTS = (3, 7, 1, 5, 0, 2, 4, 6)
-"""In the order in which a chassis is filled with switch blades."""
+"""Slots of switch blades, in the order in which they are filled."""
 LIQUID_SLOTS = range(8)
 _LIQUID_MODELS = {"Hill": "EX2000", "Mountain": "EX4000"}
 
 
 @dataclass(slots=True)
 class ChassisEntries:
-    """What the dump has in one chassis."""
+    """The entries of the dump in one chassis."""
 
     slots: dict[int, list[Entry]] = field(default_factory=dict)
     """Nodes by slot."""
@@ -35,12 +35,12 @@ class ChassisEntries:
 
     @property
     def classes(self) -> set[str]:
-        """Those of its nodes, if it has some: a leaf switch may stand anywhere."""
+        """The classes of its nodes, or of its other entries if it has none: a leaf switch may be anywhere."""
         return {node.hardware_class for nodes in self.slots.values() for node in nodes} or self.stated
 
 
 def add_hardware(draft: Draft, dump: SlsDump, finder: BladeFinder) -> None:
-    """Parts, places and edges; what does not fit together is among the finder's mistakes."""
+    """Adds parts, places and switch groups; inconsistencies are added to the finder's mistakes."""
     _add_cdus(draft, dump.hardware)
     racks = EdgeGroup(0, [])
     for group, (cabinet, entries) in enumerate(_by_cabinet(dump.hardware).items(), 1):
@@ -112,7 +112,7 @@ def _by_chassis(entries: Iterable[Entry]) -> Mapping[Xname, ChassisEntries]:
 
 def _is_rack(xname: Xname, chassis: ChassisEntries, finder: BladeFinder) -> bool:
     if len(chassis.classes) > 1:
-        finder.mistakes.append(f"{xname} is of the classes {' and '.join(sorted(chassis.classes))}")
+        finder.mistakes.append(f"{xname} has nodes of the classes {' and '.join(sorted(chassis.classes))}")
     return RIVER in chassis.classes
 
 
@@ -134,7 +134,7 @@ def _add_liquid(
 
 
 def _switch_places(stated: set[int], blades: Iterable[Blade]) -> list[int]:
-    """SLS does not have switch blades: beside those that it has there are as many as the NICs need."""
+    """Slots of switch blades: those in the dump, and as many more as the NICs need, since SLS omits most."""
     nics = sum(len(blade.nodes) * blade.model.hsn_nics for blade in blades)
     missing = -(-nics // EDGE_PORTS) - len(stated)
     free = [place for place in _SWITCH_SLOTS if place not in stated]
@@ -144,7 +144,7 @@ def _switch_places(stated: set[int], blades: Iterable[Blade]) -> list[int]:
 def _add_rack(
     draft: Draft, xname: str, chassis: ChassisEntries, finder: BladeFinder, racks: EdgeGroup
 ) -> list[tuple[str, ...]]:
-    """The answer is what the outlets of a PDU are to feed."""
+    """Adds a rack; returns the parts that each outlet of its PDUs feeds."""
     fed: list[tuple[str, ...]] = []
     switches = {
         entry.xname: Part(str(entry.xname), entry.type, str(entry.xname.parent), RIVER)
@@ -188,6 +188,6 @@ def _add_places(draft: Draft, nodes: list[Entry], blade: Blade, edge: EdgeGroup)
 
 
 def default_nid(node: Xname) -> int:
-    """What HSM makes of an xname when SLS gives no NID."""
+    """The NID that HSM derives from an xname when SLS has none."""
     cabinet, chassis, slot, bmc, number = node.ordinals
     return (cabinet + 1) * 16384 + chassis * 2048 + slot * 32 + bmc * 4 + number

@@ -1,4 +1,4 @@
-"""MACs and addresses on the management networks, dealt out as HPE's installer does by default."""
+"""MACs, and addresses on the management networks, assigned as HPE's installer does by default."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WITH_ADDRESS = frozenset({"Node", "NodeBMC", "ChassisBMC", "RouterBMC", "Cabinet
 
 
 def cabinet_of(xname: str) -> str:
-    """x3000 of x3000m0 and of x3000c0s1b0."""
+    """The cabinet of an xname: x3000 for x3000m0 and for x3000c0s1b0."""
     return "".join(_ORDINALS.findall(xname)[0])
 
 
@@ -30,7 +30,7 @@ def dotted(address: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CabinetNetwork:
-    """A network of which every cabinet has a /22."""
+    """A network in which every cabinet has a /22."""
 
     first: int
     vlan: int
@@ -45,13 +45,13 @@ CABINET_NETWORKS = {
 }
 CABINET_SIZE = 1 << 10
 SERVICE_NETWORKS = {"NMN": number("10.252.1.0"), "HMN": number("10.254.1.0")}
-"""Of management nodes, login nodes and their BMCs."""
+"""First addresses of the networks of management nodes, login nodes and their BMCs."""
 
 
 class AddressAllocator:
-    """Which cabinet has which /22 of a network, and what is taken of it.
+    """Assigns a /22 of each network to each cabinet, and addresses from it.
 
-    ``known`` are those that somebody decided; the others are dealt out in the order in which cabinets come.
+    ``given_subnets`` are those of an SLS dump; the others are assigned in the order of the cabinets.
     """
 
     def __init__(self, given_subnets: Mapping[tuple[str, str], int] | None = None) -> None:
@@ -69,7 +69,7 @@ class AddressAllocator:
             subnets[cabinet.xname] = self._given_subnets.get((network, cabinet.xname), dealt)
 
     def take(self, network: str, cabinet: str) -> str:
-        """Of the NMN or HMN of a cabinet, which all in it have, also the racks in a liquid-cooled one."""
+        """The next free address in the NMN or HMN of a cabinet."""
         return self._take(self.subnets[f"{network}_{self._sides[cabinet]}"][cabinet])
 
     def take_service(self, network: str) -> str:
@@ -82,7 +82,7 @@ class AddressAllocator:
 
 
 def add_addresses(draft: Draft, allotment: AddressAllocator) -> None:
-    """Every node gets a NIC on the NMN, every controller one on the HMN."""
+    """Adds a NIC on the NMN to every node, and one on the HMN to every controller."""
     nics = []
     for part in draft.parts.values():
         if part.type == "Cabinet":
@@ -93,12 +93,12 @@ def add_addresses(draft: Draft, allotment: AddressAllocator) -> None:
 
 
 def side_of(part: Part) -> str:
-    """As the names of the cabinets' networks end."""
+    """The suffix of the names of a cabinet's networks."""
     return "RVR" if part.hardware_class == "River" else "MTN"
 
 
 def _serves(draft: Draft, part: Part) -> bool:
-    """Whether it is a management or login node, or the BMC of one."""
+    """Whether it is a management or login node, or the BMC of such a node."""
     node = part.xname if part.type == "Node" else f"{part.xname}n0"
     place = draft.places.get(node)
     return place is not None and place.role != "Compute"
@@ -115,8 +115,8 @@ def _nic(part: Part, allotment: AddressAllocator, *, service: bool) -> Nic:
 def _mac(ordinals: list[tuple[str, str]], *, river: bool) -> str:
     """Cray's algorithm for controllers of liquid-cooled hardware: x5000c1r3b0 is 02:13:88:01:63:00.
 
-    On real hardware the MACs of nodes and in racks are the vendors'; here they are made alike, in places that the
-    algorithm leaves free.
+    On real hardware, the MACs of nodes and of racks are the vendors'; here they are derived in the same way, with
+    values that the algorithm leaves free.
     """
     places = {letter: int(ordinal) for letter, ordinal in ordinals}
     cabinet, chassis = places["x"], places.get("c", 0)

@@ -1,4 +1,4 @@
-"""A data file becomes a machine."""
+"""Builds a machine from a data file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def build(name: str, data: dict[str, Any]) -> Topology:
     add_cdus(draft, data["cdus"])
     racks = EdgeGroup(0, [])
     numbers = RackNumbers()
-    # Group 0 is that of the racks.
+    # Group 0 is the racks'.
     group = 1
     for plan in sorted([*data["liquid"], *data["racks"]], key=_first_cabinet):
         if "cabinets" in plan:
@@ -48,7 +48,7 @@ def add_cdus(draft: Draft, count: int) -> None:
 def finish(
     draft: Draft, name: str, about: str, owners: Sequence[Owner] = (), allotment: AddressAllocator | None = None
 ) -> Topology:
-    """Cables, addresses and networks for the parts that are there."""
+    """Completes a draft: adds cables, addresses, networks and the SLS dump."""
     cables = tuple(add_fabric(draft, GLOBAL_LINKS))
     allotment = allotment or AddressAllocator()
     add_addresses(draft, allotment)

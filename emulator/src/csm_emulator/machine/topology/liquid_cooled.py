@@ -1,7 +1,7 @@
 """Liquid-cooled cabinets: chassis, slots, blades and switch blades.
 
-The chassis feeds slots and switch blades; a slot feeds the BMCs and the nodes on its blade. The chassis' own controller
-runs on standby power, which nothing switches.
+The chassis feeds slots and switch blades; a slot feeds the BMCs and nodes on its blade. The chassis' own controller
+runs on standby power, which cannot be switched off.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NIDS_PER_CABINET = 256
 
 
 def add_cabinets(draft: Draft, plan: dict[str, Any], group: int) -> int:
-    """The cabinets of one entry of a data file; the answer is the next dragonfly group."""
+    """Adds the cabinets of one entry of a data file; returns the number of the next dragonfly group."""
     first, last = plan["cabinets"]
     for index, number in enumerate(range(first, last + 1)):
         _add_cabinet(draft, plan, number, plan["nid"] + index * NIDS_PER_CABINET, group)
@@ -48,7 +48,7 @@ def add_cabinet(draft: Draft, xname: str, hardware_class: str, model: str) -> No
 
 
 def add_chassis(draft: Draft, xname: str, hardware_class: str, switches: Sequence[str], slots: Sequence[int]) -> None:
-    """The chassis with its controller and its switch blades, not what is in its slots."""
+    """Adds the chassis with its controller and switch blades, without the blades in its slots."""
     frus = draft.catalogue.frus
     controller = f"{xname}b0"
     fed = (*switches, *(f"{xname}s{slot}" for slot in slots))
@@ -60,7 +60,7 @@ def add_chassis(draft: Draft, xname: str, hardware_class: str, switches: Sequenc
 
 
 def add_switch(draft: Draft, xname: str, hardware_class: str, controller: str) -> None:
-    """``controller`` switches its power: the chassis' in a chassis, and in a rack the switch's own."""
+    """``controller`` switches its power: the chassis' controller, or in a rack the switch's own."""
     frus = draft.catalogue.frus
     bmc, board = f"{xname}b0", f"{xname}e0"
     fru = frus["switch-tor" if hardware_class == "River" else "switch-blade"]
@@ -71,7 +71,7 @@ def add_switch(draft: Draft, xname: str, hardware_class: str, controller: str) -
 
 
 def add_blade(draft: Draft, slot: str, hardware_class: str, blade: Blade) -> Cards:
-    """The slot and everything on its blade."""
+    """Adds the slot and the parts on its blade."""
     chassis = slot[: slot.rindex("s")]
     fed = name_cards(slot, blade).all
     fru = draft.catalogue.frus["blade-slot"]

@@ -122,7 +122,7 @@ def _provisioning(parts: Mapping[str, Part]) -> Network:
 
 
 def switch_address(block: str, place: int) -> str:
-    """Of the so manieth switch, in one of the networks."""
+    """The address of the switch number ``place`` in one of the networks."""
     return f"{block}.0.{place + 2}"
 
 
@@ -134,7 +134,7 @@ def _switch_addresses(parts: Mapping[str, Part], block: str) -> list[dict[str, A
 
 
 def _service_addresses(network: str, places: Mapping[str, NodePlace], nics: Sequence[Nic]) -> list[dict[str, Any]]:
-    """On the NMN the nodes, on the HMN their BMCs."""
+    """Reservations for management and login nodes: of the nodes on the NMN, of their BMCs on the HMN."""
     addresses = {nic.owner: nic.address for nic in nics if nic.network == network}
     reserved = []
     for place in places.values():

@@ -1,4 +1,4 @@
-"""Who has which nodes, and which of them are up."""
+"""The institutions that have nodes, and the nodes that are up at the start."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from csm_emulator.machine.topology.draft import Draft
 
 
 def assign_owners(draft: Draft, plans: list[dict[str, Any]]) -> list[Owner]:
-    """Each owner takes the next free compute nodes of a blade type; so many of them, the first, are up."""
+    """Gives each owner the next free compute nodes of the blade types in its plan, some of which are up."""
     free: dict[str, list[str]] = {}
     for node, place in reversed(draft.places.items()):
         model = draft.parts[node].model

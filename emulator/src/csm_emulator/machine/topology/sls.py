@@ -1,4 +1,4 @@
-"""The SLS dump of a machine: of its hardware what HPE's installer puts there, and its networks."""
+"""The SLS dump of a machine: the hardware that HPE's installer enters, and the networks."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ TYPES = {
     "SMSBox": "comptype_ncn_box",
     "Partition": "comptype_partition",
 }
-"""How SLS writes the types of HMS."""
+"""SLS's names of the types of HMS."""
 INSTALLED_TYPES = frozenset(
     {"Cabinet", "Chassis", "ChassisBMC", "Node", "MgmtSwitch", "MgmtHLSwitch", "CDUMgmtSwitch", "CabinetPDUController"}
 )
-"""What HPE's installer puts into SLS, beside the controllers of switches in racks and the ports of leaf switches."""
+"""Types that HPE's installer enters in SLS, beside controllers of rack switches and ports of leaf switches."""
 _ON_A_LEAF = frozenset({"NodeBMC", "RouterBMC", "CabinetPDUController"})
 
 
 class LazyDump(Mapping[str, object]):
-    """Made when somebody first looks: it is as big as the machine, and only SLS wants it."""
+    """Built on first access: it is as large as the machine, and only SLS uses it."""
 
     def __init__(self, make: Callable[[], dict[str, Any]]) -> None:
         self._build = make
@@ -116,7 +116,7 @@ class _EntryBuilder:
         }
 
     def knows(self, part: Part) -> bool:
-        """Switch blades are found by asking the chassis; only those in racks are in SLS."""
+        """Whether SLS has it: of switches only those in racks, since switch blades are discovered from the chassis."""
         return part.type in INSTALLED_TYPES or (part.type == "RouterBMC" and part.hardware_class == "River")
 
     def entry(self, part: Part) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def _entry(xname: str, kind: str, parent: str, hardware_class: str, extra: dict[
 
 
 def _leaf_ports(parts: Mapping[str, Part]) -> dict[str, Any]:
-    """Which controller of a rack is at which port of the rack's leaf switch; that is how they are discovered."""
+    """The ports of leaf switches with the controllers of rack hardware, by which these are discovered."""
     leaves = {cabinet_of(part.xname): part.xname for part in parts.values() if part.type == "MgmtSwitch"}
     used = dict.fromkeys(leaves, 0)
     ports = {}
