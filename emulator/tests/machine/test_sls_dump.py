@@ -147,15 +147,15 @@ def test_every_nic_of_a_chassis_finds_a_port() -> None:
 @pytest.mark.parametrize(
     ("hardware", "reason"),
     [
-        ({"x2": {"Xname": "x2"}}, "x2 has no Class"),
-        ({"x2": {"Xname": "x2", "Class": "Lake"}}, "x2 has no Class"),
+        ({"x2": {"Xname": "x2"}}, "x2 has no valid Class"),
+        ({"x2": {"Xname": "x2", "Class": "Lake"}}, "x2 has no valid Class"),
         ({"x2": []}, "x2 is not an object"),
         ({"nonsense": {"Class": "River"}}, "nonsense has no valid Xname"),
         ({"x2": {"Xname": 7, "Class": "River"}}, "x2 has no valid Xname"),
         ({"x2": {"Xname": "x1000", "Class": "River"}}, "x1000 occurs twice"),
         ({"all": {"Class": "River"}}, "all is not hardware"),
         ({"p1.2": {"Class": "River"}}, "p1.2 is not hardware"),
-        ({"x2": {"Xname": "x2", "Class": "River", "ExtraProperties": 3}}, "ExtraProperties that are no object"),
+        ({"x2": {"Xname": "x2", "Class": "River", "ExtraProperties": 3}}, "ExtraProperties that are not an object"),
         (
             {"n": {"Xname": "x1000c0s1b0n0", "Class": "Mountain", "ExtraProperties": {"NID": 1000}}},
             "both have NID 1000",
@@ -211,11 +211,11 @@ def test_mistakes_are_named(hardware: dict[str, Any], reason: str) -> None:
     [
         (None, "network NMN is not an object"),
         ({"Name": "HMN", "Type": "ethernet"}, "has the Name 'HMN'"),
-        ({"Name": "NMN"}, "has a Type that is not one of"),
-        ({"Name": "NMN", "Type": "token-ring"}, "has a Type that is not one of"),
+        ({"Name": "NMN"}, "has no valid Type"),
+        ({"Name": "NMN", "Type": "token-ring"}, "has no valid Type"),
         ({"Name": "NMN", "Type": "ethernet", "IPRanges": ["ten"]}, "IPRanges that are not a list of networks"),
         ({"Name": "NMN", "Type": "ethernet", "IPRanges": "10.0.0.0/8"}, "IPRanges that are not a list of networks"),
-        ({"Name": "NMN", "Type": "ethernet", "ExtraProperties": []}, "ExtraProperties that are no object"),
+        ({"Name": "NMN", "Type": "ethernet", "ExtraProperties": []}, "ExtraProperties that are not an object"),
     ],
 )
 def test_wrong_networks_are_named(network: Any, reason: str) -> None:

@@ -132,7 +132,7 @@ class ControlApi:
         unknown = set(body) - {"kind", "targets", "probability", "remaining", "facts"}
         if unknown:
             raise InvalidMachine(
-                f"a fault has no field {sorted(unknown)[0]}; its fields are kind, targets, probability, remaining, facts"
+                f"a fault has no field {sorted(unknown)[0]}; it has kind, targets, probability, remaining, facts"
             )
         fault = site.set_fault(_fault(site.faults.new_id(), body))
         self._running.wake()

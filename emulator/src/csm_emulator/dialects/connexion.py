@@ -1,6 +1,6 @@
 """What CSM's Python services (BOS, CFS, IMS) have in common: connexion 2 on Flask.
 
-Handlers raise ``Refused`` where the framework, or the service, answers with a problem; ``answering`` replies it.
+Handlers raise ``Refused`` with the error response of the framework or the service; ``answering`` returns it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from csm_emulator.transport.routes import Handler, catching
 
 PROBLEM = "application/problem+json"
 _INDENTED = 16 << 10
-"""Python takes a second to indent ten thousand records; nobody reads them as they come."""
+"""Longer JSON, in characters, is not indented: Python takes a second to indent 10,000 records."""
 _BOOLEANS = {"true": True, "false": False}
 
 
 class Refused(Exception):
-    """Carries the answer."""
+    """The request is refused; ``reply`` is the response."""
 
     def __init__(self, reply: Reply) -> None:
         super().__init__(reply.status)
@@ -28,7 +28,7 @@ class Refused(Exception):
 
 
 def json_reply(value: Json, status: int = 200, media: str = JSON, headers: Sequence[tuple[str, str]] = ()) -> Reply:
-    """As Flask writes it: names in order, indented, ASCII, a newline at the end."""
+    """JSON as Flask writes it: sorted names, indented, ASCII, with a newline at the end."""
     text = json.dumps(value, sort_keys=True)
     if len(text) <= _INDENTED:
         text = json.dumps(value, sort_keys=True, indent=2)
@@ -36,7 +36,7 @@ def json_reply(value: Json, status: int = 200, media: str = JSON, headers: Seque
 
 
 def no_content() -> Reply:
-    """204, with the type that connexion gives to nothing."""
+    """204, with connexion's Content-Type."""
     return Reply(204, media=JSON)
 
 
@@ -61,14 +61,14 @@ def not_found(_: Call) -> Reply:
 
 
 def wrong_method(_: Call, allowed: Sequence[str]) -> Reply:
-    """Flask answers OPTIONS, and HEAD where there is GET, by itself."""
+    """405; Flask itself answers OPTIONS, and HEAD if there is GET."""
     methods = {*allowed, "OPTIONS", *(["HEAD"] if "GET" in allowed else [])}
     allow = (("Allow", ", ".join(sorted(methods))),)
     return problem(405, "Method Not Allowed", "The method is not allowed for the requested URL.", allow)
 
 
 def internal_error() -> Reply:
-    """What becomes of an exception that nobody caught."""
+    """The response after an unhandled exception."""
     return problem(
         500,
         "Internal Server Error",
@@ -82,7 +82,7 @@ def answering(handler: Handler) -> Handler:
 
 
 def read_json(call: Call) -> Json:
-    """The body, or None where there is none; refuses what is not JSON, or does not say that it is."""
+    """The body, None if it is empty; raises ``Refused`` if it is not JSON or has another Content-Type."""
     if not call.body:
         return None
     media = call.headers.get("content-type", "")
@@ -99,7 +99,7 @@ def read_json(call: Call) -> Json:
 
 
 def read_body(call: Call, schema: Schema) -> Json:
-    """The body, when it fits."""
+    """The body; raises ``Refused`` if it does not match the schema."""
     value = read_json(call)
     try:
         misfit = first_error(value, schema)
@@ -116,12 +116,12 @@ class Parameter:
     name: str
     schema: Schema
     place: str = "query"
-    """Or ``path``, or ``header``."""
+    """``query``, ``path`` or ``header``."""
     required: bool = False
 
 
 def read_parameters(call: Call, parameters: Iterable[Parameter]) -> Mapping[str, Json]:
-    """Those that were given, as what their schemas say they are; others than these are not looked at."""
+    """The given parameters, converted by their schemas; unknown parameters are ignored."""
     values = {}
     for place in ("query", "path", "header"):
         for parameter in parameters:
@@ -158,7 +158,7 @@ def _parameter_texts(call: Call, parameter: Parameter) -> list[str]:
 
 
 def _coerced(texts: list[str], schema: Schema) -> Json:
-    """Of several, the last counts, unless the parameter is a list."""
+    """The parameter's value; of several the last one counts, unless the parameter is a list."""
     kind, text = schema.get("type", "string"), texts[-1]
     if kind == "array":
         return [_coerced([item], schema["items"]) for item in texts]

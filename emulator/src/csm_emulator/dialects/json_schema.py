@@ -1,7 +1,7 @@
-"""Whether JSON fits a schema, and the first thing that does not, in the words of Python's jsonschema.
+"""Validates JSON against a schema, with the error messages of Python's jsonschema.
 
-Draft 4 with what OpenAPI 3 adds for requests (``nullable``, ``readOnly``), as far as services of CSM use it. Schemas
-are trees without references; keywords are looked at in their order, so the order decides which error is the first.
+It has draft 4 and the keywords of OpenAPI 3 for requests (``nullable``, ``readOnly``), as far as services of CSM use
+them. Schemas are trees without references; keywords are checked in their order, which decides the first error.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Step = str | int
 
 @dataclass(frozen=True, slots=True)
 class ValidationError:
-    """What does not fit, and where."""
+    """A part of the document that violates the schema: message, place and rule."""
 
     message: str
     instance: Json
@@ -30,14 +30,14 @@ class ValidationError:
     schema_path: tuple[Step, ...] = ()
 
     def __str__(self) -> str:
-        """Everything, as jsonschema prints an error of its own."""
+        """The whole error, as jsonschema prints it."""
         return (
             f"{self.message}\n\nFailed validating {self.keyword!r} in schema{_indices(self.schema_path)}:\n"
             f"{_pretty(self.schema)}\n\nOn instance{_indices(self.path)}:\n{_pretty(self.instance)}"
         )
 
     def below(self, *steps: Step, rule: tuple[Step, ...]) -> ValidationError:
-        """The same, seen from one level higher."""
+        """The same error with paths from one level higher."""
         return replace(self, path=(*steps, *self.path), schema_path=(*rule, *self.schema_path))
 
 
@@ -94,7 +94,7 @@ def _enum(values: list[Json], instance: Json, schema: Schema) -> ValidationError
 
 
 def _read_only(rule: bool, instance: Json, schema: Schema) -> ValidationErrors:  # noqa: ARG001
-    """That it is there at all: connexion does not look whether the rule says false."""
+    """An error for any value: connexion ignores whether the rule is false."""
     yield ValidationError("Property is read-only", instance)
 
 
@@ -153,7 +153,7 @@ def _additional(rule: Json, instance: Json, schema: Schema) -> ValidationErrors:
 
 
 def _required(names: list[str], instance: Json, schema: Schema) -> ValidationErrors:
-    """What is read-only is nobody's to send, so it is not missed."""
+    """Read-only properties are not required, since clients must not send them."""
     if isinstance(instance, dict):
         for name in names:
             if name not in instance and not schema.get("properties", {}).get(name, {}).get("readOnly"):

@@ -1,4 +1,4 @@
-"""The one door: finds the service that a path belongs to, and asks the policy whether the caller may go there."""
+"""The gateway: finds the service for a path, and asks the policy whether the client may call it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from csm_emulator.transport.routes import EmulatedService
 SERVER = ("server", "istio-envoy")
 SERVICE_TIME = "x-envoy-upstream-service-time"
 
-# Envoy's and OPA's own answers; templates/policies/base.yaml has the words of the second.
+# Responses of Envoy and of OPA; those of OPA are in templates/policies/base.yaml.
 BAD_REQUEST = Reply(400, headers=(SERVER,))
 NO_ROUTE = Reply(404, headers=(SERVER,))
 REFUSED = Reply(403, b"Unauthorized Request", "text/plain", (("x-ext-auth-allow", "no"), SERVER))
@@ -36,14 +36,14 @@ class Gateway:
         self._mounts = sorted(mounts, key=lambda mount: len(mount[0]), reverse=True)
 
     def answer(self, call: Call) -> tuple[str, Call] | Reply:
-        """``call`` is as it came: the whole path, and ``base`` just scheme and host."""
+        """The service's name with the call for it, or a response; ``call`` has the whole path."""
         path, mark, query = (call.target or _target(call)).partition("?")
         if not path.startswith("/") or "#" in path or "\0" in path:
             return BAD_REQUEST
         path = normalize(path)
         mount = self._find(path)
         if mount is None:
-            # Envoy asks OPA only about requests that have a route.
+            # Envoy asks OPA only about requests with a route.
             return NO_ROUTE
         outer, inner, service = mount
         refusal = self._refuse(call, path + mark + query, service)
@@ -59,7 +59,7 @@ class Gateway:
 
     def _find(self, path: str) -> tuple[str, str, EmulatedService] | None:
         for outer, inner, service in self._mounts:
-            # The routes of services end in "/": /apis/smd alone is nobody's.
+            # The routes of services end in "/": /apis/smd alone has none.
             if path.startswith(outer) and (path[len(outer) : len(outer) + 1] == "/" or (path == outer and inner)):
                 return outer, inner, service
         return None
@@ -67,7 +67,7 @@ class Gateway:
     def _refuse(self, call: Call, target: str, service: EmulatedService) -> Reply | None:
         if target.startswith(tuple(service.open_paths)):
             return None
-        # Envoy takes away from callers what it says itself.
+        # Envoy removes its own headers from requests of clients.
         headers = call.headers
         if _DECORATED in headers:
             headers = {name: value for name, value in headers.items() if name != _DECORATED}
@@ -81,7 +81,7 @@ class Gateway:
         return REFUSED if isinstance(decide(claims, call.method, target, headers), Deny) else None
 
     def decorate(self, reply: Reply, seconds: float = 0.0) -> Reply:
-        """What Envoy adds to the reply of a service, which took so long."""
+        """The reply with the headers that Envoy adds; ``seconds`` is how long the service took."""
         headers = [(name, value) for name, value in reply.headers if name.lower() not in (SERVER[0], SERVICE_TIME)]
         return replace(reply, headers=(*headers, (SERVICE_TIME, str(int(seconds * 1000))), SERVER))
 
@@ -92,8 +92,8 @@ def _target(call: Call) -> str:
 
 
 def normalize(path: str) -> str:
-    """Envoy's normalize_path, which Istio has on: unreserved characters are decoded, dot segments are gone, and the
-    doubled slash and %2F stay.
+    """Envoy's normalize_path, which Istio enables: unreserved characters are decoded, dot segments removed; double
+    slashes and %2F stay.
     """
     if "%" in path or "\\" in path:
         path = _UNRESERVED.sub(lambda found: chr(int(found[1], 16)), path.replace("\\", "/"))
@@ -114,6 +114,6 @@ def _without_dots(path: str) -> str:
 
 
 def _forwarded(call: Call) -> str:
-    """Envoy adds the caller's own address at the end, where services look: nobody can pose as another node."""
+    """X-Forwarded-For with the client's address appended by Envoy, so that no client can pose as another node."""
     forwarded = call.headers.get(FORWARDED, "")
     return f"{forwarded},{call.peer}" if forwarded else call.peer

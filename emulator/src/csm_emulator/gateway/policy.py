@@ -1,4 +1,4 @@
-"""The decision about one request, from who asks and what is asked: a pure function."""
+"""The decision about one request by its claims, method, path and headers: a pure function."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class Allow:
 
 @dataclass(frozen=True, slots=True)
 class Deny:
-    """OPA gives no reason."""
+    """A refusal; OPA gives no reason."""
 
 
 def decide(claims: Claims | None, method: str, path: str, headers: Headers) -> Allow | Deny:
-    """``claims`` are those of a verified token; ``path`` is the target with its query; names of headers are in lower
-    case, and x-envoy-decorator-operation is the gateway's own.
+    """``claims`` are of a verified token; ``path`` is the target with its query; names of headers are in lower case,
+    and x-envoy-decorator-operation was set by the gateway.
     """
     rule = _open(method, path, headers)
     if rule is None and claims is not None:
@@ -111,7 +111,7 @@ def _as_user(claims: Claims, method: str, path: str, headers: Headers) -> str | 
 
 
 def _may_act_for(headers: Headers) -> bool:
-    """An administrator needs no tenant; one that is named must be a name."""
+    """Whether the header of the tenant, which administrators may omit, is valid."""
     tenant = headers.get(_TENANT)
     return tenant is None or _TENANT_NAME.fullmatch(tenant) is not None
 
@@ -120,7 +120,7 @@ def _as_tenant_admin(claims: Claims, method: str, path: str, headers: Headers) -
     tenant = headers.get(_TENANT, "")
     if "tenant-admin" not in _texts(claims, "realm_access", "roles") or not _TENANT_NAME.fullmatch(tenant):
         return None
-    # The suffix is cut off, not asked for: a group that has just the tenant's name counts as well.
+    # The suffix is optional: a group with just the tenant's name counts as well.
     tenants = {group.removesuffix("-tenant-admin") for group in _texts(claims, "groups")}
     return "tenant-admin" if tenant in tenants and allows(TENANT_ADMIN, method, path) else None
 
@@ -141,7 +141,7 @@ def _as_workload(claims: Claims, method: str, path: str) -> str | None:
 
 
 def _texts(claims: Claims, *path: str) -> list[str]:
-    """The texts of a list somewhere inside; nothing where the claims are of another shape."""
+    """The strings in the list at this path; empty if the claims have another shape."""
     value_at_path: Any = claims
     for key in path:
         value_at_path = value_at_path.get(key) if isinstance(value_at_path, Mapping) else None

@@ -1,7 +1,7 @@
-"""JSON as Go's ``encoding/json`` reads it: what it takes, what it leaves out, what it complains of.
+"""JSON as Go's ``encoding/json`` reads it: accepted values, ignored ones, and error messages.
 
-HPE's services hand Go's complaints to their clients, so the words are part of the wire. Unknown fields are ignored,
-letter case in names does not matter, ``null`` leaves a text, a number, a flag or a struct as it is.
+HPE's services return Go's error messages to their clients, so they must be exact. Unknown fields are ignored, names are
+matched regardless of case, and ``null`` leaves a string, number, bool or struct unchanged.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _TEXTS = re.compile(r'"(?:[^"\\]++|\\.)*+"')
 
 
 class DecodeError(ValueError):
-    """What Go says of the body; ``value`` is what it has read all the same."""
+    """Go's error message for a body; ``value`` is what it has decoded nevertheless."""
 
     def __init__(self, message: str, value: Json = None) -> None:
         super().__init__(message)
@@ -51,13 +51,13 @@ class DecodeError(ValueError):
 
 
 class EmptyBody(DecodeError):
-    """A stream without a value."""
+    """A stream without a value: Go's EOF."""
 
 
 def decode(body: bytes, kind: GoType) -> Json:
     """``json.Unmarshal``: one value and nothing after it. Structs become dicts with every field.
 
-    Raises ``DecodeError`` with Go's first complaint; Go reads on after a value of the wrong type.
+    Raises ``DecodeError`` with Go's first error; Go continues after a value of the wrong type.
     """
     return _read(body, kind, whole=True)
 
@@ -70,7 +70,7 @@ def decode_first(body: bytes, kind: GoType) -> Json:
 
 
 def mentions(body: bytes, kind: Struct) -> bool:
-    """Whether an object has one of these fields, be it ``null``."""
+    """Whether an object has one of these fields, even with ``null``."""
     document = parsed(text_of(body), whole=True)
     return isinstance(document, Object) and any(_field_name(name, kind) is not None for name, _ in document)
 
@@ -82,7 +82,7 @@ def _read(body: bytes, kind: GoType, *, whole: bool) -> Json:
     except (RecursionError, ValueError):
         raise DecodeError(complaint_of(body, whole=whole) or "exceeded max depth", empty(kind)) from None
     if not whole and isinstance(document, Number) and (message := complaint_of(body, whole=False)):
-        # Python stops before a point without digits, where Go complains.
+        # Python stops before a decimal point without digits, where Go reports an error.
         raise DecodeError(message, empty(kind))
     decoder = _ValueDecoder(text)
     value = decoder.decode(document, kind, empty(kind))
@@ -92,7 +92,7 @@ def _read(body: bytes, kind: GoType, *, whole: bool) -> Json:
 
 
 class _ValueDecoder:
-    """Puts what was read into a kind, and keeps the first complaint."""
+    """Decodes parsed JSON into a Go type, and keeps the first error message."""
 
     def __init__(self, text: str) -> None:
         self.mistake = ""
@@ -101,7 +101,7 @@ class _ValueDecoder:
         self._struct = ""
 
     def decode(self, value: Json, kind: GoType, previous: Json) -> Json:
-        """``before`` is what was there, which a value of the wrong type leaves, and ``null`` in some kinds."""
+        """The decoded value; ``previous`` is returned for a value of the wrong type, and for ``null`` in some types."""
         if value is None:
             return None if isinstance(kind, Pointer | Slice | Map) or kind is ANY or kind is RAW else previous
         if isinstance(kind, Pointer):
@@ -144,7 +144,7 @@ class _ValueDecoder:
         return previous
 
     def _plain(self, value: Json, *, exact: bool) -> Json:
-        """Without comprehensions, which in Python 3.11 cost a second frame of the stack for each level."""
+        """A value for ``interface {}``. It has no comprehensions: in Python 3.11 they double the stack depth."""
         if isinstance(value, Object):
             result = {}
             for name, item in value:
@@ -191,15 +191,15 @@ def _field_name(name: str, kind: Struct) -> str | None:
 
 
 def _number(literal: str) -> int | float:
-    """As it was written. Python refuses to read whole numbers of more than 4300 digits."""
+    """The number as written; very long ones as floats, since Python refuses integers of more than 4300 digits."""
     if _INTEGER.fullmatch(literal) and len(literal) < 400:
         return int(literal)
-    # JSON has no infinity to write what is larger.
+    # JSON has no infinity.
     return max(-sys.float_info.max, min(float(literal), sys.float_info.max))
 
 
 def _digits(number: float) -> int:
-    """The shortest digits that mean this float, with zeros behind, as Go prints it."""
+    """The float as Go prints it: its shortest digits, filled up with zeros."""
     mantissa, _, exponent = repr(number).partition("e")
     whole, _, fraction = mantissa.partition(".")
     fraction = fraction.rstrip("0")
@@ -207,7 +207,7 @@ def _digits(number: float) -> int:
 
 
 def _as_written(text: str, value: str) -> str:
-    """A text with its escapes, which Go repeats as they came."""
+    """A string with its escapes as received, which Go repeats in its messages."""
     for match in _TEXTS.finditer(text):
         if json.loads(match[0], strict=False) == value:
             return match[0]

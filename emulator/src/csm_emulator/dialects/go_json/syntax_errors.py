@@ -1,11 +1,11 @@
-"""What Go's JSON scanner says of text that is not JSON: clients see these sentences."""
+"""The error messages of Go's JSON scanner for invalid JSON, which clients see."""
 
 from __future__ import annotations
 
 import re
 
 _BLANK = b" \t\r\n"
-# Possessive: to be able to step back would cost 100 bytes a character.
+# Possessive: backtracking would need 100 bytes of memory per character.
 _STRING = re.compile(rb'(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+')
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _LITERALS = {b"t": b"true", b"f": b"false", b"n": b"null"}
@@ -31,8 +31,8 @@ class _JsonSyntaxError(Exception):
 
 
 def complaint(text: bytes) -> str:
-    """What is wrong with ``text`` in the words of Go; empty when nothing is."""
-    # At the end Go's scanner is given a blank more, and what that does not end is unexpected.
+    """Go's error message for ``text``; empty if it is valid."""
+    # Go's scanner reads one more blank at the end; an incomplete value is an unexpected end.
     try:
         return _scan(text + b" ", len(text))
     except _JsonSyntaxError as wrong:

@@ -10,7 +10,7 @@ from csm_emulator.transport.call import Json
 
 @dataclass(frozen=True, slots=True)
 class GoType:
-    """A Go type: ``go`` is its name in messages, ``zero`` what a field is that nobody mentions."""
+    """A Go type: ``go`` is its name in messages, ``zero`` its zero value, for fields that are missing."""
 
     go: str
     zero: Json = None
@@ -27,12 +27,12 @@ INT, INT32, INT64 = Integer("int"), Integer("int32", bits=32), Integer("int64")
 NUMBER = GoType("json.Number")
 ANY = GoType("interface {}")
 RAW = GoType("json.RawMessage")
-"""Kept as it was written, where ``ANY`` makes a float64 of every number."""
+"""Numbers stay as written, while ``ANY`` converts every number to float64."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pointer(GoType):
-    """A pointer: None when it was not said."""
+    """A pointer: None if the field is missing."""
 
     of: GoType = STRING
 
@@ -44,7 +44,7 @@ class Slice(GoType):
 
 @dataclass(frozen=True, slots=True)
 class Map(GoType):
-    """A map; its keys are anybody's."""
+    """A map with string keys."""
 
     of: GoType = ANY
 
@@ -57,11 +57,11 @@ class Struct(GoType):
     embedded: Mapping[str, str] = field(default_factory=dict)
     """Field → the embedded struct that has it, which messages name."""
     omitted: frozenset[str] = frozenset()
-    """Which fields are not written when they are empty."""
+    """Fields that are not written when they are empty (``omitempty``)."""
     folded: Mapping[str, str] = field(default_factory=dict)
-    """Names as they are compared → names as they are spelled."""
+    """Case-folded names → names as spelled."""
     zeros: Mapping[str, Json] = field(default_factory=dict)
-    """What its fields are that nobody mentions."""
+    """Zero values of its fields."""
     inner: Mapping[str, Struct] = field(default_factory=dict)
     """Those of its fields that are structs themselves."""
 
@@ -81,7 +81,7 @@ def map_of(of: GoType, go: str = "") -> Map:
 def struct(
     go: str, fields: Mapping[str, GoType], embedded: Mapping[str, str] | None = None, omitted: str = ""
 ) -> Struct:
-    # Of names that differ in nothing but their letters the first counts.
+    # Of names that differ only in case the first counts.
     folded = {fold(name): name for name in reversed(list(fields))}
     zeros = {name: field_type.zero for name, field_type in fields.items()}
     inner = {name: field_type for name, field_type in fields.items() if isinstance(field_type, Struct)}
@@ -113,7 +113,7 @@ def empty(kind: GoType) -> Json:
 
 
 def encode(value: Json, kind: GoType) -> Json:
-    """What was decoded, or the like of it, as Go writes it."""
+    """A decoded value as Go would write it."""
     if isinstance(kind, Pointer):
         return None if value is None else encode(value, kind.of)
     if isinstance(kind, Struct):
@@ -129,5 +129,5 @@ def encode(value: Json, kind: GoType) -> Json:
 
 
 def _is_empty(value: Json, kind: GoType) -> bool:
-    """A pointer to false or to an empty text is something."""
+    """Whether ``omitempty`` omits it; a pointer to false or to an empty string is not empty."""
     return value is None or (not isinstance(kind, Pointer) and (value is False or value == ""))

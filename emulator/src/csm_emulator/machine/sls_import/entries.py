@@ -109,7 +109,7 @@ def _entry(key: str, raw: Json, mistakes: list[str]) -> Entry | None:
     if xname.type in _NOT_HARDWARE:
         mistakes.append(f"{xname} is not hardware")
     elif raw.get("Class") not in CLASSES:
-        mistakes.append(f"{xname} has a Class that is not one of {', '.join(CLASSES)}")
+        mistakes.append(f"{xname} has no valid Class ({', '.join(CLASSES)})")
     elif extra is not None and not isinstance(extra, dict):
         mistakes.append(f"{xname} has ExtraProperties that are not an object")
     else:
@@ -150,7 +150,7 @@ def _wrong_networks(networks: Mapping[str, Json]) -> Iterator[str]:
         elif network.get("Name", name) != name:
             yield f"network {name} has the Name {network['Name']!r}"
         elif str(network.get("Type")).lower() not in NETWORK_TYPES:
-            yield f"network {name} has a Type that is not one of {', '.join(NETWORK_TYPES)}"
+            yield f"network {name} has no valid Type ({', '.join(NETWORK_TYPES)})"
         elif not _are_networks(network.get("IPRanges")):
             yield f"network {name} has IPRanges that are not a list of networks"
         elif not isinstance(network.get("ExtraProperties"), dict | None):
