@@ -1,7 +1,7 @@
-"""The text that comes out of each node's serial line, in order, with its moments.
+"""The output of each node's serial console, in order, with moments.
 
-A boot is kept as the moments of its stages, and its text is written when somebody reads it: ten thousand nodes that
-boot cost ten thousand short lists.
+A boot is stored as the moments of its stages, and its text is generated when it is read: 10,000 booting nodes need
+10,000 short lists.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from csm_emulator.state.clock import Clock
 from csm_emulator.state.tables import RecordTables
 
 MOST_PIECES = 48
-"""Of each console; what is older is gone, as it is from a log that was rotated."""
+"""Pieces of each console; older ones are dropped, as in a rotated log."""
 PIECE = 2048
-"""Characters that somebody typed, or was answered, in one piece."""
+"""Characters of input and output in one piece."""
 MOMENT = 16
-"""So many of them are taken for the moment of each text: a piece of single keys is no longer than others."""
+"""Characters that the moment of each text counts for, which bounds a piece of single keys."""
 TEXT = "text"
 Position = tuple[int, int]
-"""The number of a piece, and how many texts of it were read."""
+"""The number of a piece, and the number of its texts that were read."""
 START: Position = (0, 0)
 
 Piece = Sequence[Any]
-"""Moment, kind (a stage of the boot, ``no-ipxe``, or ``text``), and what else there is to know: of a kernel where it
-came from and its parameters, of ``text`` the texts with the seconds after which they come.
+"""Moment, kind (a boot stage, ``no-ipxe`` or ``text``), and details: for the stage ``kernel`` its URL and parameters,
+for ``text`` the texts with the seconds after which they appear.
 """
 
 
@@ -39,9 +39,9 @@ class Consoles:
         self._machine = machine
         self._clock = clock
         self._table = tables.open("nodes.consoles")
-        """A piece has a place of its own: what is old is not written again for each key."""
+        """One record per piece, so that a key press does not rewrite older output."""
         self._numbers: dict[str, range] = {}
-        """Of the pieces of each node."""
+        """The numbers of each node's pieces."""
         for place in self._table:
             node, _, text = place.rpartition("/")
             number, numbers = int(text), self._numbers.get(node, range(int(text), 0))
@@ -59,7 +59,7 @@ class Consoles:
         self._add(event.xname, NO_IPXE if timed_out else event.value, detail)
 
     def write(self, node: str, text: str) -> None:
-        """Text that ends its own lines; of one that is longer than a console is kept the end remains."""
+        """Writes text, with its own line ends; of a very long text only the end is stored."""
         text_end = text[-PIECE * MOST_PIECES :]
         for start in range(0, len(text_end), PIECE):
             self._write(node, text_end[start : start + PIECE])
@@ -85,11 +85,11 @@ class Consoles:
         return piece
 
     def end(self, node: str) -> Position:
-        """Where somebody who looks only at what is to come begins."""
+        """The current end, for clients that read new output only."""
         return self.read(node, START)[1]
 
     def read(self, node: str, position: Position) -> tuple[list[str], Position]:
-        """The texts that have come since, and where they end."""
+        """The texts after a position, and the next position."""
         result: list[str] = []
         now = self._clock.now()
         numbers = self._numbers.get(node, range(0))
@@ -105,7 +105,7 @@ class Consoles:
         return result, (number, read_count)
 
     def _texts(self, node: str, piece: Piece, over: float | None) -> Iterator[tuple[float, str]]:
-        """Until the next piece begins: a stage that was cut short says no more."""
+        """The texts of a piece until the next one begins: an interrupted stage writes nothing more."""
         moment, kind, detail = piece
         for seconds, text in self._output(node, kind, detail):
             if over is None or moment + seconds <= over:
@@ -118,7 +118,7 @@ class Consoles:
         return ((seconds, f"{line}\r\n") for seconds, line in stage_output(kind, described))
 
     def tail(self, node: str, lines: int) -> tuple[str, Position]:
-        """The last lines, and where they end; a line that has not ended counts as one."""
+        """The last lines and the position after them; an unfinished line counts as one."""
         texts, position = self.read(node, START)
         last_lines = "".join(texts).splitlines(keepends=True)[-lines:] if lines > 0 else []
         return "".join(last_lines), position

@@ -16,7 +16,7 @@ KERNEL_64K = "5.14.21-150500.55.65_13.0.73-cray_shasta_c_64k"
 _ROOT = re.compile(r"(?:^| )root=(\S+)")
 _CONSOLES = {"x86_64": "ttyS0", "aarch64": "ttyAMA0"}
 _EARLIER = "http://rgw-vip.nmn/boot-images/{arch}/"
-"""Where nodes that are up from the start were booted from: nobody has seen it, and BSS may say something else now."""
+"""The boot URL of nodes that are up from the start; BSS may have another one by now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +36,16 @@ class Description:
     hostname: str
     model: str
     arch: str
-    """As ``uname -m`` says."""
+    """As in ``uname -m``."""
     interfaces: tuple[Interface, ...]
     processors: tuple[Fru, int]
     memory_mib: int
     accelerators: tuple[Fru | None, int]
     drives: tuple[Fru | None, int]
     loaded: str
-    """Where its kernel came from."""
+    """The URL of its kernel."""
     parameters: str
-    """Of its kernel."""
+    """Kernel parameters."""
 
     @property
     def kernel(self) -> str:
@@ -63,7 +63,7 @@ class Description:
 
 
 def describe(machine: Machine, node: str, loaded: str | None = None, parameters: str = "") -> Description:
-    """As it is now, or with another kernel than now."""
+    """The node as it is now, or with the given kernel and parameters."""
     part, place = machine.part(node), machine.place(node)
     if loaded is None:
         record = machine.boot.record(node)
@@ -91,7 +91,7 @@ def describe(machine: Machine, node: str, loaded: str | None = None, parameters:
 
 
 def _initial_kernel(node: str, place: NodePlace | None, arch: str) -> tuple[str, str]:
-    """The kernel and its parameters of a node that nobody has seen boot."""
+    """Kernel and parameters of a node that was up from the start."""
     where = _EARLIER.format(arch=arch)
     names = f"xname={node}" + (f" nid={place.nid}" if place else "")
     parameters = f"console={_CONSOLES[arch]},115200 crashkernel=512M rd.neednet=1 rd.retry=10 ip=dhcp quiet"

@@ -1,4 +1,4 @@
-"""A ping under way: what it was told, what it has counted, and what it says."""
+"""A running ping: its options, its counters and its output."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 from csm_emulator.machine.fabric.packets import Packet
 
 HEADERS = 28
-"""Of IP and ICMP, in bytes."""
+"""Bytes of the headers of IP and ICMP."""
 ICMP = 8
 STAMP = 16
-"""A packet that has no room for the moment when it was sent has no time when it comes back."""
+"""Bytes of the time stamp; smaller packets have no room for it, and no round-trip time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +20,11 @@ class Ping:
     name: str
     address: str
     source: str
-    """The node's own address on the way there."""
+    """The source address."""
     via: str = ""
-    """The interface that it was told to use."""
+    """The interface given by the user."""
     count: int = 0
-    """0 until it is interrupted."""
+    """Number of requests; 0 is no limit."""
     interval: float = 1.0
     deadline: float = 0.0
     size: int = 56
@@ -35,9 +35,9 @@ class Ping:
     shortest: float = 0.0
     longest: float = 0.0
     total: float = 0.0
-    """Of the times of the answers, in seconds."""
+    """Sum of the round-trip times, in seconds."""
     squares: float = 0.0
-    """The sum of theirs."""
+    """Sum of their squares."""
 
     @property
     def complete(self) -> bool:
@@ -45,22 +45,22 @@ class Ping:
 
     @property
     def late(self) -> bool:
-        """Whether time is up at the moment when the next would be sent."""
+        """Whether the deadline is over when the next request would be sent."""
         return 0 < self.deadline <= self.sent * self.interval
 
     @property
     def pause(self) -> float:
-        """Until the next is sent, or time is up."""
+        """Seconds until the next request or the deadline."""
         remaining = self.deadline - (self.sent - 1) * self.interval
         return min(self.interval, remaining) if self.deadline else self.interval
 
     @property
     def code(self) -> int:
-        """With a deadline everything that was asked for has to come back in time."""
+        """Exit code; with a deadline, all requested replies must arrive in time."""
         return 0 if self.received and not (self.deadline and self.received < self.count) else 1
 
     def after(self, packet: Packet) -> Ping:
-        """One more is sent, and maybe answered."""
+        """The ping after one more request and its reply, if any."""
         result = replace(self, sent=self.sent + 1)
         if not packet.reached:
             return result
@@ -74,18 +74,18 @@ class Ping:
         )
 
     def as_data(self) -> dict[str, Any]:
-        """For a shelf; ten thousand nodes may ping at once, so what is as usual is left out."""
+        """Plain data for a record table, without default values, as 10,000 nodes may ping at once."""
         values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
         return {name: value for name, (value, usual) in values.items() if value != usual}
 
 
 def opening_line(ping: Ping, bound: str) -> str:
-    """``bound`` is the interface or the address that it was told to use, as ping words it."""
+    """The first line; ``bound`` is ping's text about the interface or address given by the user."""
     return f"PING {ping.name} ({ping.address}) {bound}{ping.size}({ping.size + HEADERS}) bytes of data.\n"
 
 
 def reply_line(ping: Ping, packet: Packet) -> str:
-    """The line for what was sent last."""
+    """The line about the last request."""
     if ping.quiet:
         return ""
     if not packet.reached:

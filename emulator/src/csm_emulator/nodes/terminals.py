@@ -1,7 +1,7 @@
-"""Who is logged in at each console, and what they are typing: a login prompt, then a shell.
+"""The terminal at each console: a login prompt, then a shell, with the line being typed.
 
-A console goes on without anybody at it, as with conman: whoever leaves stays logged in, and what runs runs on. A ping
-is cut short then, as nobody is left to interrupt one without an end.
+As with conman, a session continues without a viewer: a user stays logged in, and commands go on. Only a ping ends early
+then, since no viewer could interrupt it.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from csm_emulator.shell.process import MISUSED
 from csm_emulator.shell.syntax import SyntaxProblem
 
 LONGEST_LINE = 4096
-"""As a terminal's canonical mode."""
+"""Characters, as in a terminal's canonical mode."""
 MOST_PINGS, UNWATCHED = 100_000, 100
-"""Echo requests of one ping, whatever it was asked for: a day of them, and when nobody is at its console."""
+"""The most echo requests of one ping: about a day's, and those without a viewer."""
 _LOGIN, _PASSWORD, _SHELL, _BUSY = "login", "password", "shell", "busy"
 _HOME = "/root"
 _NEW_TERMINAL: dict[str, Any] = {
@@ -49,7 +49,7 @@ _NEW_TERMINAL: dict[str, Any] = {
     "options": [],
 }
 MOST_KEPT = 8192
-"""Characters of variables and of positional parameters that a console keeps from line to line."""
+"""Characters of variables and positional parameters that are kept from line to line."""
 _INTERRUPT, _END, _ERASE, _KILL = "\x03", "\x04", ("\x7f", "\b"), "\x15"
 _STROKES = re.compile("[^\x00-\x1f\x7f]+|[\x00-\x1f\x7f]")
 
@@ -78,7 +78,7 @@ COMMANDS: dict[str, Command] = {
 
 
 class Terminals:
-    """One for each node: whoever is at its console types into the same one, and all see it."""
+    """One terminal per node, which all viewers of its console share."""
 
     def __init__(self, machine: Machine, context: MachineContext, consoles: Consoles, password: str) -> None:
         self._machine = machine
@@ -88,33 +88,33 @@ class Terminals:
         self._uptimes = Uptimes(machine, context)
         self._table = context.tables.open("nodes.terminals")
         self._viewer_counts: Counter[str] = Counter()
-        """How many are at each console, and could interrupt what runs there."""
+        """Viewers of each console, who could interrupt a command."""
         context.scheduler.register("terminal.pings", self._next_ping)
         machine.watch(self._on_event)
 
     def _on_event(self, event: Event) -> None:
-        """Whoever was logged in is not any more."""
+        """A change of the boot stage ends the session."""
         if event.kind == "stage":
             self._table.pop(event.xname, None)
             if event.value == UP:
                 self._consoles.write(event.xname, self._prompt(event.xname, _NEW_TERMINAL))
 
     def join(self, node: str) -> None:
-        """Somebody sits down at the console."""
+        """A viewer opens the console."""
         self._viewer_counts[node] += 1
 
     def leave(self, node: str) -> None:
         self._viewer_counts[node] -= 1
 
     def type(self, node: str, text: str) -> None:
-        """Keys, as they come; a node that is not up hears nothing."""
+        """Typed keys; ignored unless the node is up."""
         for keys in _STROKES.findall(text.replace("\r\n", "\r")):
             if self._machine.boot.stage(node) != UP:
                 return
             self._take(node, self._table.get(node, _NEW_TERMINAL), keys)
 
     def _take(self, node: str, state: dict[str, Any], key: str) -> None:
-        """A key that does something, or several that are only written down."""
+        """Handles one control key, or several keys that are appended to the line."""
         if key == _INTERRUPT:
             self._interrupt(node, state)
         elif state["mode"] == _BUSY:
@@ -147,7 +147,7 @@ class Terminals:
                 self._echo(node, "\b \b" * erased)
 
     def _interrupt(self, node: str, state: dict[str, Any]) -> None:
-        """A ping says what it has counted, and what follows it is done, by its result."""
+        """Ctrl-C; an interrupted ping prints its statistics, and the line continues with its exit code."""
         if state["mode"] == _BUSY and state["ping"]:
             self._echo(node, "^C")
             self._end_ping(node, state, Ping(**state["ping"]))
@@ -213,7 +213,7 @@ class Terminals:
             self._show_prompt(node, state)
 
     def _next_ping(self, node: str, number: int) -> None:
-        """One echo request, or what the line says behind a ping that is over; the next is due after the interval."""
+        """Sends one echo request and schedules the next, or runs the steps after a ping that has ended."""
         state = self._table.get(node)
         if state is None or state["mode"] != _BUSY or state["number"] != number:
             return
@@ -239,7 +239,7 @@ class Terminals:
         return after_packet
 
     def _end_ping(self, node: str, state: dict[str, Any], ping: Ping) -> None:
-        """What follows is a matter of its own: a line of many pings is not one call within another."""
+        """Ends a ping; the following steps are scheduled, so that a line of many pings does not recurse."""
         self._echo(node, statistics_lines(ping).replace("\n", "\r\n"))
         next_state = {**state, "ping": None, "code": ping.code}
         if state["rest"]:
@@ -262,7 +262,7 @@ class Terminals:
 
 
 def _saved_variables(variables: Variables) -> dict[str, Any]:
-    """What the next line knows of this one: the variables that there is room for, in the order in which they came."""
+    """The shell's state for the next line, with as many variables, in order, as there is room for."""
     saved: dict[str, str] = {}
     size = sum(1 + len(argument) for argument in variables.arguments)
     arguments = variables.arguments if size <= MOST_KEPT else []

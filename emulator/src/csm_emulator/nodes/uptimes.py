@@ -8,7 +8,7 @@ from csm_emulator.machine.machine import Machine
 
 DAY = 86_400.0
 EARLIER = (2 * DAY, 40 * DAY)
-"""Nodes that are up from the start were booted so long before the machine's beginning."""
+"""Seconds before the start of the machine at which nodes that are up from the start were booted."""
 _BEGINNING = "machine"
 
 
@@ -16,7 +16,7 @@ class Uptimes:
     def __init__(self, machine: Machine, context: MachineContext) -> None:
         self._context = context
         self._table = context.tables.open("nodes.uptimes")
-        """By node; and when the machine began, which the clock forgets."""
+        """The moment of the last boot by node, and the start of the machine."""
         if _BEGINNING not in self._table:
             self._table[_BEGINNING] = context.clock.now()
         machine.watch(self._on_event)

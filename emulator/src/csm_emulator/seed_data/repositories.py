@@ -1,4 +1,4 @@
-"""The git repositories of a site on its first day, in the organization ``cray``: Ansible for the layers of CFS.
+"""The initial git repositories of a site, in the organization ``cray``: Ansible content for the layers of CFS.
 
 A product's content is imported to a branch of its own, ``cray/<product>/<version>``, as cf-gitea-import does it, and
 to ``main``; ``integration`` has the site's own settings on top. Commit ids depend on nothing but the content.
@@ -22,7 +22,7 @@ DAY = 86_400
 IMPORTER = Author("crayvcs", "crayvcs@cray.local")
 OPERATOR = Author("Site operator", "operator@site.local")
 _SITE = "+site/"
-"""What the site changed in a product's files."""
+"""Folder with the site's changes of a product's files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,9 @@ class Product:
     version: str
     repository: str
     content: str
-    """The version of the content, which names the import branch; the product's own may be another."""
+    """The version of the content, in the name of the import branch; it may differ from the product's."""
     earlier: str = ""
-    """The content that was there before."""
+    """The previous version of the content."""
 
     @property
     def import_branch(self) -> str:
@@ -54,14 +54,14 @@ SITES_OWN = ("site-config-management",)
 
 @dataclass(frozen=True, slots=True)
 class SeedRepository:
-    """One repository: its objects by name, and where its refs point."""
+    """One repository: its objects by id, and its refs."""
 
     name: str
     description: str
     objects: Mapping[str, tuple[str, bytes]]
     refs: Mapping[str, str]
     protected: tuple[str, ...]
-    """Branches that nobody pushes to: those that were imported."""
+    """Protected branches: the imported ones."""
 
 
 def names() -> tuple[str, ...]:
@@ -70,7 +70,7 @@ def names() -> tuple[str, ...]:
 
 @cache
 def seed_repository(name: str) -> SeedRepository:
-    """Raises ``KeyError`` for a name that is not among ``names``."""
+    """The repository of this name; raises ``KeyError`` if it is not in ``names``."""
     product = next((product for product in PRODUCTS if product.repository == name), None)
     if product is not None:
         return _of_product(product)
@@ -80,7 +80,7 @@ def seed_repository(name: str) -> SeedRepository:
 
 
 def commit_of(name: str, branch: str) -> str:
-    """The commit that a branch is at on the first day."""
+    """The initial commit of a branch."""
     return seed_repository(name).refs[f"refs/heads/{branch}"]
 
 

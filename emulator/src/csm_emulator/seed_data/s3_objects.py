@@ -1,4 +1,4 @@
-"""Everything that lies in S3 on a site's first day."""
+"""The initial objects of a site's S3."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from csm_emulator.state.random import SeededRandom
 
 @dataclass(frozen=True, slots=True)
 class SeedObject:
-    """What lies in a bucket on the first day."""
+    """An initial object."""
 
     data: bytes
     media: str
@@ -21,7 +21,7 @@ class SeedObject:
 
 
 def first_objects(topology: Topology, random: SeededRandom) -> Mapping[tuple[str, str], SeedObject]:
-    """By bucket and key, everything that lies in S3 on the first day."""
+    """The initial objects by bucket and key."""
     objects: dict[tuple[str, str], SeedObject] = {}
     for image in images(topology, random):
         for artefact in image.artefacts:

@@ -10,10 +10,10 @@ from csm_emulator.nodes.shell import Outcome, Terminal, refuse
 
 DRIVER, CUDA = "550.54.15", "12.4"
 USED_MIB, CELSIUS, WATTS = 1, 31, 88.0
-"""Of a GPU that does nothing."""
+"""Values of an idle GPU."""
 _FIRST_SERIAL, _SERIALS = 1_650_000_000_000, 10_000_000_000
 _INVALID, _NONE = 2, 6
-"""Statuses: an argument is wrong, there is no such GPU."""
+"""Exit codes: wrong argument, no such GPU."""
 _KNOWN = "nvidia-smi, -L, and --query-gpu=… --format=csv[,noheader][,nounits], each with -i INDEX"
 
 
@@ -45,7 +45,7 @@ _FIELDS: dict[str, tuple[str, Callable[[_Gpu], str]]] = {
     "temperature.gpu": ("", lambda _: str(CELSIUS)),
     "power.draw": ("W", lambda _: f"{WATTS:.2f}"),
 }
-"""With the unit of each."""
+"""Unit and value of each field."""
 _ALIASES = {"gpu_name": "name", "gpu_uuid": "uuid", "gpu_serial": "serial", "gpu_bus_id": "pci.bus_id"}
 
 
@@ -75,7 +75,7 @@ def _show(gpus: Sequence[_Gpu], options: Mapping[str, str]) -> Outcome:
 
 
 def _gpus(terminal: Terminal) -> list[_Gpu] | None:
-    """None where NVIDIA's driver is not."""
+    """The GPUs; None without NVIDIA's driver."""
     fru, count = terminal.node.accelerators
     if fru is None or "NVIDIA" not in fru.manufacturer.upper():
         return None

@@ -12,11 +12,11 @@ from csm_emulator.nodes.shell import Outcome, Terminal, refuse
 _UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _LONG = {"bytes": "b", "kibi": "k", "mebi": "m", "gibi": "g", "human": "h"}
 _USED, _SHARED, _CACHE = 0.03, 12 << 20, 96 << 20
-"""Of the memory of a node that does little."""
+"""Memory use of an idle node: a fraction, and bytes."""
 
 
 def lsblk(terminal: Terminal, _: Sequence[str]) -> Outcome:
-    """Disks of the node; where another tenant left something there are partitions on them."""
+    """The disks of the node, with partitions if an earlier tenant left files."""
     fru, count = terminal.node.drives
     size = _size(int(fru.facts.get("CapacityBytes", 0))) if fru else ""  # type: ignore[call-overload]
     remnants = terminal.machine.remnants(terminal.node.xname)
@@ -83,7 +83,7 @@ def _columns(name: str, values: Sequence[int], unit: str) -> str:
 
 
 def _human(size: float) -> str:
-    """In three digits, as free does."""
+    """A size with up to three digits, as in free."""
     unit, units = "B", iter(("Ki", "Mi", "Gi", "Ti", "Pi"))
     while size >= 1024:
         size, unit = size / 1024, next(units)

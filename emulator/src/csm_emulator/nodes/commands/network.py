@@ -1,4 +1,4 @@
-"""ip: it shows addresses, links and routes, and changes nothing."""
+"""ip: shows addresses, links and routes; it cannot change them."""
 
 from __future__ import annotations
 
@@ -89,14 +89,14 @@ def _show(terminal: Terminal, topic: str, words: Sequence[str], options: frozens
 
 
 def _all(terminal: Terminal) -> Iterator[_Link]:
-    """In the kernel's order, whichever of them are asked for."""
+    """All links with their numbers, in the kernel's order."""
     yield _Link(1, _LOOPBACK, "UNKNOWN")
     for number, link in enumerate(terminal.node.interfaces, 2):
         yield _Link(number, link, _state(terminal, link))
 
 
 def _state(terminal: Terminal, link: Interface) -> str:
-    """Of the high-speed network the link is down where the port at the other end of the cable is."""
+    """State of a link; on the high-speed network it is that of the switch port."""
     if not link.name.startswith("hsn"):
         return "UP"
     return "UP" if terminal.machine.fabric.is_linked(link.nic) else "DOWN"
@@ -122,7 +122,7 @@ def _addresses(links: Sequence[_Link], brief: bool, with_ipv4: bool) -> Iterator
 
 
 def _routes(terminal: Terminal, operands: Sequence[str]) -> Iterator[str]:
-    """All, or those that have each of these words in them: a device, a network, ``default``."""
+    """The routes that contain all these words: a device, a network, ``default``."""
     return (line for line in _all_routes(terminal) if set(operands) <= set(line.split()))
 
 
@@ -142,7 +142,7 @@ def _gateway(link: Interface) -> str:
 
 
 def _get(terminal: Terminal, words: Sequence[str]) -> Outcome:
-    """Which way a packet would go."""
+    """``ip route get``: the route to an address."""
     try:
         address = str(ip_address(words[0] if words else ""))
     except ValueError:

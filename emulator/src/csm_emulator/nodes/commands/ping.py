@@ -1,4 +1,4 @@
-"""ping: what it is asked for, in the words of iputils."""
+"""ping: options and error messages as in iputils."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONGEST_WAIT = 2_147_483.0
 _WHOLE = re.compile("[-+]?[0-9]{1,30}")
 _OPTIONS = "4nqvOc:i:I:s:t:w:W:"
 _REAL = frozenset("6AaBbDdefFhLlmMNpPQRrSTUV")
-"""What the real one has as well."""
+"""Options of the real ping that this one lacks."""
 _USAGE = """
 Usage
   ping [options] <destination>
@@ -83,7 +83,7 @@ def _begin(terminal: Terminal, target: str, values: Mapping[str, Any], flags: fr
 
 
 def _bound(terminal: Terminal, address: str, interface: str) -> tuple[str, str, str]:
-    """The interface to use, the address to come from, and what is said of them."""
+    """The interface to use, the source address, and the text about them."""
     links = terminal.node.interfaces
     if interface and _is_address(interface):
         if not is_own(terminal.node, interface):
@@ -115,7 +115,7 @@ def _is_address(text: str) -> bool:
 
 
 def _address(terminal: Terminal, target: str) -> str | None:
-    """An address, ``localhost``, the name of a node (over the management network), or that with ``-hsn0`` after it."""
+    """The address of a target: an address, ``localhost``, a node's name (on the NMN), or NAME-hsn0."""
     if _is_address(target):
         return str(ip_address(target))
     if target == "localhost":
@@ -162,7 +162,7 @@ def _seconds(complaint: str) -> Callable[[str], float]:
 
 
 def _interval(text: str) -> float:
-    """Root could ask for less; a console's ping is told what others are."""
+    """The interval; as for users, not root, 0.2 s is the minimum."""
     value = _seconds("bad timing interval")(text)
     if value < SHORTEST:
         raise _PingError("cannot flood; minimal interval allowed for user is 200ms", 2)

@@ -45,7 +45,7 @@ def systemctl(terminal: Terminal, argv: Sequence[str]) -> Outcome:
 
 
 def _read(argv: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """Options, with a value behind ``=`` or in the next word, and everything else."""
+    """Options, with values after ``=`` or in the next word, and operands."""
     options: dict[str, str] = {}
     operands: list[str] = []
     words = iter(argv)
@@ -61,7 +61,7 @@ def _read(argv: Sequence[str]) -> tuple[dict[str, str], list[str]]:
 
 
 def _units(terminal: Terminal) -> dict[str, str]:
-    """Without links the high-speed network's unit has failed; without GPUs there is no daemon for them."""
+    """State of each unit: slingshot-hsn has failed if no link is up; the NVIDIA daemon exists only with GPUs."""
     states = dict.fromkeys(UNITS, "active")
     if not terminal.node.accelerators[1]:
         del states["nvidia-persistenced.service"]
@@ -127,7 +127,7 @@ def _status_of(unit: str, state: str) -> Outcome:
 
 
 def _status(terminal: Terminal, states: dict[str, str]) -> Outcome:
-    """Of the whole system."""
+    """Status of the whole system."""
     since = datetime.fromtimestamp(terminal.booted, UTC).strftime("%a %Y-%m-%d %H:%M:%S UTC")
     pairs = {
         "State": _overall(states),
@@ -141,7 +141,7 @@ def _status(terminal: Terminal, states: dict[str, str]) -> Outcome:
 
 
 def _ago(seconds: float) -> str:
-    """The largest unit, and below a day the next as well."""
+    """An age in its largest unit, and below a day also in the next one."""
     remaining = max(int(seconds), 0)
     name, size = next((span for span in _SPANS if remaining >= span[1]), _SPANS[-1])
     count, remainder = divmod(remaining, size)
