@@ -72,7 +72,7 @@ class Cluster:
         running = self._running.setdefault((pod.namespace, pod.labels.get(APP, "")), set())
         (running.add if pod.phase == "Running" and not deleted else running.discard)(pod.name)
 
-    def start_pod(  # noqa: PLR0913 (a pod has so many sides, and each caller names the ones it knows)
+    def start_pod(  # noqa: PLR0913 (a pod has many fields, and callers pass them by name)
         self,
         namespace: str,
         name: str,

@@ -28,7 +28,7 @@ _UNRESERVED = re.compile(r"%(2[dDeE]|3[0-9]|[46][1-9a-fA-F]|[57][0-9aA]|5[fF]|7[
 
 
 class Gateway:
-    """``answer`` says to which face a request goes, or answers it; ``decorate`` is for what the face replies."""
+    """``answer`` returns the service for a request, or a response; ``decorate`` adds Envoy's headers to a reply."""
 
     def __init__(self, context: Context, services: Iterable[EmulatedService]) -> None:
         self.tokens = Tokens(context.mesh, context.faults)

@@ -94,7 +94,7 @@ class FileOutput:
 
 
 class CallerOutput:
-    """To whoever runs the shell."""
+    """Sends output to the client that runs the shell."""
 
     def __init__(self, send: Callable[[str], Awaitable[None]], budget: Budget) -> None:
         self._send = send
