@@ -46,7 +46,7 @@ class PublicKeys:
         )
 
     def _create(self, call: Call) -> Reply:
-        given = forms.load(forms.KEY, body_of(call))
+        given = forms.load(forms.Key, body_of(call))
         record = {**self._tables.new("public-key"), **given}
         self._keys[record["id"]] = record
         return written(record)
@@ -74,12 +74,12 @@ class PublicKeys:
 
     def _undelete(self, call: Call) -> Reply:
         record = found(self._deleted, call)
-        forms.load(forms.DELETED_PATCH, body_of(call))
+        forms.load(forms.DeletedPatch, body_of(call))
         self._bring_back(record)
         return done()
 
     def _undelete_all(self, call: Call) -> Reply:
-        forms.load(forms.DELETED_PATCH, body_of(call))
+        forms.load(forms.DeletedPatch, body_of(call))
         for record in list(self._deleted.values()):
             self._bring_back(record)
         return done()

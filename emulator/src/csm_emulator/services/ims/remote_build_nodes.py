@@ -43,7 +43,7 @@ class RemoteNodes:
         return str(best["xname"]) if best else ""
 
     def _create(self, call: Call) -> Reply:
-        record = forms.load(forms.REMOTE_NODE, body_of(call))
+        record = forms.load(forms.RemoteNode, body_of(call))
         self._nodes[record["xname"]] = record
         return written(record)
 

@@ -64,7 +64,7 @@ class Images:
         body = body_of(call)
         if not isinstance(body, dict):
             raise crashed()
-        given = forms.load(forms.IMAGE, _with_metadata(body))
+        given = forms.load(forms.Image, _with_metadata(body))
         if link := given.get("link"):
             self._check_link(link)
         record = {**self._tables.new("image"), "link": None, **given}
@@ -81,7 +81,7 @@ class Images:
         """Field by field: what stands before one that is refused has come about."""
         record = found(self._table, call)
         body = body_of(call)
-        forms.load(forms.IMAGE_PATCH, body)
+        forms.load(forms.ImagePatch, body)
         for name, value in body.items():
             if name == "link":
                 self._check_new_link(record, value, unreadable_is_well=unreadable_is_well)

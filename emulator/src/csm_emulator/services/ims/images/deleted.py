@@ -93,13 +93,13 @@ class DeletedImages:
 
     def _undelete(self, call: Call) -> Reply:
         record = found(self._deleted, call)
-        forms.load(forms.DELETED_PATCH, body_of(call))
+        forms.load(forms.DeletedPatch, body_of(call))
         self._bring_back(record)
         del self._deleted[record["id"]]
         return done()
 
     def _undelete_all(self, call: Call) -> Reply:
-        forms.load(forms.DELETED_PATCH, body_of(call))
+        forms.load(forms.DeletedPatch, body_of(call))
         records = list(self._deleted.values())
         for record in records:
             self._bring_back(record)

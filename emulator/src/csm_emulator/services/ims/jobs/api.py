@@ -57,7 +57,7 @@ class Jobs:
         body = body_of(call)
         if not isinstance(body, dict | list | str) or (isinstance(body, str) and "require_dkms" in body):
             raise crashed()
-        given = forms.load(forms.JOB, body)
+        given = forms.load(forms.Job, body)
         containers = ssh_containers(given)
         source = find_source(self._tables, self._artifacts, given)
         check_public_key(self._tables, given["public_key_id"])
@@ -81,7 +81,7 @@ class Jobs:
     def _patch(self, call: Call) -> Reply:
         job = found(self._jobs, call)
         body = body_of(call)
-        forms.load(forms.JOB_PATCH, body)
+        forms.load(forms.JobPatch, body)
         job = {**job, **body}
         self._jobs[job["id"]] = job
         return shown(job)

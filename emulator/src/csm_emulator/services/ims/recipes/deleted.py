@@ -67,7 +67,7 @@ class DeletedRecipes:
 
     def _undelete(self, call: Call) -> Reply:
         record = found(self._deleted, call)
-        forms.load(forms.DELETED_PATCH, body_of(call))
+        forms.load(forms.DeletedPatch, body_of(call))
         with suppress(NotDeleted):
             record = {**record, "link": self._link_again(record)}
         self._recipes[record["id"]] = undeleted(record)
@@ -76,7 +76,7 @@ class DeletedRecipes:
 
     def _undelete_all(self, call: Call) -> Reply:
         """The records leave the deleted ones together: one that cannot come back leaves the others in both."""
-        forms.load(forms.DELETED_PATCH, body_of(call))
+        forms.load(forms.DeletedPatch, body_of(call))
         records = list(self._deleted.values())
         for record in records:
             try:
