@@ -11,12 +11,13 @@ import pytest
 
 from csm_emulator.dialects.go_json.syntax_errors import complaint
 from csm_emulator.gateway.gateway import normalize
+from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.kinds.kinds import PODS
 from csm_emulator.services.kubernetes.kinds.schema import mistakes
 from csm_emulator.services.kubernetes.reads.selectors import selector
 from csm_emulator.services.kubernetes.statuses import Refused
 from csm_emulator.site import Site
-from csm_emulator.transport.call import Call, Json, Reply, json_reply, text_reply
+from csm_emulator.transport.call import Call, Reply, json_reply, text_reply
 from power_client import DOWN, UP, Pcs
 
 QUICK = 1.0

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from csm_emulator.dialects.json_schema import Schema, first_error
-from csm_emulator.transport.call import JSON, Call, Json, Reply
+from csm_emulator.records import Json
+from csm_emulator.transport.call import JSON, Call, Reply
 from csm_emulator.transport.routes import Handler, catching
 
 PROBLEM = "application/problem+json"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from jsonschema import Draft4Validator, ValidationError
 from jsonschema.validators import create
 
-from csm_emulator.transport.call import Json
+from csm_emulator.records import Json
 
 Schema = dict[str, Json]
 Errors = Iterator[ValidationError]

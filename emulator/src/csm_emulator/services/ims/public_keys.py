@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from csm_emulator.records import Record
 from csm_emulator.services.ims.responses import body_of, done, found, shown, written
 from csm_emulator.services.ims.schemas import bodies as forms
-from csm_emulator.services.ims.tables import Record, Table, Tables, undeleted
+from csm_emulator.services.ims.tables import Table, Tables, undeleted
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 

@@ -8,7 +8,8 @@ from http import HTTPStatus
 from typing import TypeVar
 
 from csm_emulator.dialects.connexion import MOST_COMMAS, PROBLEM, Refused
-from csm_emulator.transport.call import JSON, Call, Json, Reply
+from csm_emulator.records import Json
+from csm_emulator.transport.call import JSON, Call, Reply
 
 Kept = TypeVar("Kept")
 _VALID_ID = "Requested resource does not exist. Re-run request with valid ID."

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.kinds.kinds import Kind
-from csm_emulator.transport.call import Json, Reply, json_reply, text_reply
+from csm_emulator.transport.call import Reply, json_reply, text_reply
 
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from csm_emulator.records import Json
 from csm_emulator.services.s3.auth import permissions as access
 from csm_emulator.services.s3.auth.authentication import Seal
 from csm_emulator.services.s3.errors import Refused
@@ -15,7 +16,7 @@ from csm_emulator.services.s3.requests import Asked
 from csm_emulator.services.s3.uploads.api import Uploads
 from csm_emulator.services.s3.xml import MEDIA, Unreadable, document, element, instant, leaf, parsed, said
 from csm_emulator.state.clock import Clock
-from csm_emulator.transport.call import JSON, Json, Reply
+from csm_emulator.transport.call import JSON, Reply
 from csm_emulator.transport.sigv4 import REGION
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]|\.(?!\.)){1,61}[a-z0-9]")

@@ -6,12 +6,9 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from csm_emulator.records import Record
 from csm_emulator.services.s3.blobs import Store
 from csm_emulator.state.tables import RecordTables
-
-Record = dict[str, Any]
-"""Of an object: size, etag, modified, media, headers, meta, tags, sums, acl, and parts: [name of the bytes, size] each.
-"""
 
 
 class Catalogue:

@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
+from csm_emulator.records import Record
 from csm_emulator.services.s3.auth.permissions import owner
 from csm_emulator.services.s3.errors import Refused
-from csm_emulator.services.s3.index import Catalogue, Record
+from csm_emulator.services.s3.index import Catalogue
 from csm_emulator.services.s3.requests import Asked
 from csm_emulator.services.s3.xml import MEDIA, document, element, instant, leaf
 from csm_emulator.transport.call import Call, Reply

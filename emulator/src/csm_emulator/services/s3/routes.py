@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any
 
 from csm_emulator.context import Context
+from csm_emulator.records import Record
 from csm_emulator.seed_data.buckets import BUCKETS, etag
 from csm_emulator.seed_data.images import BUILT
 from csm_emulator.seed_data.s3_objects import SeedObject, first_objects
@@ -15,7 +16,7 @@ from csm_emulator.services.s3.auth.authentication import Door
 from csm_emulator.services.s3.blobs import SEED, Store
 from csm_emulator.services.s3.buckets import Buckets
 from csm_emulator.services.s3.errors import Refused, refusal
-from csm_emulator.services.s3.index import Catalogue, Record
+from csm_emulator.services.s3.index import Catalogue
 from csm_emulator.services.s3.listing import Listing
 from csm_emulator.services.s3.objects.api import Objects
 from csm_emulator.services.s3.objects.metadata import MEDIA

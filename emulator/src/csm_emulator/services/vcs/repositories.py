@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.seed_data import repositories as furniture
 from csm_emulator.seed_data.git_objects import framed
 from csm_emulator.services.vcs.git.bundles import Bundles
 from csm_emulator.services.vcs.git.git import WRITE, Git
-from csm_emulator.transport.call import Json
 
 HEADS, TAGS = "refs/heads/", "refs/tags/"
 

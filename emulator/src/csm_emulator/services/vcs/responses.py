@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.go_json.types import Struct
-from csm_emulator.transport.call import Call, Json, Reply, json_reply
+from csm_emulator.records import Json
+from csm_emulator.transport.call import Call, Reply, json_reply
 
 MEDIA = "application/json;charset=utf-8"
 NO_TARGET = "The target couldn't be found."

@@ -14,7 +14,7 @@ from csm_emulator.dialects.connexion import (
     read_parameters,
 )
 from csm_emulator.dialects.json_schema import first_error
-from csm_emulator.services.bos.components.records import Record
+from csm_emulator.records import Record
 from csm_emulator.services.bos.errors import missing
 from csm_emulator.services.bos.failures import Failure
 from csm_emulator.services.bos.ownership import Owned

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from csm_emulator.dialects.connexion import Refused
+from csm_emulator.records import Json, Record
 from csm_emulator.services.ims.images.artifacts import Artifacts, shown_link
 from csm_emulator.services.ims.images.deletion import delete_files
 from csm_emulator.services.ims.images.manifests import Unreadable, check_image_link
 from csm_emulator.services.ims.responses import body_of, conflict, crashed, done, found, shown, written
 from csm_emulator.services.ims.schemas import bodies as forms
-from csm_emulator.services.ims.tables import Record, Tables
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.services.ims.tables import Tables
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 _TRUE = ("true", "yes", "t", "1")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from csm_emulator.dialects.python_times import span, without_zone
+from csm_emulator.records import Record
 from csm_emulator.services.ims.images.artifacts import Artifacts
 from csm_emulator.services.ims.jobs.pods import Runs
 from csm_emulator.services.ims.jobs.requests import (
@@ -18,7 +19,7 @@ from csm_emulator.services.ims.jobs.requests import (
 from csm_emulator.services.ims.remote_build_nodes import RemoteNodes
 from csm_emulator.services.ims.responses import body_of, crashed, done, found, problem, shown, written
 from csm_emulator.services.ims.schemas import bodies as forms
-from csm_emulator.services.ims.tables import Record, Tables
+from csm_emulator.services.ims.tables import Tables
 from csm_emulator.state.clock import Clock
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route

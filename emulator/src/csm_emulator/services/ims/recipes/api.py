@@ -6,21 +6,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from csm_emulator.dialects.connexion import Refused
+from csm_emulator.records import Json, Record
 from csm_emulator.services.ims.images.api import cascades
 from csm_emulator.services.ims.images.artifacts import ArtifactMissing, Artifacts, shown_link
-from csm_emulator.services.ims.responses import (
-    body_of,
-    conflict,
-    crashed,
-    done,
-    found,
-    problem,
-    shown,
-    written,
-)
+from csm_emulator.services.ims.responses import body_of, conflict, crashed, done, found, problem, shown, written
 from csm_emulator.services.ims.schemas import bodies as forms
-from csm_emulator.services.ims.tables import Record, Table, Tables
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.services.ims.tables import Table, Tables
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from csm_emulator.dialects.connexion import Refused
+from csm_emulator.records import Json, Record
 from csm_emulator.services.ims.images.artifacts import ArtifactMissing, Artifacts, NotDeleted
 from csm_emulator.services.ims.recipes.api import delete_file, listed, shown_recipe
 from csm_emulator.services.ims.responses import body_of, crashed, done, found, problem, shown
 from csm_emulator.services.ims.schemas import bodies as forms
-from csm_emulator.services.ims.tables import Record, Tables, undeleted
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.services.ims.tables import Tables, undeleted
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 

@@ -8,8 +8,8 @@ from uuid import UUID
 from marshmallow import Schema, ValidationError, fields
 from marshmallow.validate import Length, OneOf, Range
 
+from csm_emulator.records import Json
 from csm_emulator.services.ims.responses import invalid
-from csm_emulator.transport.call import Json
 
 X86, ARM = "x86_64", "aarch64"
 ARCHES = (ARM, X86)

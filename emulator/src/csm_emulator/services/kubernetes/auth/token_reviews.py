@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.auth.identity import Identity
 from csm_emulator.services.kubernetes.requests import read
 from csm_emulator.services.kubernetes.statuses import Refused, bad_request
-from csm_emulator.transport.call import Call, Json, Reply, json_reply
+from csm_emulator.transport.call import Call, Reply, json_reply
 
 PATH = "/apis/authentication.k8s.io/v1/tokenreviews"
 

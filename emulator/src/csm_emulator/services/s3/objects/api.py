@@ -7,11 +7,12 @@ from typing import Any
 from urllib.parse import unquote
 
 from csm_emulator.machine.faults.faults import Faults
+from csm_emulator.records import Record
 from csm_emulator.services.s3.auth import permissions as access
 from csm_emulator.services.s3.auth.authentication import Seal
 from csm_emulator.services.s3.blobs import Store
 from csm_emulator.services.s3.errors import Refused
-from csm_emulator.services.s3.index import Catalogue, Record
+from csm_emulator.services.s3.index import Catalogue
 from csm_emulator.services.s3.objects import conditions
 from csm_emulator.services.s3.objects.checksums import shown
 from csm_emulator.services.s3.objects.metadata import described, shown_tags, tags_of_body

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from email.utils import formatdate, parsedate_to_datetime
 
+from csm_emulator.records import Record
 from csm_emulator.services.s3.errors import Refused
-from csm_emulator.services.s3.index import Record
 
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 COPY = "x-amz-copy-source-"

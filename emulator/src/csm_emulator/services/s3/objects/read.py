@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from csm_emulator.records import Record
 from csm_emulator.services.s3.blobs import Store
 from csm_emulator.services.s3.errors import Refused
-from csm_emulator.services.s3.index import Record
 from csm_emulator.services.s3.objects import conditions
 from csm_emulator.services.s3.objects.checksums import shown
 from csm_emulator.services.s3.requests import Asked

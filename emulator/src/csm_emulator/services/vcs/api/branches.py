@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from csm_emulator.dialects.go_json.types import BOOL, STRING, maybe, struct
+from csm_emulator.records import Json
 from csm_emulator.services.vcs.api.records import instant, rule_for, shown_branch
 from csm_emulator.services.vcs.api.repository_access import REPO, InsideApi
 from csm_emulator.services.vcs.git.git import GitFailed
 from csm_emulator.services.vcs.git.ref_names import is_branch_name
 from csm_emulator.services.vcs.repositories import HEADS, TAGS, Repository
 from csm_emulator.services.vcs.responses import Refusal, form, not_found, page, told
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 _CREATE = struct(

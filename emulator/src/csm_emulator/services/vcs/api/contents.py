@@ -7,6 +7,7 @@ import binascii
 from collections.abc import Callable
 
 from csm_emulator.dialects.go_json.types import struct, texts
+from csm_emulator.records import Json
 from csm_emulator.seed_data.secrets import VCS_USER
 from csm_emulator.services.vcs.api.records import UNSIGNED, may_push, shown_entry, shown_file_commit
 from csm_emulator.services.vcs.api.repository_access import REPO, InsideApi
@@ -17,7 +18,7 @@ from csm_emulator.services.vcs.git.objects import Entry, is_plain
 from csm_emulator.services.vcs.git.ref_names import is_branch_name
 from csm_emulator.services.vcs.repositories import HEADS, Repository
 from csm_emulator.services.vcs.responses import Refusal, form, not_found, told
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 _IDENTITY = struct("structs.Identity", texts("name email"))

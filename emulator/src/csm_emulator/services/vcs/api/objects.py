@@ -7,6 +7,7 @@ from base64 import b64encode
 from urllib.parse import quote
 
 from csm_emulator.dialects.go_json.types import STRING, struct
+from csm_emulator.records import Json
 from csm_emulator.services.vcs.api.records import api, meta, shown_commit
 from csm_emulator.services.vcs.api.repository_access import REPO, InsideApi
 from csm_emulator.services.vcs.git.git import GitFailed, TooMuch
@@ -14,7 +15,7 @@ from csm_emulator.services.vcs.git.objects import is_plain
 from csm_emulator.services.vcs.git.ref_names import is_branch_name
 from csm_emulator.services.vcs.repositories import TAGS, Repository
 from csm_emulator.services.vcs.responses import Refusal, form, not_found, page, page_of, paging, told
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 ENTRIES = 1_000

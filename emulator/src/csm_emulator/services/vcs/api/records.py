@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta, timezone
 from fnmatch import fnmatchcase
 from urllib.parse import quote, urlsplit
 
+from csm_emulator.records import Json
 from csm_emulator.seed_data.secrets import VCS_USER
 from csm_emulator.services.vcs.auth.accounts import EMAIL, user
 from csm_emulator.services.vcs.git.objects import Commit, Difference, Entry, Signature
 from csm_emulator.services.vcs.repositories import Repository
-from csm_emulator.transport.call import Json
 
 UNSIGNED = {
     "verified": False,

@@ -6,6 +6,7 @@ import re
 
 from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.types import BOOL, STRING, maybe, struct
+from csm_emulator.records import Json
 from csm_emulator.seed_data.secrets import VCS_USER
 from csm_emulator.services.vcs.api.records import shown_repository
 from csm_emulator.services.vcs.auth.access import Access
@@ -15,7 +16,7 @@ from csm_emulator.services.vcs.git.commits import Change, Person, Writing
 from csm_emulator.services.vcs.git.ref_names import is_branch_name
 from csm_emulator.services.vcs.repositories import HEADS, Repositories, Repository
 from csm_emulator.services.vcs.responses import Refusal, form, not_found, page, told
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 _NAME = re.compile(r"[-.0-9A-Za-z_]{1,100}")

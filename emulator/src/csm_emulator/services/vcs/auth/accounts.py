@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.types import STRING, struct
+from csm_emulator.records import Json
 from csm_emulator.seed_data.secrets import VCS_USER, vcs_password, vcs_token
 from csm_emulator.services.vcs.responses import Refusal, form, not_found, page, told
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 USER_ID = 1

@@ -6,12 +6,13 @@ import re
 
 from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.types import STRING, struct
+from csm_emulator.records import Json
 from csm_emulator.seed_data.repositories import ORGANIZATION
 from csm_emulator.seed_data.secrets import VCS_USER
 from csm_emulator.services.vcs.auth.accounts import Accounts, user
 from csm_emulator.services.vcs.repositories import Repositories
 from csm_emulator.services.vcs.responses import Refusal, form, not_found, page, told
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 _NAME = re.compile(r"[0-9A-Za-z](?:[-._]?[0-9A-Za-z])*")
