@@ -52,10 +52,10 @@ def test_a_machine_runs_from_the_wheel_where_canton_cannot_be_imported(wheel: Pa
 def test_a_machine_runs_after_pip_install_in_a_clean_environment(wheel: Path, tmp_path: Path) -> None:
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "--require-hashes", "--requirement", LOCKED], check=True)
-    subprocess.run([*pip, "--no-deps", wheel], check=True)
-    listed = subprocess.run([python, "-m", "pip", "list"], check=True, capture_output=True, text=True).stdout
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "--require-hashes", "--requirement", str(LOCKED)], check=True)
+    subprocess.run([*pip, "--no-deps", str(wheel)], check=True)
+    listed = subprocess.run([*pip[:3], "list"], check=True, capture_output=True, text=True).stdout
     assert "csm-emulator" in listed
     assert not any(line.split()[0] == "canton" for line in listed.splitlines())
     start_and_stop(python, {name: value for name, value in os.environ.items() if name != "PYTHONPATH"})

@@ -165,4 +165,4 @@ def test_what_was_pushed_stays_packed(gitea: Gitea, made: str, tmp_path: Path, m
     """So that it can be copied into the state file."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     pushed(gitea, {"f": b"x"})
-    assert len(list(tmp_path.glob("canton-vcs-*/repositories/*.git/objects/pack/*.pack"))) == 1
+    assert len(list(tmp_path.glob("csm-emulator-vcs-*/repositories/*.git/objects/pack/*.pack"))) == 1
