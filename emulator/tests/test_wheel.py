@@ -26,7 +26,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def start_and_stop(python: Path, environment: dict[str, str]) -> None:
-    command = [python, "-m", "csm_emulator", "tiny", "--port", "0", "--plain", "--json", "--services"]
+    command = [str(python), "-m", "csm_emulator", "tiny", "--port", "0", "--plain", "--json", "--services"]
     with subprocess.Popen(command, env=environment, cwd="/", stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout
