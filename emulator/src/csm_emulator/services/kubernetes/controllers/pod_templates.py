@@ -1,4 +1,4 @@
-"""Templates of pods: what runs in the pods that are made from them."""
+"""Pod templates: the containers that they describe."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ from csm_emulator.services.kubernetes.kinds.kinds import Json
 def containers_of(template: Json) -> Iterator[Container]:
     spec = template.get("spec") or {}
     for field, init in (("initContainers", True), ("containers", False)):
-        for one in spec.get(field) or ():
-            yield Container(str(one.get("name")), str(one.get("image", "")), init)
+        for container in spec.get(field) or ():
+            yield Container(str(container.get("name")), str(container.get("image", "")), init)

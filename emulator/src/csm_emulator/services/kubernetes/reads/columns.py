@@ -1,4 +1,4 @@
-"""What ``kubectl get`` shows of the kinds that are built in: their columns, and the cells of an object."""
+"""The columns of ``kubectl get`` for built-in kinds, and the cells of an object."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _created(value: Json, now: float) -> str:
     return age(value["metadata"].get("creationTimestamp"), now)
 
 
-def _pairs(labels: Json) -> str:
+def _selector_text(labels: Json) -> str:
     return ",".join(f"{name}={value}" for name, value in sorted((labels or {}).items())) or NONE
 
 
@@ -31,9 +31,9 @@ def plain(value: Json, now: float) -> list[Json]:
 
 def _pod(value: Json, now: float) -> list[Json]:
     status, spec = value["status"], value["spec"]
-    main = status.get("containerStatuses", [])
-    ready = sum(1 for each in main if each["ready"])
-    restarts = sum(each["restartCount"] for each in main)
+    containers = status.get("containerStatuses", [])
+    ready = sum(1 for container in containers if container["ready"])
+    restarts = sum(container["restartCount"] for container in containers)
     return [
         value["metadata"]["name"],
         f"{ready}/{len(spec['containers'])}",
@@ -48,36 +48,36 @@ def _pod(value: Json, now: float) -> list[Json]:
 
 
 def pod_reason(value: Json) -> str:
-    """The word in the column STATUS, as the printer of 1.32 finds it."""
+    """The text of the column STATUS, computed as by the printer of Kubernetes 1.32."""
     status = value["status"]
     if value["metadata"].get("deletionTimestamp") and status["phase"] not in ("Failed", "Succeeded"):
         return "Terminating"
-    begun = status.get("initContainerStatuses", [])
-    for number, each in enumerate(begun):
-        ended = each["state"].get("terminated")
+    init_statuses = status.get("initContainerStatuses", [])
+    for number, init_status in enumerate(init_statuses):
+        ended = init_status["state"].get("terminated")
         if ended and ended["exitCode"] == 0:
             continue
-        return f"Init:{_word(ended)}" if ended else f"Init:{number}/{len(begun)}"
+        return f"Init:{_termination_reason(ended)}" if ended else f"Init:{number}/{len(init_statuses)}"
     return _main_reason(status)
 
 
 def _main_reason(status: Json) -> str:
-    """The first container that waits or has ended says it; one that runs beside it counts when all went well."""
+    """The reason of the first container that waits or has ended; when that is Completed, a running one counts."""
     reason = str(status.get("reason") or status["phase"])
-    for each in reversed(status.get("containerStatuses", [])):
-        waiting, ended = each["state"].get("waiting"), each["state"].get("terminated")
+    for item in reversed(status.get("containerStatuses", [])):
+        waiting, ended = item["state"].get("waiting"), item["state"].get("terminated")
         if waiting:
             reason = waiting.get("reason") or reason
         elif ended:
-            reason = _word(ended)
-    running = any(each["ready"] and "running" in each["state"] for each in status.get("containerStatuses", []))
+            reason = _termination_reason(ended)
+    running = any(item["ready"] and "running" in item["state"] for item in status.get("containerStatuses", []))
     if reason != "Completed" or not running:
         return reason
-    ready = any(each["type"] == "Ready" and each["status"] == "True" for each in status["conditions"])
+    ready = any(item["type"] == "Ready" and item["status"] == "True" for item in status["conditions"])
     return "Running" if ready else "NotReady"
 
 
-def _word(ended: Json) -> str:
+def _termination_reason(ended: Json) -> str:
     return str(ended.get("reason") or f"ExitCode:{ended['exitCode']}")
 
 
@@ -96,12 +96,12 @@ def _namespace(value: Json, now: float) -> list[Json]:
 
 def _node(value: Json, now: float) -> list[Json]:
     status, labels = value.get("status") or {}, value["metadata"].get("labels") or {}
-    ready = any(each["type"] == "Ready" and each["status"] == "True" for each in status.get("conditions", ()))
+    ready = any(item["type"] == "Ready" and item["status"] == "True" for item in status.get("conditions", ()))
     state = ("Ready" if ready else "NotReady") + (",SchedulingDisabled" if value["spec"].get("unschedulable") else "")
     prefix = "node-role.kubernetes.io/"
     roles = ",".join(sorted(name.removeprefix(prefix) for name in labels if name.startswith(prefix)))
     info = status.get("nodeInfo") or {}
-    addresses = {each["type"]: each["address"] for each in status.get("addresses", ())}
+    addresses = {item["type"]: item["address"] for item in status.get("addresses", ())}
     return [
         value["metadata"]["name"],
         state,
@@ -118,7 +118,7 @@ def _node(value: Json, now: float) -> list[Json]:
 
 def _service(value: Json, now: float) -> list[Json]:
     spec = value.get("spec") or {}
-    ports = ",".join(f"{each.get('port')}/{each.get('protocol', 'TCP')}" for each in spec.get("ports") or ())
+    ports = ",".join(f"{port.get('port')}/{port.get('protocol', 'TCP')}" for port in spec.get("ports") or ())
     return [
         value["metadata"]["name"],
         spec.get("type", "ClusterIP"),
@@ -126,14 +126,16 @@ def _service(value: Json, now: float) -> list[Json]:
         ",".join(spec.get("externalIPs") or ()) or NONE,
         ports or NONE,
         _created(value, now),
-        _pairs(spec.get("selector")),
+        _selector_text(spec.get("selector")),
     ]
 
 
 def _containers(value: Json) -> tuple[str, str]:
     template = ((value.get("spec") or {}).get("template") or {}).get("spec") or {}
-    listed = template.get("containers") or []
-    return ",".join(each.get("name", "") for each in listed), ",".join(each.get("image", "") for each in listed)
+    containers = template.get("containers") or []
+    return ",".join(container.get("name", "") for container in containers), ",".join(
+        container.get("image", "") for container in containers
+    )
 
 
 def _deployment(value: Json, now: float) -> list[Json]:
@@ -145,7 +147,7 @@ def _deployment(value: Json, now: float) -> list[Json]:
         status.get("availableReplicas", 0),
         _created(value, now),
         *_containers(value),
-        _pairs((spec.get("selector") or {}).get("matchLabels")),
+        _selector_text((spec.get("selector") or {}).get("matchLabels")),
     ]
 
 
@@ -164,7 +166,7 @@ def _replica_set(value: Json, now: float) -> list[Json]:
         status.get("readyReplicas", 0),
         _created(value, now),
         *_containers(value),
-        _pairs((spec.get("selector") or {}).get("matchLabels")),
+        _selector_text((spec.get("selector") or {}).get("matchLabels")),
     ]
 
 
@@ -172,9 +174,11 @@ def _job(value: Json, now: float) -> list[Json]:
     status = value.get("status") or {}
     began, ended = status.get("startTime"), status.get("completionTime")
     took = duration((moment_of(ended) if ended else now) - moment_of(began)) if began else ""
-    state = next((each["type"] for each in status.get("conditions") or () if each["status"] == "True"), "Running")
-    done = f"{status.get('succeeded', 0)}/{value['spec'].get('completions', 1)}"
-    return [value["metadata"]["name"], state, done, took, _created(value, now), *_containers(value)]
+    state = next(
+        (condition["type"] for condition in status.get("conditions") or () if condition["status"] == "True"), "Running"
+    )
+    completions = f"{status.get('succeeded', 0)}/{value['spec'].get('completions', 1)}"
+    return [value["metadata"]["name"], state, completions, took, _created(value, now), *_containers(value)]
 
 
 def _cron_job(value: Json, now: float) -> list[Json]:
@@ -190,11 +194,11 @@ def _cron_job(value: Json, now: float) -> list[Json]:
         age(last, now) if last else NONE,
         _created(value, now),
         *_containers(job),
-        _pairs((job["spec"].get("selector") or {}).get("matchLabels")),
+        _selector_text((job["spec"].get("selector") or {}).get("matchLabels")),
     ]
 
 
-def _claim(value: Json, now: float) -> list[Json]:
+def _volume_claim(value: Json, now: float) -> list[Json]:
     spec, status = value.get("spec") or {}, value.get("status") or {}
     modes = ",".join(_MODES.get(mode, mode) for mode in status.get("accessModes") or ())
     return [
@@ -212,28 +216,35 @@ def _claim(value: Json, now: float) -> list[Json]:
 
 def _event(value: Json, now: float) -> list[Json]:
     about = value.get("involvedObject") or {}
-    shown = f"{str(about.get('kind', '')).lower()}/{about.get('name', '')}"
-    seen = value.get("lastTimestamp") or value.get("eventTime") or value["metadata"].get("creationTimestamp")
-    said = str(value.get("message") or "").strip()
-    return [age(seen, now), value.get("type", ""), value.get("reason", ""), shown, said, value["metadata"]["name"]]
+    object_name = f"{str(about.get('kind', '')).lower()}/{about.get('name', '')}"
+    last_seen = value.get("lastTimestamp") or value.get("eventTime") or value["metadata"].get("creationTimestamp")
+    message = str(value.get("message") or "").strip()
+    return [
+        age(last_seen, now),
+        value.get("type", ""),
+        value.get("reason", ""),
+        object_name,
+        message,
+        value["metadata"]["name"],
+    ]
 
 
 def _account(value: Json, now: float) -> list[Json]:
     return [value["metadata"]["name"], len(value.get("secrets") or ()), _created(value, now)]
 
 
-def _definition(value: Json, _: float) -> list[Json]:
+def _crd(value: Json, _: float) -> list[Json]:
     return [value["metadata"]["name"], value["metadata"].get("creationTimestamp", "")]
 
 
-def _columns(*names: str, wide_ones: Iterable[str] = ()) -> tuple[Column, ...]:
+def _columns(*names: str, wide_names: Iterable[str] = ()) -> tuple[Column, ...]:
     numbers = ("Active", "Restarts", "Data", "Up-to-date", "Available", "Desired", "Current", "Secrets")
-    known = {"Name": NAME, "Age": AGE}
-    shown = [known.get(name, Column(name, "integer" if name in numbers else "string")) for name in names]
-    return (*shown, *(wide(name) for name in wide_ones))
+    standard = {"Name": NAME, "Age": AGE}
+    columns = [standard.get(name, Column(name, "integer" if name in numbers else "string")) for name in names]
+    return (*columns, *(wide(name) for name in wide_names))
 
 
-_MADE_OF = ("Containers", "Images")
+_CONTAINERS_AND_IMAGES = ("Containers", "Images")
 BUILT_IN: dict[str, tuple[tuple[Column, ...], Cells]] = {
     "/pods": (
         _columns(
@@ -242,7 +253,7 @@ BUILT_IN: dict[str, tuple[tuple[Column, ...], Cells]] = {
             "Status",
             "Restarts",
             "Age",
-            wide_ones=("IP", "Node", "Nominated Node", "Readiness Gates"),
+            wide_names=("IP", "Node", "Nominated Node", "Readiness Gates"),
         ),
         _pod,
     ),
@@ -256,12 +267,12 @@ BUILT_IN: dict[str, tuple[tuple[Column, ...], Cells]] = {
             "Roles",
             "Age",
             "Version",
-            wide_ones=("Internal-IP", "External-IP", "OS-Image", "Kernel-Version", "Container-Runtime"),
+            wide_names=("Internal-IP", "External-IP", "OS-Image", "Kernel-Version", "Container-Runtime"),
         ),
         _node,
     ),
     "/services": (
-        _columns("Name", "Type", "Cluster-IP", "External-IP", "Port(s)", "Age", wide_ones=("Selector",)),
+        _columns("Name", "Type", "Cluster-IP", "External-IP", "Port(s)", "Age", wide_names=("Selector",)),
         _service,
     ),
     "/persistentvolumeclaims": (
@@ -274,22 +285,25 @@ BUILT_IN: dict[str, tuple[tuple[Column, ...], Cells]] = {
             "StorageClass",
             "VolumeAttributesClass",
             "Age",
-            wide_ones=("VolumeMode",),
+            wide_names=("VolumeMode",),
         ),
-        _claim,
+        _volume_claim,
     ),
     "/serviceaccounts": (_columns("Name", "Secrets", "Age"), _account),
-    "/events": (_columns("Last Seen", "Type", "Reason", "Object", "Message", wide_ones=("Name",)), _event),
+    "/events": (_columns("Last Seen", "Type", "Reason", "Object", "Message", wide_names=("Name",)), _event),
     "apps/deployments": (
-        _columns("Name", "Ready", "Up-to-date", "Available", "Age", wide_ones=(*_MADE_OF, "Selector")),
+        _columns("Name", "Ready", "Up-to-date", "Available", "Age", wide_names=(*_CONTAINERS_AND_IMAGES, "Selector")),
         _deployment,
     ),
-    "apps/statefulsets": (_columns("Name", "Ready", "Age", wide_ones=_MADE_OF), _stateful_set),
+    "apps/statefulsets": (_columns("Name", "Ready", "Age", wide_names=_CONTAINERS_AND_IMAGES), _stateful_set),
     "apps/replicasets": (
-        _columns("Name", "Desired", "Current", "Ready", "Age", wide_ones=(*_MADE_OF, "Selector")),
+        _columns("Name", "Desired", "Current", "Ready", "Age", wide_names=(*_CONTAINERS_AND_IMAGES, "Selector")),
         _replica_set,
     ),
-    "batch/jobs": (_columns("Name", "Status", "Completions", "Duration", "Age", wide_ones=_MADE_OF), _job),
+    "batch/jobs": (
+        _columns("Name", "Status", "Completions", "Duration", "Age", wide_names=_CONTAINERS_AND_IMAGES),
+        _job,
+    ),
     "batch/cronjobs": (
         _columns(
             "Name",
@@ -299,9 +313,9 @@ BUILT_IN: dict[str, tuple[tuple[Column, ...], Cells]] = {
             "Active",
             "Last Schedule",
             "Age",
-            wide_ones=(*_MADE_OF, "Selector"),
+            wide_names=(*_CONTAINERS_AND_IMAGES, "Selector"),
         ),
         _cron_job,
     ),
-    "apiextensions.k8s.io/customresourcedefinitions": (_columns("Name", "Created At"), _definition),
+    "apiextensions.k8s.io/customresourcedefinitions": (_columns("Name", "Created At"), _crd),
 }

@@ -1,6 +1,6 @@
 """Swagger 2 in the protobuf of gnostic (``openapi.v2.Document``), which kubectl asks for.
 
-Only the fields that clients read: names and numbers are those of OpenAPIv2.proto.
+It has only the fields that clients read; names and numbers are those of OpenAPIv2.proto.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ def _schema(schema: Mapping[str, Json]) -> bytes:
             parts.append(_text(number, schema[key]))
     parts += [_text(_REQUIRED, name) for name in schema.get("required") or ()]
     parts += [_bytes(_ENUM, _any(value)) for value in schema.get("enum") or ()]
-    more = schema.get("additionalProperties")
-    if isinstance(more, dict):
-        parts.append(_bytes(_ADDITIONAL, _bytes(1, _schema(more))))
+    additional = schema.get("additionalProperties")
+    if isinstance(additional, dict):
+        parts.append(_bytes(_ADDITIONAL, _bytes(1, _schema(additional))))
     if isinstance(schema.get("type"), str):
         parts.append(_bytes(_TYPE, _text(1, schema["type"])))
     if isinstance(schema.get("items"), dict):
         parts.append(_bytes(_ITEMS, _bytes(1, _schema(schema["items"]))))
     if schema.get("properties"):
-        inner = b"".join(_named(name, each) for name, each in schema["properties"].items())
+        inner = b"".join(_named(name, property_schema) for name, property_schema in schema["properties"].items())
         parts.append(_bytes(_PROPERTIES, inner))
     for key, value in schema.items():
         if key.startswith("x-"):
@@ -49,7 +49,7 @@ def _schema(schema: Mapping[str, Json]) -> bytes:
 
 
 def _any(value: Json) -> bytes:
-    """As YAML, of which JSON is a part."""
+    """Encoded as YAML; JSON is valid YAML."""
     return _text(2, json.dumps(value))
 
 

@@ -52,7 +52,7 @@ def _cron_job(namespace: str, name: str, schedule: str, image: str, tag: str) ->
 
 
 def _discovery() -> Json:
-    """As its chart has it, and with the label on its Jobs by which docs-csm looks for them."""
+    """As in its Helm chart, plus the label on its Jobs by which docs-csm finds them."""
     whole = _cron_job("services", DISCOVERY, "*/3 * * * *", DISCOVERY, "1.20.0")
     job = whole["spec"]["jobTemplate"]
     labels = {"app": DISCOVERY, "cronjob-name": DISCOVERY}

@@ -11,7 +11,7 @@ from csm_emulator.services.kubernetes.kinds.kinds import DEPLOYMENTS, SERVICES, 
 from csm_emulator.services.kubernetes.pods.view import DEFAULT_IMAGE
 
 MOST_RIVER, MOST_MOUNTAIN = 2000, 750
-"""Consoles that one pod takes."""
+"""Consoles that one pod of console-node serves."""
 _TAGS = {
     "cray-bos": "2.45.1",
     "cray-bss": "1.33.0",
@@ -34,7 +34,7 @@ _TAGS = {
     "cray-vnid": "1.2.0",
     "gitea-vcs": "2.7.0",
 }
-_TWICE = frozenset({"cray-bos", "cray-bss", "cray-cfs-api", "cray-power-control", "cray-smd"})
+_TWO_REPLICAS = frozenset({"cray-bos", "cray-bss", "cray-cfs-api", "cray-power-control", "cray-smd"})
 _BOS_OPERATORS = (
     "actual-state-cleanup",
     "configuration",
@@ -56,7 +56,7 @@ DATABASES = (
     ("spire", "spire"),
 )
 """Postgres clusters, of three pods each."""
-_ELSEWHERE = (
+_OTHER_NAMESPACES = (
     ("hnc-system", "hnc-controller-manager", "manager", "1.1.0"),
     ("kube-system", "coredns", "coredns", "1.11.3"),
     ("slurm-operator", "slurm-operator", "slurm-operator", "2.1.2"),
@@ -66,7 +66,7 @@ _ELSEWHERE = (
 
 def workloads(context: Context) -> Iterator[tuple[Kind, Json]]:
     for name, tag in _TAGS.items():
-        yield DEPLOYMENTS, _deployment("services", name, name, tag, 2 if name in _TWICE else 1)
+        yield DEPLOYMENTS, _deployment("services", name, name, tag, 2 if name in _TWO_REPLICAS else 1)
         yield SERVICES, _service(context, "services", name)
     for name in _BOS_OPERATORS:
         whole = f"cray-bos-operator-{name}"
@@ -75,7 +75,7 @@ def workloads(context: Context) -> Iterator[tuple[Kind, Json]]:
         yield DEPLOYMENTS, _deployment("services", f"cray-ipxe-{arch}", "cray-ipxe", "1.14.1", 1)
     yield SERVICES, _service(context, "services", "cray-tftp-hmn")
     yield DEPLOYMENTS, _tapms()
-    for namespace, name, container, tag in _ELSEWHERE:
+    for namespace, name, container, tag in _OTHER_NAMESPACES:
         yield DEPLOYMENTS, _deployment(namespace, name, container, tag, 1)
     sets = (
         ("services", "cray-console-node", "cray-console-node", "2.5.0", console_pods(context)),
@@ -91,7 +91,7 @@ def workloads(context: Context) -> Iterator[tuple[Kind, Json]]:
 
 
 def console_pods(context: Context) -> int:
-    """As console-operator counts them, with one to spare."""
+    """The number of console-node pods: as console-operator computes it, plus one spare."""
     nodes = list(context.machine.parts("Node"))
     river = sum(part.hardware_class == "River" for part in nodes)
     return max(ceil(river / MOST_RIVER), ceil((len(nodes) - river) / MOST_MOUNTAIN), 1) + 1
@@ -120,7 +120,7 @@ def _deployment(namespace: str, name: str, container: str, tag: str, replicas: i
 
 
 def _tapms() -> Json:
-    """Its webhook finds the pod by a label of its own."""
+    """The Service of its webhook selects the pod by a label of its own."""
     whole = _deployment("tapms-operator", "cray-tapms-operator", "cray-tapms-operator", "v1.9.1", 1)
     template = whole["spec"]["template"]
     labels = {**template["metadata"]["labels"], "hpe-operator": "cray-tapms"}

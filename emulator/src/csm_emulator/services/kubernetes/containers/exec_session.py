@@ -1,4 +1,4 @@
-"""Programs that somebody runs in a container: what comes and goes, over whatever protocol."""
+"""One exec session: runs the program and copies its streams, independent of the protocol."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from csm_emulator.services.kubernetes.kinds.kinds import Json
 log = logging.getLogger("csm_emulator")
 STDIN, STDOUT, STDERR, ERROR, RESIZE = range(5)
 _UNREAD = 64
-"""Pieces that were typed and that the program has not read."""
+"""Chunks of input that may wait for the program to read them."""
 
 
 class Peer(Protocol):
     """The other side of an exec."""
 
     async def receive(self) -> tuple[int, bytes, bool] | None:
-        """Channel, data, and whether that was the last of the channel; None when the other side is gone."""
+        """(channel, data, whether it is the channel's last); None when the other side has disconnected."""
 
     async def send(self, channel: int, data: bytes) -> None: ...
 
     async def finish(self, status: Json) -> None:
-        """How it ended, and that this is the end."""
+        """Send the exit status and end the session."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What is to be run, and with what."""
+class ExecRequest:
+    """The program to run, and the streams that the client uses."""
 
     pod: Pod
     container: Container
@@ -46,17 +46,17 @@ class Wish:
     tty: bool
 
     def channels(self) -> set[int]:
-        """That the client opens."""
-        asked = {STDIN: self.stdin, STDOUT: self.stdout, STDERR: self.stderr and not self.tty, RESIZE: self.tty}
-        return {ERROR, *(channel for channel, wanted in asked.items() if wanted)}
+        """The channels that the client opens."""
+        usage = {STDIN: self.stdin, STDOUT: self.stdout, STDERR: self.stderr and not self.tty, RESIZE: self.tty}
+        return {ERROR, *(channel for channel, in_use in usage.items() if in_use)}
 
 
-async def converse(peer: Peer, wish: Wish, context: Context) -> None:
-    """Until the program ends, or the other side goes, or the machine does."""
-    typed: asyncio.Queue[bytes] = asyncio.Queue(_UNREAD)
-    run = _exec(peer, wish, typed)
-    program = asyncio.ensure_future(_ended(wish, run))
-    listening = asyncio.ensure_future(_listen(peer, run, typed, wants_input=wish.stdin))
+async def run_exec(peer: Peer, exec_request: ExecRequest, context: Context) -> None:
+    """Run until the program ends, the client disconnects, or the machine stops."""
+    typed_input: asyncio.Queue[bytes] = asyncio.Queue(_UNREAD)
+    run = _exec(peer, exec_request, typed_input)
+    program = asyncio.ensure_future(_run_program(exec_request, run))
+    listening = asyncio.ensure_future(_listen(peer, run, typed_input, wants_input=exec_request.stdin))
     machine = asyncio.ensure_future(_machine_ends(context))
     try:
         await asyncio.wait((program, listening, machine), return_when=asyncio.FIRST_COMPLETED)
@@ -70,58 +70,66 @@ async def converse(peer: Peer, wish: Wish, context: Context) -> None:
                 await task
 
 
-def _exec(peer: Peer, wish: Wish, typed: asyncio.Queue[bytes]) -> Exec:
-    over = not wish.stdin
+def _exec(peer: Peer, exec_request: ExecRequest, typed_input: asyncio.Queue[bytes]) -> Exec:
+    at_end = not exec_request.stdin
 
     async def read() -> bytes:
-        nonlocal over
-        if over:
+        nonlocal at_end
+        if at_end:
             return b""
-        data = await typed.get()
-        over = not data
+        data = await typed_input.get()
+        at_end = not data
         return data
 
     async def write(data: bytes) -> None:
-        if wish.stdout and data:
+        if exec_request.stdout and data:
             await peer.send(STDOUT, data)
 
     async def write_error(data: bytes) -> None:
-        if wish.tty:
+        if exec_request.tty:
             await write(data)
-        elif wish.stderr and data:
+        elif exec_request.stderr and data:
             await peer.send(STDERR, data)
 
-    return Exec(wish.pod, wish.container.name, list(wish.argv), wish.tty, read, write, write_error)
+    return Exec(
+        exec_request.pod,
+        exec_request.container.name,
+        list(exec_request.argv),
+        exec_request.tty,
+        read,
+        write,
+        write_error,
+    )
 
 
-async def _ended(wish: Wish, run: Exec) -> Json:
+async def _run_program(exec_request: ExecRequest, run: Exec) -> Json:
     try:
-        return status_of(await wish.program(run))
+        return status_of(await exec_request.program(run))
     except Exception:
-        log.exception("a mistake of the emulator: %s in %s did not come to its end", run.argv, wish.pod.name)
+        log.exception("internal error of the emulator: %s in %s failed", run.argv, exec_request.pod.name)
         return {"metadata": {}, "status": "Failure", "reason": "InternalError", "message": "error executing command"}
 
 
-async def _listen(peer: Peer, run: Exec, typed: asyncio.Queue[bytes], *, wants_input: bool) -> None:
-    while (came := await peer.receive()) is not None:
-        channel, data, last = came
+async def _listen(peer: Peer, run: Exec, typed_input: asyncio.Queue[bytes], *, wants_input: bool) -> None:
+    while (message := await peer.receive()) is not None:
+        channel, data, last = message
         if channel == STDIN and wants_input:
             if data:
-                await typed.put(data)
+                await typed_input.put(data)
             if last:
-                await typed.put(b"")
+                await typed_input.put(b"")
         elif channel == RESIZE:
             run.size = _size(data, run.size)
 
 
-def _size(data: bytes, before: tuple[int, int]) -> tuple[int, int]:
+def _size(data: bytes, current_size: tuple[int, int]) -> tuple[int, int]:
     try:
-        told = json.loads(data)
-        width, height = told["Width"], told["Height"]
+        size = json.loads(data)
+        width, height = size["Width"], size["Height"]
     except (ValueError, TypeError, LookupError, RecursionError):
-        return before
-    fits = all(isinstance(one, int) and 0 < one < 65536 for one in (width, height))
-    return (width, height) if fits else before
+        return current_size
+    fits = all(isinstance(length, int) and 0 < length < 65536 for length in (width, height))
+    return (width, height) if fits else current_size
 
 
 async def _machine_ends(context: Context) -> None:

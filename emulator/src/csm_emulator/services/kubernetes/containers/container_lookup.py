@@ -1,4 +1,4 @@
-"""Which container of a pod a request means."""
+"""Find the pod and the container that a request names."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from csm_emulator.services.kubernetes.statuses import bad_request, not_found
 
 
 def find(context: Context, request: Request) -> tuple[Pod, Container]:
-    """Raises ``Refused``."""
+    """Raises ``StatusError`` when one of them does not exist, or the container is not named and not the only one."""
     pod = context.cluster.pod(request.namespace, request.name)
     if pod is None:
         raise not_found(PODS, request.name)
     name = request.call.first("container")
     if not name:
         return pod, _only(pod)
-    found = pod.container(name)
-    if found is None:
+    container = pod.container(name)
+    if container is None:
         raise bad_request(f"container {name} is not valid for pod {pod.name}")
-    return pod, found
+    return pod, container
 
 
 def _only(pod: Pod) -> Container:
-    main = [one for one in pod.containers if not one.init]
-    if len(main) == 1:
-        return main[0]
-    first = [one.name for one in pod.containers if one.init]
-    choice = f"choose one of: [{' '.join(one.name for one in main)}]"
-    more = f" or one of the init containers: [{' '.join(first)}]" if first else ""
+    containers = [container for container in pod.containers if not container.init]
+    if len(containers) == 1:
+        return containers[0]
+    init_names = [container.name for container in pod.containers if container.init]
+    choice = f"choose one of: [{' '.join(container.name for container in containers)}]"
+    more = f" or one of the init containers: [{' '.join(init_names)}]" if init_names else ""
     raise bad_request(f"a container name must be specified for pod {pod.name}, {choice}{more}")
