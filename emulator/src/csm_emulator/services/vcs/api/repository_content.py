@@ -1,19 +1,19 @@
-"""What the parts of Gitea's API that look into a repository have in common."""
+"""The base class of the APIs for the content of a repository."""
 
 from __future__ import annotations
 
 from csm_emulator.context import Context
 from csm_emulator.services.vcs.auth.access import Access
-from csm_emulator.services.vcs.git.commits import Writing
-from csm_emulator.services.vcs.git.objects import Reading
+from csm_emulator.services.vcs.git.commits import GitWriter
+from csm_emulator.services.vcs.git.objects import GitReader
 from csm_emulator.services.vcs.repositories import Repositories
 
 REPO = "/api/v1/repos/{owner}/{repo}"
 
 
-class InsideApi:
+class RepositoryContentApi:
     def __init__(
-        self, context: Context, repositories: Repositories, access: Access, reading: Reading, writing: Writing
+        self, context: Context, repositories: Repositories, access: Access, reading: GitReader, writing: GitWriter
     ) -> None:
         self._context = context
         self._repositories = repositories
