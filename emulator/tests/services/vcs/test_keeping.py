@@ -56,7 +56,7 @@ def test_one_that_cannot_be_kept_leaves_the_rest(gitea: Gitea, tries: Tries, cap
     for _ in range(bundles.FIRST_PAUSE + 1):
         gitea.site.keep()
     assert (len(tries), len(caplog.records)) == (1, 1)
-    assert "VCS repository 1 is not kept: git bundle took more than 5 s" in caplog.text
+    assert "VCS repository 1 cannot be saved: git bundle took more than 5 s" in caplog.text
     gitea.site.keep()
     assert (len(tries), len(caplog.records)) == (2, 1)
     assert status(gitea, CSM, "lost") == 200

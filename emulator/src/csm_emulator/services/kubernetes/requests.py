@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import yaml
 
+from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.encoding import protobuf
 from csm_emulator.services.kubernetes.encoding import yaml as plain_yaml
-from csm_emulator.services.kubernetes.kinds.kinds import Json, Kind
+from csm_emulator.services.kubernetes.kinds.kinds import Kind
 from csm_emulator.services.kubernetes.kinds.registry import Registry
 from csm_emulator.services.kubernetes.statuses import StatusError, bad_request, failure, unsupported_media_type
 from csm_emulator.transport.call import Call

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.auth.identity import Identity, is_true, verb
 from csm_emulator.services.kubernetes.auth.reviews import review
 from csm_emulator.services.kubernetes.auth.token_reviews import review_token
@@ -16,7 +17,7 @@ from csm_emulator.services.kubernetes.controllers.jobs import Jobs
 from csm_emulator.services.kubernetes.controllers.nodes import NodeController
 from csm_emulator.services.kubernetes.controllers.pod_events import PodEventRecorder
 from csm_emulator.services.kubernetes.controllers.workloads import Workloads
-from csm_emulator.services.kubernetes.kinds.kinds import EVENTS, JOBS, PODS, Json
+from csm_emulator.services.kubernetes.kinds.kinds import EVENTS, JOBS, PODS
 from csm_emulator.services.kubernetes.kinds.registry import Registry
 from csm_emulator.services.kubernetes.pods.pods import Pods
 from csm_emulator.services.kubernetes.reads.discovery import Discovery

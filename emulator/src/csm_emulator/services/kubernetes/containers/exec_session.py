@@ -12,7 +12,7 @@ from typing import Protocol
 
 from csm_emulator.cluster.pods import Container, Exec, Pod, Program
 from csm_emulator.context import Context
-from csm_emulator.services.kubernetes.kinds.kinds import Json
+from csm_emulator.records import Json
 
 log = logging.getLogger("csm_emulator")
 STDIN, STDOUT, STDERR, ERROR, RESIZE = range(5)

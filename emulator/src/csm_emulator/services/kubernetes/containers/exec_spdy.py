@@ -7,6 +7,7 @@ import json
 from collections import deque
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.containers.exec_session import (
     ERROR,
     RESIZE,
@@ -16,7 +17,6 @@ from csm_emulator.services.kubernetes.containers.exec_session import (
     ExecRequest,
     run_exec,
 )
-from csm_emulator.services.kubernetes.kinds.kinds import Json
 from csm_emulator.services.kubernetes.statuses import bad_request
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.spdy import Came, Opened, Reset, Spdy

@@ -7,6 +7,7 @@ import binascii
 import json
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.containers.exec_session import (
     ERROR,
     STDERR,
@@ -15,7 +16,6 @@ from csm_emulator.services.kubernetes.containers.exec_session import (
     ExecRequest,
     run_exec,
 )
-from csm_emulator.services.kubernetes.kinds.kinds import Json
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.websocket import WebSocket, accept
 

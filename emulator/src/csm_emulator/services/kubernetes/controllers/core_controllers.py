@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 
+from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.auth.identity import ACCOUNT, ACCOUNT_TOKEN, account_token
 from csm_emulator.services.kubernetes.kinds.kinds import (
     CONFIG_MAPS,
@@ -11,7 +12,6 @@ from csm_emulator.services.kubernetes.kinds.kinds import (
     NAMESPACES,
     SECRETS,
     SERVICE_ACCOUNTS,
-    Json,
     Kind,
 )
 from csm_emulator.services.kubernetes.kinds.registry import kinds_of

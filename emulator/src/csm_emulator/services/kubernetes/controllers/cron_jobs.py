@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.controllers.cron_schedule import Schedule, ScheduleError, read_schedule
 from csm_emulator.services.kubernetes.controllers.jobs import Jobs
-from csm_emulator.services.kubernetes.kinds.kinds import CRON_JOBS, JOBS, Json, Kind
+from csm_emulator.services.kubernetes.kinds.kinds import CRON_JOBS, JOBS, Kind
 from csm_emulator.services.kubernetes.storage.objects import Objects
 from csm_emulator.state.clock import rfc3339
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from csm_emulator.services.kubernetes.kinds.kinds import NAMESPACES, Json, Kind
+from csm_emulator.records import Json
+from csm_emulator.services.kubernetes.kinds.kinds import NAMESPACES, Kind
 from csm_emulator.services.kubernetes.statuses import StatusError, failure
 from csm_emulator.services.kubernetes.storage.objects import Objects
 from csm_emulator.services.kubernetes.writes.delete import ObjectDeleter

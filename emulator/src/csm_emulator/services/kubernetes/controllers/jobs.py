@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from csm_emulator.cluster.cluster import BATCH
 from csm_emulator.cluster.pods import WAITING, Pod, PodEvent
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.controllers.pod_templates import containers_of
-from csm_emulator.services.kubernetes.kinds.kinds import JOBS, Json
+from csm_emulator.services.kubernetes.kinds.kinds import JOBS
 from csm_emulator.services.kubernetes.pods import view as pod_view
 from csm_emulator.services.kubernetes.pods.pods import BEGINS_WITHIN
 from csm_emulator.services.kubernetes.statuses import method_not_allowed

@@ -5,9 +5,10 @@ from __future__ import annotations
 from csm_emulator.context import Context
 from csm_emulator.machine.context import Event
 from csm_emulator.machine.parts import NodePlace
+from csm_emulator.records import Json
 from csm_emulator.seed_data.cluster_nodes import name_of, places
 from csm_emulator.seed_data.repositories import FIRST_DAY
-from csm_emulator.services.kubernetes.kinds.kinds import NODES, Json
+from csm_emulator.services.kubernetes.kinds.kinds import NODES
 from csm_emulator.services.kubernetes.reads.discovery import VERSION
 from csm_emulator.services.kubernetes.storage.objects import Objects
 from csm_emulator.state.clock import rfc3339

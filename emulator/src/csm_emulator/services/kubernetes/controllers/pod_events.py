@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from csm_emulator.cluster.pods import RUNNING, Container, Pod, PodEvent
-from csm_emulator.services.kubernetes.kinds.kinds import Json
+from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.pods.pods import Pods
 from csm_emulator.services.kubernetes.pods.view import image_of
 from csm_emulator.services.kubernetes.storage.events import WARNING, EventRecorder

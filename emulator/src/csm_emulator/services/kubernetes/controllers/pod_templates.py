@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from csm_emulator.cluster.pods import Container
-from csm_emulator.services.kubernetes.kinds.kinds import Json
+from csm_emulator.records import Json
 
 
 def containers_of(template: Json) -> Iterator[Container]:

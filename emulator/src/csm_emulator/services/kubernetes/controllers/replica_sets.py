@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from csm_emulator.cluster.pods import Pod
+from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.controllers.workload_status import replica_set_status
-from csm_emulator.services.kubernetes.kinds.kinds import REPLICA_SETS, Json
+from csm_emulator.services.kubernetes.kinds.kinds import REPLICA_SETS
 from csm_emulator.services.kubernetes.storage.objects import Objects
 from csm_emulator.services.kubernetes.writes.defaults import KEPT_REVISIONS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from csm_emulator.cluster.pods import RUNNING, Pod
-from csm_emulator.services.kubernetes.kinds.kinds import Json
+from csm_emulator.records import Json
 
 
 def _ready_count(pods: Sequence[Pod]) -> int:

@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator
 
 from csm_emulator.cluster.pods import RUNNING, Pod, PodEvent
+from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.controllers.pod_templates import containers_of
 from csm_emulator.services.kubernetes.controllers.replica_sets import ReplicaSets, with_revision
 from csm_emulator.services.kubernetes.controllers.workload_status import deployment_status, stateful_status
-from csm_emulator.services.kubernetes.kinds.kinds import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, Json, Kind
+from csm_emulator.services.kubernetes.kinds.kinds import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, Kind
 from csm_emulator.services.kubernetes.pods.pods import Pods
 from csm_emulator.services.kubernetes.storage.objects import Objects
 

@@ -7,7 +7,7 @@ import json
 import yaml
 
 from csm_emulator.dialects.go_json.values import DEEPEST
-from csm_emulator.services.kubernetes.kinds.kinds import Json
+from csm_emulator.records import Json
 
 try:
     from yaml import CSafeLoader as _SafeLoader

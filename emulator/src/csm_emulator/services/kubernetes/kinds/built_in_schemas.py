@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.controllers.cron_schedule import ScheduleError, read_schedule
-from csm_emulator.services.kubernetes.kinds.kinds import Json, Kind
+from csm_emulator.services.kubernetes.kinds.kinds import Kind
 from csm_emulator.services.kubernetes.kinds.schema import errors
 from csm_emulator.services.kubernetes.statuses import FieldError, bad_request, required
 

@@ -5,7 +5,8 @@ too.
 
 from __future__ import annotations
 
-from csm_emulator.services.kubernetes.kinds.kinds import Json, Kind
+from csm_emulator.records import Json
+from csm_emulator.services.kubernetes.kinds.kinds import Kind
 from csm_emulator.services.kubernetes.kinds.schema import prepare
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from csm_emulator.services.kubernetes.kinds.kinds import ALL_VERBS, BUILT_IN, CRDS, Column, Json, Kind
+from csm_emulator.records import Json
+from csm_emulator.services.kubernetes.kinds.kinds import ALL_VERBS, BUILT_IN, CRDS, Column, Kind
 from csm_emulator.services.kubernetes.storage.object_store import ObjectStore
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.statuses import FieldError, invalid_value, required
 
 if TYPE_CHECKING:
     from pydantic_core import SchemaValidator
 
-Json = Any
 _DEEPEST = 64
 _STANDARD_FIELDS = ("apiVersion", "kind", "metadata")
 

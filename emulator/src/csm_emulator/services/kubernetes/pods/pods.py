@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from csm_emulator.cluster.pods import Container, Pod, PodEvent
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.seed_data.cluster_nodes import one_of, workers
 from csm_emulator.services.kubernetes.controllers.nodes import address_of
-from csm_emulator.services.kubernetes.kinds.kinds import NODES, PODS, REPLICA_SETS, STATEFUL_SETS, Json
+from csm_emulator.services.kubernetes.kinds.kinds import NODES, PODS, REPLICA_SETS, STATEFUL_SETS
 from csm_emulator.services.kubernetes.pods import view as pod_view
 from csm_emulator.services.kubernetes.storage.object_store import FIRST_VERSION, ObjectStore
 from csm_emulator.state.clock import rfc3339

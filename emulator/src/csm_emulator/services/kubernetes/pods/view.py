@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from csm_emulator.cluster.pods import ENDED, RUNNING, Container, Pod
-from csm_emulator.services.kubernetes.kinds.kinds import Json
+from csm_emulator.records import Json
 from csm_emulator.state.clock import rfc3339
 from csm_emulator.state.random import SeededRandom
 

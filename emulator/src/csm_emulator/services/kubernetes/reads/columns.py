@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from csm_emulator.services.kubernetes.kinds.kinds import Column, Json
+from csm_emulator.records import Json
+from csm_emulator.services.kubernetes.kinds.kinds import Column
 from csm_emulator.services.kubernetes.reads.ages import age, duration, moment_of
 
 Cells = Callable[[Json, float], list[Json]]

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
-from csm_emulator.services.kubernetes.kinds.kinds import Json, Kind
+from csm_emulator.records import Json
+from csm_emulator.services.kubernetes.kinds.kinds import Kind
 from csm_emulator.services.kubernetes.kinds.registry import Registry
 from csm_emulator.services.kubernetes.reads.discovery import VERSION
 from csm_emulator.services.kubernetes.reads.openapi_protobuf import document

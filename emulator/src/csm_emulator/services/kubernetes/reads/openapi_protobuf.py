@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from csm_emulator.services.kubernetes.kinds.kinds import Json
+from csm_emulator.records import Json
 
 _INFO, _PATHS, _DEFINITIONS = 2, 8, 9
 _REF, _FORMAT, _DESCRIPTION, _PATTERN, _REQUIRED, _ENUM = 1, 2, 4, 13, 19, 20

@@ -8,8 +8,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.kinds.conversion import convert
-from csm_emulator.services.kubernetes.kinds.kinds import Json, Kind
+from csm_emulator.services.kubernetes.kinds.kinds import Kind
 from csm_emulator.services.kubernetes.reads import tables
 from csm_emulator.services.kubernetes.reads.selectors import Predicate, selector
 from csm_emulator.services.kubernetes.requests import Request

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from csm_emulator.services.kubernetes.kinds.kinds import Column, Json, Kind
+from csm_emulator.records import Json
+from csm_emulator.services.kubernetes.kinds.kinds import Column, Kind
 from csm_emulator.services.kubernetes.reads import columns as cells
 from csm_emulator.services.kubernetes.reads.ages import age
 from csm_emulator.transport.call import Call

@@ -6,9 +6,9 @@ import json
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
 
+from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.auth.identity import is_true
 from csm_emulator.services.kubernetes.kinds.conversion import convert
-from csm_emulator.services.kubernetes.kinds.kinds import Json
 from csm_emulator.services.kubernetes.reads import tables
 from csm_emulator.services.kubernetes.reads.read import request_selector
 from csm_emulator.services.kubernetes.reads.selectors import Predicate

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from csm_emulator.services.kubernetes.kinds.kinds import CRON_JOBS, Json, Kind
+from csm_emulator.records import Json
+from csm_emulator.services.kubernetes.kinds.kinds import CRON_JOBS, Kind
 from csm_emulator.services.kubernetes.pods.view import DEFAULT_IMAGE
 
 DISCOVERY = "hms-discovery"

@@ -6,6 +6,7 @@ import base64
 from collections.abc import Iterator
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.seed_data import secrets
 from csm_emulator.seed_data.cluster_nodes import places
 from csm_emulator.seed_data.repositories import FIRST_DAY
@@ -20,7 +21,6 @@ from csm_emulator.services.kubernetes.kinds.kinds import (
     NODES,
     SECRETS,
     SERVICE_ACCOUNTS,
-    Json,
     Kind,
 )
 from csm_emulator.services.kubernetes.seed_data.cron_jobs import cron_jobs

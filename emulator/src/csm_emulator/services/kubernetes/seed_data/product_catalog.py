@@ -5,9 +5,9 @@ from __future__ import annotations
 import yaml
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.seed_data.images import images, recipes
 from csm_emulator.seed_data.repositories import DAY, FIRST_DAY, ORGANIZATION, PRODUCTS, Product, commit_of
-from csm_emulator.services.kubernetes.kinds.kinds import Json
 from csm_emulator.state.clock import rfc3339
 
 VCS = "https://api-gw-service-nmn.local/vcs"

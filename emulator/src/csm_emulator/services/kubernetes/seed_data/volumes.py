@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import yaml
 
 from csm_emulator.context import Context
-from csm_emulator.services.kubernetes.kinds.kinds import CLAIMS, CONFIG_MAPS, Json, Kind
+from csm_emulator.records import Json
+from csm_emulator.services.kubernetes.kinds.kinds import CLAIMS, CONFIG_MAPS, Kind
 from csm_emulator.services.kubernetes.seed_data.workloads import DATABASES
 
 _CLAIMS = (

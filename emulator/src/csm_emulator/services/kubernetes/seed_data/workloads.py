@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from math import ceil
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.controllers.replica_sets import REVISION
-from csm_emulator.services.kubernetes.kinds.kinds import DEPLOYMENTS, SERVICES, STATEFUL_SETS, Json, Kind
+from csm_emulator.services.kubernetes.kinds.kinds import DEPLOYMENTS, SERVICES, STATEFUL_SETS, Kind
 from csm_emulator.services.kubernetes.pods.view import DEFAULT_IMAGE
 
 MOST_RIVER, MOST_MOUNTAIN = 2000, 750

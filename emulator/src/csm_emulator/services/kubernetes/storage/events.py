@@ -6,7 +6,8 @@ from collections import deque
 from dataclasses import dataclass
 
 from csm_emulator.context import Context
-from csm_emulator.services.kubernetes.kinds.kinds import EVENTS, Json
+from csm_emulator.records import Json
+from csm_emulator.services.kubernetes.kinds.kinds import EVENTS
 from csm_emulator.services.kubernetes.reads.ages import moment_of
 from csm_emulator.services.kubernetes.storage.object_store import ObjectStore
 from csm_emulator.services.kubernetes.storage.objects import Objects, StoreSource

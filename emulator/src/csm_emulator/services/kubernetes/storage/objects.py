@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from csm_emulator.context import Context
-from csm_emulator.services.kubernetes.kinds.kinds import NAMESPACES, PODS, Json, Kind
+from csm_emulator.records import Json
+from csm_emulator.services.kubernetes.kinds.kinds import NAMESPACES, PODS, Kind
 from csm_emulator.services.kubernetes.kinds.registry import Registry
 from csm_emulator.services.kubernetes.storage.object_store import ObjectStore
 from csm_emulator.state.clock import rfc3339

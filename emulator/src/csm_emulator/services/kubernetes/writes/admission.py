@@ -8,7 +8,8 @@ import json
 
 from csm_emulator.cluster.service_workloads import TAPMS_OPERATOR
 from csm_emulator.context import Context
-from csm_emulator.services.kubernetes.kinds.kinds import Json, Kind
+from csm_emulator.records import Json
+from csm_emulator.services.kubernetes.kinds.kinds import Kind
 from csm_emulator.services.kubernetes.statuses import StatusError, internal_error
 from csm_emulator.services.kubernetes.storage.object_store import ObjectStore
 from csm_emulator.services.kubernetes.writes import json_patch

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.kinds.kinds import (
     CRON_JOBS,
     DEPLOYMENTS,
     JOBS,
     REPLICA_SETS,
     STATEFUL_SETS,
-    Json,
     Kind,
 )
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.kinds.conversion import convert
-from csm_emulator.services.kubernetes.kinds.kinds import NAMESPACES, PODS, Json, Kind
+from csm_emulator.services.kubernetes.kinds.kinds import NAMESPACES, PODS, Kind
 from csm_emulator.services.kubernetes.reads.selectors import selector
 from csm_emulator.services.kubernetes.requests import Request, body_of
 from csm_emulator.services.kubernetes.statuses import bad_request, conflict, not_found, success

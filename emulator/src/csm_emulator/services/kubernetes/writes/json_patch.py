@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 import json
-from typing import Any
 
 from jsonpatch import JsonPatch, JsonPatchException, JsonPatchTestFailed
 from jsonpointer import JsonPointerException, resolve_pointer
 
-Json = Any
+from csm_emulator.records import Json
+
 MOST_OPERATIONS = 10_000
 """Operations in one patch, as the API server allows."""
 MOST_COPIED = 3 << 20

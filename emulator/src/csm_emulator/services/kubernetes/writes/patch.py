@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from csm_emulator.dialects import merge_patch
+from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.auth.identity import is_true
-from csm_emulator.services.kubernetes.kinds.kinds import Json, Kind
+from csm_emulator.services.kubernetes.kinds.kinds import Kind
 from csm_emulator.services.kubernetes.requests import Request, read
 from csm_emulator.services.kubernetes.statuses import StatusError, bad_request, failure, unsupported_media_type
 from csm_emulator.services.kubernetes.writes import field_managers, json_patch, strategic_patch

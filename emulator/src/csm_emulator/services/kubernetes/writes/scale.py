@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from csm_emulator.services.kubernetes.kinds.kinds import Json, Kind
+from csm_emulator.records import Json
+from csm_emulator.services.kubernetes.kinds.kinds import Kind
 from csm_emulator.services.kubernetes.requests import Request
 from csm_emulator.services.kubernetes.statuses import (
     bad_request,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from csm_emulator.records import Json
 
-Json = Any
 _KEYS = {
     "containers": "name",
     "initContainers": "name",

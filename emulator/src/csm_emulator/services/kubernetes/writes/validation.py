@@ -7,9 +7,10 @@ import binascii
 import re
 from collections.abc import Iterator
 
+from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.kinds import schema
 from csm_emulator.services.kubernetes.kinds.built_in_schemas import known_fields, shape_errors
-from csm_emulator.services.kubernetes.kinds.kinds import CONFIG_MAPS, NAMESPACES, SECRETS, Json, Kind
+from csm_emulator.services.kubernetes.kinds.kinds import CONFIG_MAPS, NAMESPACES, SECRETS, Kind
 from csm_emulator.services.kubernetes.statuses import FieldError, bad_request, invalid, invalid_value, required
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.kinds import schema
 from csm_emulator.services.kubernetes.kinds.conversion import convert
-from csm_emulator.services.kubernetes.kinds.kinds import NAMESPACES, NODES, SECRETS, Json, Kind
+from csm_emulator.services.kubernetes.kinds.kinds import NAMESPACES, NODES, SECRETS, Kind
 from csm_emulator.services.kubernetes.requests import Request
 from csm_emulator.services.kubernetes.statuses import (
     MODIFIED,
