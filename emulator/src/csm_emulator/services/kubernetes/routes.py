@@ -69,18 +69,18 @@ class ApiServer:
             EVENTS.place: Events(context, store),
         }
         admission = Admission(context, store)
-        self._deleting = ObjectDeleter(self._objects, admission)
-        self._objects.listeners.append(self._deleting.collect_dependents)
-        CoreControllers(self._objects, self._deleting)
-        HierarchyController(self._objects, self._deleting)
+        self._deleter = ObjectDeleter(self._objects, admission)
+        self._objects.listeners.append(self._deleter.collect_dependents)
+        CoreControllers(self._objects, self._deleter)
+        HierarchyController(self._objects, self._deleter)
         NodeController(self._objects)
         self._objects.refresh = CronJobs(self._objects, jobs).catch_up
         workloads = Workloads(self._objects, pods)
         self._identity = Identity(store)
         self._discovery, self._openapi = Discovery(registry), OpenApi(registry)
-        self._reading, self._watching = ObjectReader(self._objects), WatchHandler(self._objects)
-        self._writing = ObjectWriter(self._objects, admission)
-        self._logs, self._executing = Logs(context), ExecHandler(context, ContainerShell(context).run)
+        self._reader, self._watch_handler = ObjectReader(self._objects), WatchHandler(self._objects)
+        self._writer = ObjectWriter(self._objects, admission)
+        self._logs, self._exec_handler = Logs(context), ExecHandler(context, ContainerShell(context).run)
         workloads.begin(first_day=store.first_day())
         PodEventRecorder(self._objects, pods)
 
@@ -124,30 +124,30 @@ class ApiServer:
         if request.subresource == "log" and method == "GET":
             return self._logs.read(request)
         if request.subresource in ("exec", "attach") and method in ("GET", "POST"):
-            return self._executing.answer(request)
+            return self._exec_handler.answer(request)
         if request.subresource == "eviction" and method == "POST":
-            self._deleting.evict(request)
+            self._deleter.evict(request)
             return json_reply({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}, 201)
         raise method_not_allowed()
 
     def _read(self, request: Request) -> Reply:
         if is_true(request.call.first("watch")):
-            return self._watching.watch(request)
-        return json_reply(self._reading.get(request) if request.name else self._reading.list(request))
+            return self._watch_handler.watch(request)
+        return json_reply(self._reader.get(request) if request.name else self._reader.list(request))
 
     def _write(self, request: Request) -> Reply:
         verb_name = verb(request)
         if verb_name == "create" and not request.name and (request.namespace or not request.kind.namespaced):
-            return json_reply(self._formatted(request, self._writing.create(request)), 201)
+            return json_reply(self._formatted(request, self._writer.create(request)), 201)
         if verb_name == "update" and request.name:
-            return json_reply(self._formatted(request, self._writing.replace(request)))
+            return json_reply(self._formatted(request, self._writer.replace(request)))
         if verb_name == "patch" and request.name:
             exists = self._objects.get(request.kind, request.namespace, request.name) is not None
-            return json_reply(self._formatted(request, self._writing.patch(request)), 200 if exists else 201)
+            return json_reply(self._formatted(request, self._writer.patch(request)), 200 if exists else 201)
         if verb_name == "delete" and not request.subresource:
-            return json_reply(self._deleted(request, self._deleting.delete(request)))
+            return json_reply(self._deleted(request, self._deleter.delete(request)))
         if verb_name == "deletecollection" and (request.namespace or not request.kind.namespaced):
-            deleted = self._deleting.delete_collection(request)
+            deleted = self._deleter.delete_collection(request)
             meta = {"resourceVersion": str(self._objects.store.version)}
             kind = request.kind
             return json_reply(
@@ -156,7 +156,7 @@ class ApiServer:
         raise method_not_allowed()
 
     def _formatted(self, request: Request, value: Json) -> Json:
-        return self._reading.in_requested_form(request.kind, value, request.call)
+        return self._reader.in_requested_form(request.kind, value, request.call)
 
     def _deleted(self, request: Request, value: Json) -> Json:
         return value if value["kind"] == "Status" else self._formatted(request, value)

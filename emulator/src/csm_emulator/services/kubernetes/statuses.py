@@ -36,8 +36,8 @@ class FieldError:
         return f"{self.field}: {self.message}"
 
 
-def required(field: str, more: str = "") -> FieldError:
-    return FieldError(field, f"Required value{f': {more}' if more else ''}", "FieldValueRequired")
+def required(field: str, detail: str = "") -> FieldError:
+    return FieldError(field, f"Required value{f': {detail}' if detail else ''}", "FieldValueRequired")
 
 
 def invalid_value(field: str, value: str, reason: str) -> FieldError:
@@ -71,8 +71,8 @@ def already_exists(kind: Kind, name: str) -> StatusError:
     return StatusError(failure(409, "AlreadyExists", message, _details(kind, name)))
 
 
-def conflict(kind: Kind, name: str, why: str = MODIFIED) -> StatusError:
-    message = f'Operation cannot be fulfilled on {kind.resource} "{name}": {why}'
+def conflict(kind: Kind, name: str, reason: str = MODIFIED) -> StatusError:
+    message = f'Operation cannot be fulfilled on {kind.resource} "{name}": {reason}'
     return StatusError(failure(409, "Conflict", message, _details(kind, name)))
 
 
@@ -93,9 +93,9 @@ def too_large(limit: int) -> StatusError:
     return StatusError(failure(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}"))
 
 
-def forbidden(kind: Kind, name: str, why: str) -> StatusError:
+def forbidden(kind: Kind, name: str, reason: str) -> StatusError:
     target = f'{kind.resource} "{name}"' if name else kind.resource
-    return StatusError(failure(403, "Forbidden", f"{target} is forbidden: {why}", _details(kind, name)))
+    return StatusError(failure(403, "Forbidden", f"{target} is forbidden: {reason}", _details(kind, name)))
 
 
 def forbidden_path(user: str, verb: str, path: str) -> StatusError:
@@ -129,9 +129,9 @@ def method_not_allowed() -> StatusError:
     return StatusError(failure(405, "MethodNotAllowed", message, {}))
 
 
-def unsupported_media_type(accepted: Sequence[str], why: str = "") -> StatusError:
+def unsupported_media_type(accepted: Sequence[str], detail: str = "") -> StatusError:
     message = "the body of the request was in an unknown format - accepted media types include: " + ", ".join(accepted)
-    return StatusError(failure(415, "UnsupportedMediaType", message + why))
+    return StatusError(failure(415, "UnsupportedMediaType", message + detail))
 
 
 def page_not_found() -> Reply:

@@ -59,15 +59,15 @@ class Identity:
             return
         kind = request.kind
         plural = f"{kind.plural}/{request.subresource}" if request.subresource else kind.plural
-        where = f'in the namespace "{request.namespace}"' if request.namespace else "at the cluster scope"
-        why = f'User "{request.user}" cannot {verb(request)} resource "{plural}" in API group "{kind.group}" {where}'
-        raise forbidden(kind, request.name, why)
+        scope = f'in the namespace "{request.namespace}"' if request.namespace else "at the cluster scope"
+        reason = f'User "{request.user}" cannot {verb(request)} resource "{plural}" in API group "{kind.group}" {scope}'
+        raise forbidden(kind, request.name, reason)
 
     def check_path(self, user: str, call: Call) -> None:
         """Every authenticated user may read discovery, version and health."""
         public = ("/api", "/apis", "/openapi", "/version", "/healthz", "/livez", "/readyz")
         if not self.has_all_rights(user) and not any(
-            call.path == one or call.path.startswith(f"{one}/") for one in public
+            call.path == prefix or call.path.startswith(f"{prefix}/") for prefix in public
         ):
             raise forbidden_path(user, _VERBS.get(call.method, call.method.lower()), call.path)
 
@@ -85,9 +85,9 @@ def is_true(text: str) -> bool:
     return text.lower() in ("true", "1", "t")
 
 
-def account_token(random: SeededRandom, *about: str) -> str:
+def account_token(random: SeededRandom, *key: str) -> str:
     """Three parts with dots, like a JWT; only the API server reads it."""
-    parts = (random.hex(48, "account token", *about, part) for part in range(3))
+    parts = (random.hex(48, "account token", *key, part) for part in range(3))
     return ".".join(base64.urlsafe_b64encode(part.encode()).decode().rstrip("=") for part in parts)
 
 

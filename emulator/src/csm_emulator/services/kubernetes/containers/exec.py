@@ -5,8 +5,7 @@ from __future__ import annotations
 from csm_emulator.cluster.pods import RUNNING, Container, Exec, Pod, Program
 from csm_emulator.context import Context
 from csm_emulator.services.kubernetes.auth.identity import is_true
-from csm_emulator.services.kubernetes.containers import container_lookup as containers
-from csm_emulator.services.kubernetes.containers import exec_spdy, exec_websocket
+from csm_emulator.services.kubernetes.containers import container_lookup, exec_spdy, exec_websocket
 from csm_emulator.services.kubernetes.containers.exec_session import ExecRequest
 from csm_emulator.services.kubernetes.requests import Request
 from csm_emulator.services.kubernetes.statuses import StatusError, bad_request, failure
@@ -22,7 +21,7 @@ class ExecHandler:
 
     def answer(self, request: Request) -> Reply:
         call = request.call
-        pod, container = containers.find(self._context, request)
+        pod, container = container_lookup.find_container(self._context, request)
         if container.state != RUNNING:
             message = f'unable to upgrade connection: container not found ("{container.name}")'
             raise StatusError(failure(500, "InternalError", message))
@@ -41,15 +40,15 @@ class ExecHandler:
 
     def _program(self, request: Request, pod: Pod) -> Program:
         if request.subresource == "attach":
-            return self._attached
+            return self._attach
         return self._context.cluster.programs.get(pod.program, self._default)
 
-    async def _attached(self, run: Exec) -> int:
+    async def _attach(self, run: Exec) -> int:
         """Send the container's log from the start and its new lines, until the container ends; return its exit code."""
-        cluster, at = self._context.cluster, (run.pod.namespace, run.pod.name, run.container)
-        position = cluster.follow(*at, 0)[1]
+        cluster, container_key = self._context.cluster, (run.pod.namespace, run.pod.name, run.container)
+        position = cluster.follow(*container_key, 0)[1]
         while await self._context.change_signal.wait(POLL_INTERVAL):
-            lines, position = cluster.follow(*at, position)
+            lines, position = cluster.follow(*container_key, position)
             await run.write(utf8("".join(f"{text}\r\n" if run.tty else f"{text}\n" for _, text in lines)))
             pod = cluster.pod(run.pod.namespace, run.pod.name)
             container = pod.container(run.container) if pod else None

@@ -54,10 +54,10 @@ class ExecRequest:
 async def run_exec(peer: Peer, exec_request: ExecRequest, context: Context) -> None:
     """Run until the program ends, the client disconnects, or the machine stops."""
     typed_input: asyncio.Queue[bytes] = asyncio.Queue(_UNREAD)
-    run = _exec(peer, exec_request, typed_input)
+    run = _exec_of(peer, exec_request, typed_input)
     program = asyncio.ensure_future(_run_program(exec_request, run))
     listening = asyncio.ensure_future(_listen(peer, run, typed_input, wants_input=exec_request.stdin))
-    machine = asyncio.ensure_future(_machine_ends(context))
+    machine = asyncio.ensure_future(_wait_for_stop(context))
     try:
         await asyncio.wait((program, listening, machine), return_when=asyncio.FIRST_COMPLETED)
         if program.done():
@@ -70,7 +70,7 @@ async def run_exec(peer: Peer, exec_request: ExecRequest, context: Context) -> N
                 await task
 
 
-def _exec(peer: Peer, exec_request: ExecRequest, typed_input: asyncio.Queue[bytes]) -> Exec:
+def _exec_of(peer: Peer, exec_request: ExecRequest, typed_input: asyncio.Queue[bytes]) -> Exec:
     at_end = not exec_request.stdin
 
     async def read() -> bytes:
@@ -104,7 +104,7 @@ def _exec(peer: Peer, exec_request: ExecRequest, typed_input: asyncio.Queue[byte
 
 async def _run_program(exec_request: ExecRequest, run: Exec) -> Json:
     try:
-        return status_of(await exec_request.program(run))
+        return exit_status(await exec_request.program(run))
     except Exception:
         log.exception("internal error of the emulator: %s in %s failed", run.argv, exec_request.pod.name)
         return {"metadata": {}, "status": "Failure", "reason": "InternalError", "message": "error executing command"}
@@ -119,10 +119,10 @@ async def _listen(peer: Peer, run: Exec, typed_input: asyncio.Queue[bytes], *, w
             if last:
                 await typed_input.put(b"")
         elif channel == RESIZE:
-            run.size = _size(data, run.size)
+            run.size = _terminal_size(data, run.size)
 
 
-def _size(data: bytes, current_size: tuple[int, int]) -> tuple[int, int]:
+def _terminal_size(data: bytes, current_size: tuple[int, int]) -> tuple[int, int]:
     try:
         size = json.loads(data)
         width, height = size["Width"], size["Height"]
@@ -132,12 +132,12 @@ def _size(data: bytes, current_size: tuple[int, int]) -> tuple[int, int]:
     return (width, height) if fits else current_size
 
 
-async def _machine_ends(context: Context) -> None:
+async def _wait_for_stop(context: Context) -> None:
     while await context.change_signal.wait(1.0):
         pass
 
 
-def status_of(code: int) -> Json:
+def exit_status(code: int) -> Json:
     if code == 0:
         return {"metadata": {}, "status": "Success"}
     return {

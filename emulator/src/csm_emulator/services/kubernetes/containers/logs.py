@@ -9,7 +9,7 @@ from csm_emulator.cluster.logs import Line
 from csm_emulator.cluster.pods import RUNNING, WAITING, Pod
 from csm_emulator.context import Context
 from csm_emulator.services.kubernetes.auth.identity import is_true
-from csm_emulator.services.kubernetes.containers import container_lookup as containers
+from csm_emulator.services.kubernetes.containers import container_lookup
 from csm_emulator.services.kubernetes.pods.view import waiting_reason
 from csm_emulator.services.kubernetes.reads.ages import moment_of
 from csm_emulator.services.kubernetes.requests import Request
@@ -40,7 +40,7 @@ class Logs:
 
     def read(self, request: Request) -> Reply:
         options = _log_options(request.call, self._context.clock.now())
-        pod, container = containers.find(self._context, request)
+        pod, container = container_lookup.find_container(self._context, request)
         if is_true(request.call.first("previous")):
             raise bad_request(f'previous terminated container "{container.name}" in pod "{pod.name}" not found')
         if container.state == WAITING:
@@ -50,7 +50,7 @@ class Logs:
         follower = _Follower(self._context, pod, container.name, options)
         if options.follow:
             return Reply(200, media=TEXT, stream=follower.stream)
-        return Reply(200, b"".join(follower.all()), TEXT)
+        return Reply(200, b"".join(follower.read_all()), TEXT)
 
 
 class _Follower:
@@ -63,9 +63,9 @@ class _Follower:
         self._remaining = options.limit
         self._chunk = b""
 
-    def all(self) -> list[bytes]:
+    def read_all(self) -> list[bytes]:
         """The log up to now."""
-        self._skip()
+        self._skip_to_tail()
         chunks = [self._take_chunk()]
         while self._fill():
             chunks.append(self._take_chunk())
@@ -73,17 +73,17 @@ class _Follower:
 
     async def stream(self) -> AsyncGenerator[bytes, None]:
         # The yielded chunk is bound to no name here: with a slow reader it would stay in memory twice.
-        self._skip()
+        self._skip_to_tail()
         if self._chunk:
             yield self._take_chunk()
         while self._remaining is None or self._remaining > 0:
-            ended = self._ended()
+            ended = self._is_complete()
             while self._fill():
                 yield self._take_chunk()
             if ended or not await self._context.change_signal.wait(POLL_INTERVAL):
                 return
 
-    def _skip(self) -> None:
+    def _skip_to_tail(self) -> None:
         """Start at the last lines, when the client asked for ``tailLines``."""
         if self._options.tail is None:
             return
@@ -103,7 +103,7 @@ class _Follower:
     def _follow(self, position: int, most: int | None) -> tuple[list[Line], int]:
         return self._context.cluster.follow(self._pod.namespace, self._pod.name, self._container, position, most)
 
-    def _ended(self) -> bool:
+    def _is_complete(self) -> bool:
         """Whether the log cannot grow any more."""
         pod = self._context.cluster.pod(self._pod.namespace, self._pod.name)
         if pod is None or pod.uid != self._pod.uid:

@@ -24,9 +24,9 @@ _LOOK_AGAIN = 2.0
 
 
 class CoreControllers:
-    def __init__(self, objects: Objects, deleting: ObjectDeleter) -> None:
+    def __init__(self, objects: Objects, deleter: ObjectDeleter) -> None:
         self._objects = objects
-        self._deleting = deleting
+        self._deleter = deleter
         self._scheduler = objects.context.scheduler
         objects.listeners.append(self._changed)
         self._scheduler.answer("kubernetes.empty-namespace", self._empty_namespace)
@@ -75,7 +75,7 @@ class CoreControllers:
             if not kind.namespaced:
                 continue
             for item in self._objects.list(kind, name):
-                self._deleting.remove(kind, item)
+                self._deleter.remove(kind, item)
                 remaining += self._objects.get(kind, name, item["metadata"]["name"]) is not None
         if remaining:
             self._scheduler.after(_LOOK_AGAIN, "kubernetes.empty-namespace", name)
@@ -83,7 +83,7 @@ class CoreControllers:
             self._objects.remove(NAMESPACES, "", name)
 
     def _definition_changed(self, previous: Json, current: Json) -> None:
-        self._objects.registry.forget()
+        self._objects.registry.invalidate()
         if current is None:
             for kind in kinds_of(previous):
                 for item in self._objects.store.list(kind.place):

@@ -47,7 +47,7 @@ class CronJobs:
             self._checked_until[_key(current)] = self._objects.context.clock.now()
         elif kind == CRON_JOBS and current is None:
             self._checked_until.pop(_key(previous), None)
-            for job in self._of(previous):
+            for job in self._jobs_of(previous):
                 self._objects.remove(JOBS, job["metadata"]["namespace"], job["metadata"]["name"])
         elif kind == CRON_JOBS and previous["spec"].get("suspend") and not current["spec"].get("suspend"):
             self._resume(current)
@@ -82,7 +82,7 @@ class CronJobs:
             return
         limit = 1 if resumed else min(max(spec.get("successfulJobsHistoryLimit", 3), 1), MOST_RUNS)
         for moment in schedule.latest(since, now, limit):
-            active = [job for job in self._of(cron_job) if (job.get("status") or {}).get("active")]
+            active = [job for job in self._jobs_of(cron_job) if (job.get("status") or {}).get("active")]
             if active and spec.get("concurrencyPolicy") == "Forbid":
                 continue
             if spec.get("concurrencyPolicy") == "Replace":
@@ -111,7 +111,7 @@ class CronJobs:
     def _trim_history(self, cron_job: Json) -> None:
         """Delete the oldest finished Jobs beyond the history limits."""
         for end, limit in (("Complete", "successfulJobsHistoryLimit"), ("Failed", "failedJobsHistoryLimit")):
-            ended_jobs = [job for job in self._of(cron_job) if _condition(job) == end]
+            ended_jobs = [job for job in self._jobs_of(cron_job) if _condition(job) == end]
             ended_jobs.sort(key=lambda job: job["metadata"]["creationTimestamp"])
             for job in ended_jobs[: max(len(ended_jobs) - cron_job["spec"].get(limit, 1), 0)]:
                 self._objects.remove(JOBS, job["metadata"]["namespace"], job["metadata"]["name"])
@@ -120,7 +120,7 @@ class CronJobs:
         """Update the status; return whether a Job of this CronJob is active."""
         cron_job = self._objects.get(CRON_JOBS, namespace, name)
         previous = cron_job.get("status") or {}
-        jobs = self._of(cron_job)
+        jobs = self._jobs_of(cron_job)
         active = [_reference(job) for job in jobs if (job.get("status") or {}).get("active")]
         completion_times = [job["status"]["completionTime"] for job in jobs if job["status"].get("completionTime")]
         status = {name: value for name, value in previous.items() if name != "active"}
@@ -130,7 +130,7 @@ class CronJobs:
             self._objects.put(CRON_JOBS, {**cron_job, "status": status})
         return bool(active)
 
-    def _of(self, cron_job: Json) -> Sequence[Json]:
+    def _jobs_of(self, cron_job: Json) -> Sequence[Json]:
         return self._jobs.owned_by(cron_job["metadata"]["namespace"], cron_job["metadata"]["uid"])
 
 

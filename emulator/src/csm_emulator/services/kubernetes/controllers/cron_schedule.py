@@ -61,8 +61,8 @@ class Schedule:
 
     def _is_on(self, day: date) -> bool:
         by_month, by_week = day.day in self.days, day.isoweekday() % 7 in self.weekdays
-        both = by_month and by_week if self.any_day or self.any_weekday else by_month or by_week
-        return day.month in self.months and both
+        day_matches = by_month and by_week if self.any_day or self.any_weekday else by_month or by_week
+        return day.month in self.months and day_matches
 
 
 def read_schedule(text: str) -> Schedule:

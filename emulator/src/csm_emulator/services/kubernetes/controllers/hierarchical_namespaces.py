@@ -16,11 +16,11 @@ _WEBHOOK = "subnamespaceanchors.hnc.x-k8s.io"
 
 
 class HierarchyController:
-    def __init__(self, objects: Objects, deleting: ObjectDeleter) -> None:
+    def __init__(self, objects: Objects, deleter: ObjectDeleter) -> None:
         self._objects = objects
-        self._deleting = deleting
+        self._deleter = deleter
         objects.listeners.append(self._changed)
-        deleting.guards.append(self._check_deletion)
+        deleter.guards.append(self._check_deletion)
         objects.context.scheduler.answer("kubernetes.make-subnamespace", self._make_subnamespace)
 
     def _changed(self, kind: Kind, previous: Json, current: Json) -> None:
@@ -31,7 +31,7 @@ class HierarchyController:
             scheduler = self._objects.context.scheduler
             scheduler.after(SOON, "kubernetes.make-subnamespace", meta["namespace"], meta["name"])
         elif current is None and (child := self._child(meta)) is not None:
-            self._deleting.remove(NAMESPACES, child)
+            self._deleter.remove(NAMESPACES, child)
 
     def _child(self, meta: Json) -> Json:
         """The namespace that the anchor created; None when it does not exist or belongs to another parent."""
@@ -45,11 +45,11 @@ class HierarchyController:
             return
         if self._objects.store.list(ANCHORS, meta["name"]):
             name = meta["name"]
-            why = (
+            reason = (
                 f'{_WEBHOOK} "{name}" is forbidden: The subnamespace {name} is not a leaf and doesn\'t allow cascading '
                 "deletion. Please set allowCascadingDeletion flag or make it a leaf first."
             )
-            raise StatusError(failure(403, "Forbidden", f'admission webhook "{_WEBHOOK}" denied the request: {why}'))
+            raise StatusError(failure(403, "Forbidden", f'admission webhook "{_WEBHOOK}" denied the request: {reason}'))
 
     def _make_subnamespace(self, parent: str, name: str) -> None:
         kind = self._objects.registry.find("hnc.x-k8s.io", "v1alpha2", "subnamespaceanchors")

@@ -27,21 +27,21 @@ class PodEventRecorder:
     def _pod_event(self, event: PodEvent) -> None:
         pod = event.pod
         if event.kind == "added":
-            self._added(pod)
+            self._pod_added(pod)
         elif event.kind in ("changed", "deleted") and event.what != "job":
-            self._changed(self._last_pods.get(pod.uid, pod), pod)
+            self._pod_changed(self._last_pods.get(pod.uid, pod), pod)
         if event.kind in ("added", "changed"):
             self._last_pods[pod.uid] = pod
         elif event.kind == "deleted":
             self._last_pods.pop(pod.uid, None)
 
-    def _added(self, pod: Pod) -> None:
+    def _pod_added(self, pod: Pod) -> None:
         if job := self._job(pod):
             self._controller.record(job, "SuccessfulCreate", f"Created pod: {pod.name}")
-        where = f"Successfully assigned {pod.namespace}/{pod.name} to {self._node(pod)}"
-        self._scheduler.record(_pod_reference(pod), "Scheduled", where)
+        message = f"Successfully assigned {pod.namespace}/{pod.name} to {self._node(pod)}"
+        self._scheduler.record(_pod_reference(pod), "Scheduled", message)
 
-    def _changed(self, previous: Pod, pod: Pod) -> None:
+    def _pod_changed(self, previous: Pod, pod: Pod) -> None:
         for container in pod.containers:
             previous_container = previous.container(container.name)
             if container.began is not None and (
@@ -54,11 +54,11 @@ class PodEventRecorder:
             self._job_ended(job, pod)
 
     def _container_started(self, pod: Pod, container: Container) -> None:
-        about, node = _pod_reference(pod, container), self._node(pod)
+        reference, node = _pod_reference(pod, container), self._node(pod)
         image = f'Container image "{image_of(container)}" already present on machine'
-        self._kubelet.record(about, "Pulled", image, host=node)
-        self._kubelet.record(about, "Created", f"Created container: {container.name}", host=node)
-        self._kubelet.record(about, "Started", f"Started container {container.name}", host=node)
+        self._kubelet.record(reference, "Pulled", image, host=node)
+        self._kubelet.record(reference, "Created", f"Created container: {container.name}", host=node)
+        self._kubelet.record(reference, "Started", f"Started container {container.name}", host=node)
 
     def _pod_stops(self, pod: Pod) -> None:
         for container in pod.containers:
@@ -74,8 +74,8 @@ class PodEventRecorder:
         if pod.phase == "Succeeded":
             self._controller.record(job, "Completed", "Job completed")
         else:
-            why = "Job has reached the specified backoff limit"
-            self._controller.record(job, "BackoffLimitExceeded", why, WARNING)
+            message = "Job has reached the specified backoff limit"
+            self._controller.record(job, "BackoffLimitExceeded", message, WARNING)
 
     def _node(self, pod: Pod) -> str:
         return pod.node or self._pods.node_for(pod.name)

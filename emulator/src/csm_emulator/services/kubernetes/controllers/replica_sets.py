@@ -21,22 +21,22 @@ _NOT_COPIED = (REVISION, _HISTORY, "kubectl.kubernetes.io/last-applied-configura
 class ReplicaSets:
     objects: Objects
 
-    def of(self, namespace: str, deployment: str) -> list[Json]:
+    def of_deployment(self, namespace: str, deployment: str) -> list[Json]:
         return [
             replica_set
             for replica_set in self.objects.list(REPLICA_SETS, namespace)
-            if _belongs(replica_set, deployment)
+            if _is_owned_by(replica_set, deployment)
         ]
 
     def current(self, deployment: Json, template_hash: str, replicas: int) -> Json:
         """The ReplicaSet for the current template: a new one, or an older one after a rollback."""
         meta = deployment["metadata"]
-        replica_sets = self.of(meta["namespace"], meta["name"])
+        replica_sets = self.of_deployment(meta["namespace"], meta["name"])
         name = f"{meta['name']}-{template_hash}"
         existing = next((replica_set for replica_set in replica_sets if replica_set["metadata"]["name"] == name), None)
         newest = max((_revision(replica_set) for replica_set in replica_sets if replica_set is not existing), default=0)
         if existing is None:
-            return self.objects.create(REPLICA_SETS, _new(deployment, template_hash, replicas, newest + 1))
+            return self.objects.create(REPLICA_SETS, _new_replica_set(deployment, template_hash, replicas, newest + 1))
         annotations = _updated_annotations(deployment, existing, newest + 1)
         if annotations == existing["metadata"].get("annotations"):
             return existing
@@ -47,7 +47,7 @@ class ReplicaSets:
     def update(self, deployment: Json, pods: Sequence[Pod], current: str, replicas: int) -> None:
         """Update replicas and status; remove unused ReplicaSets beyond ``revisionHistoryLimit``."""
         meta, unused = deployment["metadata"], []
-        for replica_set in self.of(meta["namespace"], meta["name"]):
+        for replica_set in self.of_deployment(meta["namespace"], meta["name"]):
             name = replica_set["metadata"]["name"]
             own_pods = [pod for pod in pods if pod.owner == ("ReplicaSet", name)]
             own_replicas = replicas if name == current else len(own_pods)
@@ -72,7 +72,7 @@ def with_revision(deployment: Json, replica_set: Json) -> Json:
     return {**deployment, "metadata": {**meta, "annotations": annotations}}
 
 
-def _belongs(replica_set: Json, deployment: str) -> bool:
+def _is_owned_by(replica_set: Json, deployment: str) -> bool:
     owners = replica_set["metadata"].get("ownerReferences") or ()
     return any(owner["kind"] == "Deployment" and owner["name"] == deployment for owner in owners)
 
@@ -96,7 +96,7 @@ def _copied_annotations(deployment: Json) -> Json:
     return {name: value for name, value in annotations.items() if name not in _NOT_COPIED}
 
 
-def _new(deployment: Json, template_hash: str, replicas: int, revision: int) -> Json:
+def _new_replica_set(deployment: Json, template_hash: str, replicas: int, revision: int) -> Json:
     meta, spec = deployment["metadata"], deployment["spec"]
     template = spec.get("template") or {}
     template_meta = template.get("metadata") or {}

@@ -9,7 +9,7 @@ from csm_emulator.records import Json
 
 
 def _ready_count(pods: Sequence[Pod]) -> int:
-    return sum(all(one.state == RUNNING for one in pod.containers if not one.init) for pod in pods)
+    return sum(all(container.state == RUNNING for container in pod.containers if not container.init) for pod in pods)
 
 
 def _nonzero(**counts: int) -> Json:

@@ -171,7 +171,10 @@ class Workloads:
         """The workload's pods, the oldest first."""
         owners = {("StatefulSet", name)}
         if kind == DEPLOYMENTS:
-            owners = {("ReplicaSet", replica_set["metadata"]["name"]) for replica_set in self._sets.of(namespace, name)}
+            owners = {
+                ("ReplicaSet", replica_set["metadata"]["name"])
+                for replica_set in self._sets.of_deployment(namespace, name)
+            }
         return [pod for pod in self._context.cluster.pods(namespace) if pod.owner in owners]
 
     def _update_status(self, kind: Kind, namespace: str, name: str) -> None:
@@ -209,7 +212,7 @@ def _without_empty_fields(value: Json) -> Json:
 
 
 def _is_running(pod: Pod) -> bool:
-    return all(one.state == RUNNING for one in pod.containers if not one.init)
+    return all(container.state == RUNNING for container in pod.containers if not container.init)
 
 
 def _number(name: str) -> int:

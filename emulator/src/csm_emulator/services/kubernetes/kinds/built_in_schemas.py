@@ -198,7 +198,7 @@ def _crd_errors(value: Json) -> Iterator[FieldError]:
         message = f'Invalid value: "{value["metadata"]["name"]}": must be spec.names.plural+"."+spec.group'
         yield FieldError("metadata.name", message)
     if str(spec.get("group")).endswith(".k8s.io"):
-        why = 'protected groups must have approval annotation "api-approved.kubernetes.io"'
-        yield required("metadata.annotations[api-approved.kubernetes.io]", why)
+        reason = 'protected groups must have approval annotation "api-approved.kubernetes.io"'
+        yield required("metadata.annotations[api-approved.kubernetes.io]", reason)
     if sum(bool(version.get("storage")) for version in versions) != 1:
         yield FieldError("spec.versions", "Invalid value: must have exactly one version marked as storage version")

@@ -25,10 +25,10 @@ def _custom_resource(spec: Json, status: Json = None) -> Json:
     return _object({"apiVersion": _TEXT, "kind": _TEXT, "metadata": {"type": "object"}, "spec": spec, "status": status})
 
 
-def _resources(**more: Json) -> Json:
+def _resources(**extra_fields: Json) -> Json:
     fields = {
         "enforceexclusivehsmgroups": _FLAG,
-        **more,
+        **extra_fields,
         "hsmgrouplabel": _TEXT,
         "hsmpartitionname": _TEXT,
         "type": _TEXT,

@@ -71,8 +71,8 @@ class Kind:
         return self.singular or self.kind.lower()
 
 
-def _core(plural: str, kind: str, *short_names: str, **more: Any) -> Kind:
-    return Kind("", "v1", plural, kind, short_names, **more)
+def _core(plural: str, kind: str, *short_names: str, **properties: Any) -> Kind:
+    return Kind("", "v1", plural, kind, short_names, **properties)
 
 
 NAMESPACES = _core("namespaces", "Namespace", "ns", namespaced=False, subresources=("finalize", "status"))

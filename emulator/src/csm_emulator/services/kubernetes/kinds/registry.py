@@ -16,10 +16,10 @@ class Registry:
         self._kinds: dict[tuple[str, str, str], Kind] = {}
 
     def find(self, group: str, version: str, plural: str) -> Kind | None:
-        return self._all().get((group, version, plural))
+        return self._load().get((group, version, plural))
 
     def kinds(self) -> Iterable[Kind]:
-        return self._all().values()
+        return self._load().values()
 
     def stored(self) -> Iterator[Kind]:
         """Each resource once, in its storage version."""
@@ -36,11 +36,11 @@ class Registry:
             None,
         )
 
-    def forget(self) -> None:
+    def invalidate(self) -> None:
         """Load the kinds again: a CustomResourceDefinition changed."""
         self._loaded = False
 
-    def _all(self) -> dict[tuple[str, str, str], Kind]:
+    def _load(self) -> dict[tuple[str, str, str], Kind]:
         if not self._loaded:
             kinds = [*BUILT_IN, *(kind for crd in self._store.list(CRDS.place) for kind in kinds_of(crd))]
             self._kinds = {(kind.group, kind.version, kind.plural): kind for kind in kinds}

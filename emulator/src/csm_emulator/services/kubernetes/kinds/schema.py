@@ -23,36 +23,36 @@ def prepare(value: Json, schema: Json) -> Json:
         **schema,
         "properties": {**schema.get("properties", {}), **dict.fromkeys(_STANDARD_FIELDS, _ANYTHING)},
     }
-    return _shaped(value, full_schema)
+    return _prepare_value(value, full_schema)
 
 
 _ANYTHING: Json = {"x-kubernetes-preserve-unknown-fields": True}
 
 
-def _shaped(value: Json, schema: Json) -> Json:
+def _prepare_value(value: Json, schema: Json) -> Json:
     if isinstance(value, list):
         items = schema.get("items")
-        return value if items is None else [_shaped(item, items) for item in value]
+        return value if items is None else [_prepare_value(item, items) for item in value]
     if isinstance(value, dict):
-        return _shaped_object(value, schema)
+        return _prepare_object(value, schema)
     return value
 
 
-def _shaped_object(value: dict[str, Json], schema: Json) -> dict[str, Json]:
+def _prepare_object(value: dict[str, Json], schema: Json) -> dict[str, Json]:
     properties, additional = schema.get("properties", {}), schema.get("additionalProperties")
     shaped: dict[str, Json] = {}
     for name, field in value.items():
         if name in properties:
             if field is None and not properties[name].get("nullable") and "default" in properties[name]:
                 continue
-            shaped[name] = _shaped(field, properties[name])
+            shaped[name] = _prepare_value(field, properties[name])
         elif isinstance(additional, dict):
-            shaped[name] = _shaped(field, additional)
+            shaped[name] = _prepare_value(field, additional)
         elif additional is True or schema.get("x-kubernetes-preserve-unknown-fields"):
             shaped[name] = field
     for name, property_schema in properties.items():
         if name not in shaped and "default" in property_schema:
-            shaped[name] = _shaped(property_schema["default"], property_schema)
+            shaped[name] = _prepare_value(property_schema["default"], property_schema)
     return shaped
 
 
@@ -87,7 +87,7 @@ def _check(value: Json, schema: Json, path: str, depth: int) -> Iterable[FieldEr
     if value is None and (schema.get("nullable") or not schema.get("type")):
         return
     if not _is_of_type(value, schema):
-        yield _wrong_type(path, value, schema)
+        yield _type_error(path, value, schema)
         return
     yield from _check_value(value, schema, path)
     if isinstance(value, dict):
@@ -100,12 +100,12 @@ def _check(value: Json, schema: Json, path: str, depth: int) -> Iterable[FieldEr
 def _check_fields(value: dict[str, Json], schema: Json, path: str, depth: int) -> Iterable[FieldError]:
     for name in schema.get("required", ()):
         if name not in value:
-            yield required(_inner(path, name))
+            yield required(_field_path(path, name))
     properties, additional = schema.get("properties", {}), schema.get("additionalProperties")
     for name, field in value.items():
         field_schema = properties.get(name, additional if isinstance(additional, dict) else None)
         if field_schema is not None:
-            yield from _check(field, field_schema, _inner(path, name), depth + 1)
+            yield from _check(field, field_schema, _field_path(path, name), depth + 1)
 
 
 def _check_value(value: Json, schema: Json, path: str) -> Iterable[FieldError]:
@@ -177,7 +177,7 @@ def _type(value: Json) -> str:
     return names[type(value)]
 
 
-def _wrong_type(path: str, value: Json, schema: Json) -> FieldError:
+def _type_error(path: str, value: Json, schema: Json) -> FieldError:
     actual, expected = _type(value), schema.get("type")
     reason = f'{path or "<nil>"} in body must be of type {expected}: "{actual}"'
     return FieldError(path, f'Invalid value: "{actual}": {reason}', "FieldValueTypeInvalid")
@@ -187,5 +187,5 @@ def _as_json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _inner(path: str, name: str) -> str:
+def _field_path(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name

@@ -52,7 +52,7 @@ class Pods:
         if pod is None:
             return self._start(value)
         if meta.get("deletionTimestamp") and "marks" not in self._extra.get(_key(pod), {}):
-            self._mark(pod, meta)
+            self._mark_deleted(pod, meta)
         labels, annotations = meta.get("labels") or {}, meta.get("annotations") or {}
         if (labels, annotations) != (pod.labels, pod.annotations):
             self._context.cluster.relabel(pod.namespace, pod.name, labels, annotations)
@@ -75,7 +75,7 @@ class Pods:
         """Begin to terminate the pod; further calls change nothing."""
         if "marks" not in self._extra.get(_key(pod), {}):
             now = rfc3339(self._context.clock.now(), 0)
-            self._mark(pod, {"deletionTimestamp": now, "deletionGracePeriodSeconds": 30})
+            self._mark_deleted(pod, {"deletionTimestamp": now, "deletionGracePeriodSeconds": 30})
 
     def is_stopping(self, pod: Pod) -> bool:
         return "marks" in self._extra.get(_key(pod), {})
@@ -100,11 +100,12 @@ class Pods:
         self.begin_soon(pod)
         return self.get(pod.namespace, pod.name)
 
-    def _mark(self, pod: Pod, meta: Json) -> None:
-        marks = {name: meta[name] for name in ("deletionTimestamp", "deletionGracePeriodSeconds")}
-        self._extra[_key(pod)] = {**self._extra.get(_key(pod), {}), "marks": marks}
+    def _mark_deleted(self, pod: Pod, meta: Json) -> None:
+        deletion_marks = {name: meta[name] for name in ("deletionTimestamp", "deletionGracePeriodSeconds")}
+        self._extra[_key(pod)] = {**self._extra.get(_key(pod), {}), "marks": deletion_marks}
         seconds = min(
-            self._context.random.between(*STOPS_WITHIN, "pod stops", pod.uid), marks["deletionGracePeriodSeconds"]
+            self._context.random.between(*STOPS_WITHIN, "pod stops", pod.uid),
+            deletion_marks["deletionGracePeriodSeconds"],
         )
         self._context.scheduler.after(seconds, "kubernetes.pod-stops", pod.namespace, pod.name, pod.uid)
         self._changed(pod, "MODIFIED")

@@ -166,6 +166,12 @@ def _conditions(pod: Pod, *, initialized: bool, ready: bool) -> list[Json]:
         ("PodScheduled", bool(pod.node), rfc3339(pod.made, 0), {}),
     )
     return [
-        {"type": name, "status": "True" if true else "False", "lastProbeTime": None, "lastTransitionTime": at, **why}
-        for name, true, at, why in table
+        {
+            "type": name,
+            "status": "True" if true else "False",
+            "lastProbeTime": None,
+            "lastTransitionTime": changed_at,
+            **reason_field,
+        }
+        for name, true, changed_at, reason_field in table
     ]

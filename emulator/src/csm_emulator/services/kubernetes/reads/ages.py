@@ -15,15 +15,15 @@ def moment_of(text: object) -> float:
 
 def duration(seconds: float) -> str:
     """``HumanDuration`` of apimachinery: at most two units, the smaller one only for small values."""
-    whole = int(seconds)
-    if whole < 0:
-        return "<invalid>" if whole < -1 else "0s"
+    total = int(seconds)
+    if total < 0:
+        return "<invalid>" if total < -1 else "0s"
     for unit, length, limits, small_unit, small_length in _UNITS:
-        if whole < limits[1] * length:
-            small_count = whole % length // small_length
-            large = f"{whole // length}{unit}"
-            return f"{large}{small_count}{small_unit}" if small_count and whole < limits[0] * length else large
-    return f"{whole // _YEAR}y"
+        if total < limits[1] * length:
+            small_count = total % length // small_length
+            large = f"{total // length}{unit}"
+            return f"{large}{small_count}{small_unit}" if small_count and total < limits[0] * length else large
+    return f"{total // _YEAR}y"
 
 
 _DAY, _YEAR = 86400, 365 * 86400

@@ -216,8 +216,8 @@ def _volume_claim(value: Json, now: float) -> list[Json]:
 
 
 def _event(value: Json, now: float) -> list[Json]:
-    about = value.get("involvedObject") or {}
-    object_name = f"{str(about.get('kind', '')).lower()}/{about.get('name', '')}"
+    involved_object = value.get("involvedObject") or {}
+    object_name = f"{str(involved_object.get('kind', '')).lower()}/{involved_object.get('name', '')}"
     last_seen = value.get("lastTimestamp") or value.get("eventTime") or value["metadata"].get("creationTimestamp")
     message = str(value.get("message") or "").strip()
     return [

@@ -62,9 +62,9 @@ def _definitions(kinds: Iterable[Kind]) -> Iterator[tuple[str, Json]]:
         name = ".".join([*reversed(kind.group.split(".")), kind.version, kind.kind])
         definition = _swagger_schema(kind.schema)
         meta = {"apiVersion": _TEXT, "kind": _TEXT, "metadata": {"$ref": f"#/definitions/{_META}"}}
-        own = {"group": kind.group, "kind": kind.kind, "version": kind.version}
+        group_version_kind = {"group": kind.group, "kind": kind.kind, "version": kind.version}
         definition["properties"] = {**definition.get("properties", {}), **meta}
-        yield name, {**definition, "x-kubernetes-group-version-kind": [own]}
+        yield name, {**definition, "x-kubernetes-group-version-kind": [group_version_kind]}
 
 
 def _swagger_schema(schema: Json) -> Json:

@@ -17,11 +17,11 @@ _ADDITIONAL, _TYPE, _ITEMS, _PROPERTIES, _EXTENSION = 21, 22, 23, 25, 31
 
 def document(swagger: Json) -> bytes:
     info = _text(1, swagger["info"]["title"]) + _text(2, swagger["info"]["version"])
-    definitions = b"".join(_named(name, schema) for name, schema in swagger["definitions"].items())
+    definitions = b"".join(_named_schema(name, schema) for name, schema in swagger["definitions"].items())
     return _text(1, swagger["swagger"]) + _bytes(_INFO, info) + _bytes(_PATHS, b"") + _bytes(_DEFINITIONS, definitions)
 
 
-def _named(name: str, schema: Json) -> bytes:
+def _named_schema(name: str, schema: Json) -> bytes:
     return _bytes(1, _text(1, name) + _bytes(2, _schema(schema)))
 
 
@@ -40,7 +40,7 @@ def _schema(schema: Mapping[str, Json]) -> bytes:
     if isinstance(schema.get("items"), dict):
         parts.append(_bytes(_ITEMS, _bytes(1, _schema(schema["items"]))))
     if schema.get("properties"):
-        inner = b"".join(_named(name, property_schema) for name, property_schema in schema["properties"].items())
+        inner = b"".join(_named_schema(name, property_schema) for name, property_schema in schema["properties"].items())
         parts.append(_bytes(_PROPERTIES, inner))
     for key, value in schema.items():
         if key.startswith("x-"):

@@ -77,7 +77,7 @@ def _page(items: list[Json], call: Call, version: str) -> tuple[list[Json], Json
         raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
     limit, token = int(text), call.first("continue")
     if token:
-        start = _start(token)
+        start = _decode_token(token)
         items = [item for item in items if _sort_key(item) > start]
     if limit <= 0 or len(items) <= limit:
         return items, {}
@@ -86,7 +86,7 @@ def _page(items: list[Json], call: Call, version: str) -> tuple[list[Json], Json
     return items[:limit], {"continue": encoded, "remainingItemCount": len(items) - limit}
 
 
-def _start(token: str) -> str:
+def _decode_token(token: str) -> str:
     try:
         content = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
         return str(content["start"])

@@ -65,7 +65,7 @@ def _label_tests(text: str) -> list[Predicate]:
     return [_label_test(piece, text) for piece in _pieces(text)]
 
 
-def _label_test(piece: str, whole: str) -> Predicate:
+def _label_test(piece: str, selector_text: str) -> Predicate:
     if match := _SET.fullmatch(piece):
         key, operator, set_text = match.groups()
         values = {value.strip() for value in set_text.split(",")}
@@ -76,7 +76,7 @@ def _label_test(piece: str, whole: str) -> Predicate:
     if match := _EXISTS.fullmatch(piece):
         absent, key = match.groups()
         return lambda item: (key in _labels(item)) != bool(absent)
-    raise bad_request(f"unable to parse requirement: found '{piece}', expected: a selector in {whole!r}")
+    raise bad_request(f"unable to parse requirement: found '{piece}', expected: a selector in {selector_text!r}")
 
 
 def _labels(value: Json) -> Mapping[str, str]:

@@ -118,9 +118,9 @@ class _Watcher:
             value = tables.partial(value)
         return _as_line({"type": kind, "object": value})
 
-    def _bookmark(self, more: Json) -> bytes:
+    def _bookmark(self, extra_meta: Json) -> bytes:
         kind = self._request.kind
-        meta = {"resourceVersion": str(self._position), "creationTimestamp": None, **more}
+        meta = {"resourceVersion": str(self._position), "creationTimestamp": None, **extra_meta}
         return _as_line(
             {"type": "BOOKMARK", "object": {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": meta}}
         )

@@ -71,11 +71,11 @@ pipelining = True
 
 
 def seeds(context: Context) -> Iterator[tuple[Kind, Json]]:
-    for kind, value in _all(context):
+    for kind, value in _objects(context):
         yield kind, _first_day_object(context, kind, with_defaults(kind, value))
 
 
-def _all(context: Context) -> Iterator[tuple[Kind, Json]]:
+def _objects(context: Context) -> Iterator[tuple[Kind, Json]]:
     for name in NAMESPACE_NAMES:
         yield NAMESPACES, _namespace(name)
         yield SERVICE_ACCOUNTS, {"metadata": {"name": "default", "namespace": name}}
@@ -117,8 +117,12 @@ def _secrets(context: Context) -> Iterator[tuple[Kind, Json]]:
     key = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n"
     yield SECRETS, _secret("services", "hpe-signing-key", {"gpg-pubkey": key})
     for client in ("system-slingshot-client", "wlm-client"):
-        own = {"client-id": client, "client-secret": secrets.client_secret(random, client), "endpoint": TOKEN_URL}
-        yield SECRETS, _secret("services", f"{client}-auth", own)
+        credentials = {
+            "client-id": client,
+            "client-secret": secrets.client_secret(random, client),
+            "endpoint": TOKEN_URL,
+        }
+        yield SECRETS, _secret("services", f"{client}-auth", credentials)
     yield SECRETS, _secret("vault", "cray-vault-unseal-keys", {"vault-root": secrets.vault_root(random)})
     account = {ACCOUNT: "default"}
     token = _secret("services", "default-token", {"token": account_token(random, "services", "default")})

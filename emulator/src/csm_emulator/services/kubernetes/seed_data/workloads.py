@@ -70,8 +70,8 @@ def workloads(context: Context) -> Iterator[tuple[Kind, Json]]:
         yield DEPLOYMENTS, _deployment("services", name, name, tag, 2 if name in _TWO_REPLICAS else 1)
         yield SERVICES, _service(context, "services", name)
     for name in _BOS_OPERATORS:
-        whole = f"cray-bos-operator-{name}"
-        yield DEPLOYMENTS, _deployment("services", whole, whole, _TAGS["cray-bos"], 1)
+        full_name = f"cray-bos-operator-{name}"
+        yield DEPLOYMENTS, _deployment("services", full_name, full_name, _TAGS["cray-bos"], 1)
     for arch in ("aarch64", "x86-64"):
         yield DEPLOYMENTS, _deployment("services", f"cray-ipxe-{arch}", "cray-ipxe", "1.14.1", 1)
     yield SERVICES, _service(context, "services", "cray-tftp-hmn")
@@ -86,8 +86,8 @@ def workloads(context: Context) -> Iterator[tuple[Kind, Json]]:
         *((namespace, f"{name}-postgres", "postgres", "spilo-14", 3) for namespace, name in DATABASES),
     )
     for namespace, name, container, tag, replicas in sets:
-        whole = _workload(namespace, name, container, tag, replicas)
-        yield STATEFUL_SETS, {**whole, "spec": {**whole["spec"], "serviceName": name}}
+        full_name = _workload(namespace, name, container, tag, replicas)
+        yield STATEFUL_SETS, {**full_name, "spec": {**full_name["spec"], "serviceName": name}}
         yield SERVICES, _service(context, namespace, name)
 
 
@@ -99,10 +99,10 @@ def console_pods(context: Context) -> int:
 
 
 def _workload(namespace: str, name: str, container: str, tag: str, replicas: int) -> Json:
-    own = {"app.kubernetes.io/name": name, "app.kubernetes.io/instance": name}
+    labels = {"app.kubernetes.io/name": name, "app.kubernetes.io/instance": name}
     image = f"{DEFAULT_IMAGE}{container}:{tag}"
     template = {
-        "metadata": {"labels": own},
+        "metadata": {"labels": labels},
         "spec": {
             "containers": [{"name": container, "image": image, "imagePullPolicy": "IfNotPresent", "resources": {}}],
             "restartPolicy": "Always",
@@ -110,22 +110,22 @@ def _workload(namespace: str, name: str, container: str, tag: str, replicas: int
         },
     }
     return {
-        "metadata": {"name": name, "namespace": namespace, "labels": own},
-        "spec": {"replicas": replicas, "selector": {"matchLabels": own}, "template": template},
+        "metadata": {"name": name, "namespace": namespace, "labels": labels},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template},
     }
 
 
 def _deployment(namespace: str, name: str, container: str, tag: str, replicas: int) -> Json:
-    whole = _workload(namespace, name, container, tag, replicas)
-    return {**whole, "metadata": {**whole["metadata"], "annotations": {REVISION: "1"}}}
+    workload = _workload(namespace, name, container, tag, replicas)
+    return {**workload, "metadata": {**workload["metadata"], "annotations": {REVISION: "1"}}}
 
 
 def _tapms() -> Json:
     """The Service of its webhook selects the pod by a label of its own."""
-    whole = _deployment("tapms-operator", "cray-tapms-operator", "cray-tapms-operator", "v1.9.1", 1)
-    template = whole["spec"]["template"]
+    deployment = _deployment("tapms-operator", "cray-tapms-operator", "cray-tapms-operator", "v1.9.1", 1)
+    template = deployment["spec"]["template"]
     labels = {**template["metadata"]["labels"], "hpe-operator": "cray-tapms"}
-    return {**whole, "spec": {**whole["spec"], "template": {**template, "metadata": {"labels": labels}}}}
+    return {**deployment, "spec": {**deployment["spec"], "template": {**template, "metadata": {"labels": labels}}}}
 
 
 def _service(context: Context, namespace: str, name: str) -> Json:

@@ -65,8 +65,8 @@ class EventRecorder:
     objects: Objects
     component: str
 
-    def record(self, about: Json, reason: str, message: str, kind: str = NORMAL, host: str = "") -> None:
-        """Record an event; ``about`` is its ``involvedObject``."""
+    def record(self, involved_object: Json, reason: str, message: str, kind: str = NORMAL, host: str = "") -> None:
+        """Record an event about this object."""
         now = self.objects.now()
         # Names increase with time, as with Kubernetes' own recorder, and so a list is in the order of time.
         tail = int(self.objects.context.clock.now()) * _NANO + self.objects.store.version % _NANO
@@ -76,8 +76,8 @@ class EventRecorder:
             {
                 "kind": "Event",
                 "apiVersion": "v1",
-                "metadata": {"name": f"{about['name']}.{tail:x}", "namespace": about["namespace"]},
-                "involvedObject": about,
+                "metadata": {"name": f"{involved_object['name']}.{tail:x}", "namespace": involved_object["namespace"]},
+                "involvedObject": involved_object,
                 "reason": reason,
                 "message": message,
                 "source": source,

@@ -47,9 +47,9 @@ class ObjectStore:
         self._numbers["version"] = self.version + 1
         return self.version
 
-    def new_uid(self, *about: object) -> str:
+    def new_uid(self, *key: object) -> str:
         self._numbers["uid"] = self._numbers.get("uid", 0) + 1
-        return self._context.random.uuid("kubernetes.uid", self._numbers["uid"], *about)
+        return self._context.random.uuid("kubernetes.uid", self._numbers["uid"], *key)
 
     def get(self, place: str, namespace: str, name: str) -> Json:
         """The object; None when it does not exist."""

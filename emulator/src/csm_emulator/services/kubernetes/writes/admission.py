@@ -37,9 +37,9 @@ class Admission:
             return new
         review = self._review(operation, user, new, old, dry=dry)
         if operation != DELETE:
-            new = self._mutate(new, self._ask(MUTATING, review))
+            new = self._mutate(new, self._call_webhook(MUTATING, review))
             review["request"]["object"] = new
-        self._ask(VALIDATING, review)
+        self._call_webhook(VALIDATING, review)
         return new
 
     def _review(self, operation: str, user: str, new: Json, old: Json, *, dry: bool) -> Json:
@@ -66,20 +66,20 @@ class Admission:
             },
         }
 
-    def _ask(self, webhook: tuple[str, str], review: Json) -> Json:
+    def _call_webhook(self, webhook: tuple[str, str], review: Json) -> Json:
         name, path = webhook
         reply = self._context.mesh.ask("tapms", "POST", path, review)
-        answer = _answer(reply)
+        answer = _response_of(reply)
         if answer is None:
             raise internal_error(
                 f'failed calling webhook "{name}": failed to call webhook: Post "{URL}{path}?timeout=30s": '
-                + self._why(reply)
+                + self._failure_reason(reply)
             )
         if not answer.get("allowed"):
             raise StatusError(_denial(name, answer.get("status") or answer.get("result") or {}))
         return answer
 
-    def _why(self, reply: Reply) -> str:
+    def _failure_reason(self, reply: Reply) -> str:
         """The reason of a failed call, as the API server words it."""
         if reply.status in _UNAVAILABLE:
             if not self._context.cluster.runs(TAPMS_OPERATOR):
@@ -100,7 +100,7 @@ class Admission:
             raise internal_error(f'failed calling webhook "{MUTATING[0]}": {error}') from error
 
 
-def _answer(reply: Reply) -> Json:
+def _response_of(reply: Reply) -> Json:
     """The ``response`` of the webhook; None when the reply has none."""
     if not reply.ok:
         return None

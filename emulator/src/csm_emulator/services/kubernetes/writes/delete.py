@@ -77,17 +77,17 @@ class ObjectDeleter:
         if kind == PODS:
             return self._stop(value, grace)
         if meta.get("finalizers") or kind == NAMESPACES:
-            return self._mark(kind, value)
+            return self._mark_deleted(kind, value)
         self.objects.remove(kind, meta.get("namespace", ""), meta["name"])
         return success(kind, meta["name"], meta["uid"])
 
-    def _mark(self, kind: Kind, value: Json) -> Json:
+    def _mark_deleted(self, kind: Kind, value: Json) -> Json:
         meta = value["metadata"]
         if meta.get("deletionTimestamp"):
             return value
-        marks = {"deletionTimestamp": self.objects.now(), "deletionGracePeriodSeconds": 0}
+        deletion_marks = {"deletionTimestamp": self.objects.now(), "deletionGracePeriodSeconds": 0}
         generation = {"generation": meta["generation"] + 1} if "generation" in meta else {}
-        return self.objects.put(kind, {**value, "metadata": {**meta, **marks, **generation}})
+        return self.objects.put(kind, {**value, "metadata": {**meta, **deletion_marks, **generation}})
 
     def _stop(self, pod: Json, grace: int | None) -> Json:
         meta = pod["metadata"]
@@ -95,8 +95,11 @@ class ObjectDeleter:
             return self.objects.remove(PODS, meta["namespace"], meta["name"])
         if meta.get("deletionTimestamp"):
             return pod
-        marks = {"deletionTimestamp": self.objects.now(), "deletionGracePeriodSeconds": 30 if grace is None else grace}
-        return self.objects.put(PODS, {**pod, "metadata": {**meta, **marks}})
+        deletion_marks = {
+            "deletionTimestamp": self.objects.now(),
+            "deletionGracePeriodSeconds": 30 if grace is None else grace,
+        }
+        return self.objects.put(PODS, {**pod, "metadata": {**meta, **deletion_marks}})
 
     def _remove_owner(self, uid: str) -> None:
         """Remove this owner from its dependents, and delete the dependents that have no other owner."""
@@ -150,11 +153,11 @@ def _check_preconditions(kind: Kind, value: Json, options: Json) -> None:
         raise bad_request("json: cannot unmarshal into Go struct field DeleteOptions.preconditions")
     uid, version = preconditions.get("uid", meta["uid"]), preconditions.get("resourceVersion", meta["resourceVersion"])
     if uid != meta["uid"]:
-        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {meta['uid']}"
-        raise conflict(kind, meta["name"], why)
+        reason = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {meta['uid']}"
+        raise conflict(kind, meta["name"], reason)
     if version != meta["resourceVersion"]:
-        why = (
+        reason = (
             f"Precondition failed: ResourceVersion in precondition: {version}, ResourceVersion in object meta: "
             f"{meta['resourceVersion']}"
         )
-        raise conflict(kind, meta["name"], why)
+        raise conflict(kind, meta["name"], reason)

@@ -17,7 +17,7 @@ STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
 
-def accepted(kind: Kind) -> tuple[str, ...]:
+def accepted_media_types(kind: Kind) -> tuple[str, ...]:
     """The accepted media types; strategic merge patch works for built-in kinds only."""
     custom = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
     return custom if kind.custom else (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH)
@@ -27,11 +27,11 @@ def is_apply(request: Request) -> bool:
     return request.media in (APPLY_PATCH, "application/apply-patch+cbor")
 
 
-def patched(request: Request, live: Json) -> Json:
+def apply_patch(request: Request, live: Json) -> Json:
     """The object after the patch, not yet validated; raises ``StatusError``."""
     media = request.media
-    if media not in accepted(request.kind):
-        raise unsupported_media_type(accepted(request.kind))
+    if media not in accepted_media_types(request.kind):
+        raise unsupported_media_type(accepted_media_types(request.kind))
     patch = read(request.call.body)
     try:
         if media == JSON_PATCH:
@@ -45,7 +45,7 @@ def patched(request: Request, live: Json) -> Json:
         raise StatusError(failure(422, "Invalid", message, {})) from error
 
 
-def applied(request: Request, live: Json, moment: str) -> Json:
+def server_side_apply(request: Request, live: Json, moment: str) -> Json:
     """Server-side apply; ``live`` is None when the object is new."""
     manager = request.call.first("fieldManager")
     if not manager:
@@ -77,7 +77,10 @@ def applied(request: Request, live: Json, moment: str) -> Json:
 
 
 def _conflict(conflicts: list[tuple[str, tuple[str, ...]]], kind: Kind) -> StatusError:
-    details = [(f'conflict with "{who}" using {kind.api_version}', "." + ".".join(path)) for who, path in conflicts]
+    details = [
+        (f'conflict with "{other_manager}" using {kind.api_version}', "." + ".".join(path))
+        for other_manager, path in conflicts
+    ]
     count = f"{len(details)} conflict" + ("s" if len(details) > 1 else "")
     if len(details) == 1:
         message = f"Apply failed with {count}: {details[0][0]}: {details[0][1]}"

@@ -14,7 +14,7 @@ from csm_emulator.services.kubernetes.statuses import (
     not_found,
 )
 from csm_emulator.services.kubernetes.storage.objects import Objects
-from csm_emulator.services.kubernetes.writes.patch import patched
+from csm_emulator.services.kubernetes.writes.patch import apply_patch
 from csm_emulator.services.kubernetes.writes.validation import check_shape
 
 
@@ -28,7 +28,7 @@ def answer(objects: Objects, request: Request) -> Json:
     if request.call.method == "PUT":
         scale = check_shape(request.body())
     elif request.call.method == "PATCH":
-        scale = patched(request, scale_of(workload))
+        scale = apply_patch(request, scale_of(workload))
     else:
         raise method_not_allowed()
     return _scaled(objects, kind, workload, scale, dry=request.is_dry_run)
@@ -41,8 +41,8 @@ def _scaled(objects: Objects, kind: Kind, workload: Json, scale: Json, *, dry: b
     if not isinstance(replicas, int) or isinstance(replicas, bool):
         raise bad_request("json: cannot unmarshal into Go struct field ScaleSpec.spec.replicas of type int32")
     if replicas < 0:
-        why = invalid_value("spec.replicas", str(replicas), "must be greater than or equal to 0")
-        raise invalid(kind, meta["name"], [why])
+        error = invalid_value("spec.replicas", str(replicas), "must be greater than or equal to 0")
+        raise invalid(kind, meta["name"], [error])
     version = scale["metadata"].get("resourceVersion") or meta["resourceVersion"]
     if version != meta["resourceVersion"]:
         raise conflict(kind, meta["name"])

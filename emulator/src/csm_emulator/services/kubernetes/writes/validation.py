@@ -48,10 +48,10 @@ def check_shape(value: Json) -> Json:
     meta = value.get("metadata") or {}
     if not isinstance(meta, dict):
         raise bad_request('json: cannot unmarshal into Go struct field ".metadata" of type v1.ObjectMeta')
-    return {**value, "metadata": _checked_meta({name: field for name, field in meta.items() if field is not None})}
+    return {**value, "metadata": _check_meta({name: field for name, field in meta.items() if field is not None})}
 
 
-def _checked_meta(meta: Json) -> Json:
+def _check_meta(meta: Json) -> Json:
     for name in _META_TEXTS:
         if not isinstance(meta.get(name, ""), str):
             raise _unmarshal(name, "string")
@@ -60,7 +60,7 @@ def _checked_meta(meta: Json) -> Json:
             raise _unmarshal(name, "map[string]string")
     if not _is_list_of(meta.get("finalizers", []), str):
         raise _unmarshal("finalizers", "[]string")
-    if not all(_is_owner(owner) for owner in _a_list(meta.get("ownerReferences", []))):
+    if not all(_is_owner(owner) for owner in _as_list(meta.get("ownerReferences", []))):
         raise _unmarshal("ownerReferences", "[]v1.OwnerReference")
     if not _is_list_of(meta.get("managedFields", []), dict):
         raise _unmarshal("managedFields", "[]v1.ManagedFieldsEntry")
@@ -79,7 +79,7 @@ def _is_list_of(value: Json, kind: type) -> bool:
     return isinstance(value, list) and all(isinstance(item, kind) for item in value)
 
 
-def _a_list(value: Json) -> list[Json]:
+def _as_list(value: Json) -> list[Json]:
     return value if isinstance(value, list) else [value]
 
 
@@ -99,7 +99,7 @@ def check_content(kind: Kind, value: Json) -> Json:
         value = known_fields(kind, value)
         errors += shape_errors(kind, value)
     if kind == SECRETS:
-        value = _with_encoded(value)
+        value = _encode_string_data(value)
         errors += _secret_errors(value)
     elif kind == CONFIG_MAPS:
         errors += _config_errors(value)
@@ -128,7 +128,7 @@ def _label_errors(meta: Json) -> Iterator[FieldError]:
             yield invalid_value("metadata.labels", f'"{value}"', _LABEL_VALUE_RULE)
 
 
-def _with_encoded(value: Json) -> Json:
+def _encode_string_data(value: Json) -> Json:
     texts = value.get("stringData")
     if not isinstance(texts, dict):
         return value

@@ -64,8 +64,8 @@ class ObjectWriter:
             )
         live = self._live(request)
         if request.kind.custom and not body["metadata"].get("resourceVersion"):
-            why = invalid_value("metadata.resourceVersion", "0x0", "must be specified for an update")
-            raise invalid(request.kind, request.name, [why])
+            error = invalid_value("metadata.resourceVersion", "0x0", "must be specified for an update")
+            raise invalid(request.kind, request.name, [error])
         return self._update(request, live, body)
 
     def patch(self, request: Request) -> Json:
@@ -73,13 +73,13 @@ class ObjectWriter:
         live = self.objects.get(kind, request.namespace, request.name)
         if patches.is_apply(request):
             current = None if live is None else convert(kind, live)
-            configuration = patches.applied(request, current, self.objects.now())
+            configuration = patches.server_side_apply(request, current, self.objects.now())
             if live is None:
                 return self._create(request, configuration)
             return self._update(request, live, configuration)
         if live is None:
             raise not_found(kind, request.name)
-        return self._update(request, live, patches.patched(request, convert(kind, live)))
+        return self._update(request, live, patches.apply_patch(request, convert(kind, live)))
 
     def _live(self, request: Request) -> Json:
         live = self.objects.get(request.kind, request.namespace, request.name)
@@ -92,8 +92,8 @@ class ObjectWriter:
         if meta.get("resourceVersion", live_meta["resourceVersion"]) != live_meta["resourceVersion"]:
             raise conflict(kind, request.name, MODIFIED)
         if meta.get("uid", live_meta["uid"]) != live_meta["uid"]:
-            why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {live_meta['uid']}"
-            raise conflict(kind, request.name, why)
+            reason = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {live_meta['uid']}"
+            raise conflict(kind, request.name, reason)
         if meta.get("name", request.name) != request.name:
             raise invalid(
                 kind, request.name, [invalid_value("metadata.name", f'"{meta["name"]}"', "field is immutable")]
@@ -168,8 +168,8 @@ class ObjectWriter:
             raise not_found(NAMESPACES, request.namespace)
         creating = self.objects.get(request.kind, request.namespace, name) is None
         if creating and namespace["metadata"].get("deletionTimestamp"):
-            why = f"unable to create new content in namespace {request.namespace} because it is being terminated"
-            raise forbidden(request.kind, name, why)
+            reason = f"unable to create new content in namespace {request.namespace} because it is being terminated"
+            raise forbidden(request.kind, name, reason)
 
     def _admit(self, request: Request, operation: str, value: Json, live: Json) -> Json:
         kind = request.kind
