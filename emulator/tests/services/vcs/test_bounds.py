@@ -85,7 +85,7 @@ def test_what_is_too_much_to_read_is_a_plain_error(gitea: Gitea, path: str, monk
 def test_git_ends_with_its_children(tmp_path: Path) -> None:
     git, note = Git(), tmp_path / "pid"
     alias = f"alias.talk=!sleep 600 & echo $! > {note}; yes"
-    with pytest.raises(LimitExceeded, match="said more"):
+    with pytest.raises(LimitExceeded, match="wrote more"):
         git.run(tmp_path, "-c", alias, "talk", bounds=Bounds(60.0, 10_000))
     child = Path(f"/proc/{note.read_text().strip()}/stat")
     deadline = time.monotonic() + 20

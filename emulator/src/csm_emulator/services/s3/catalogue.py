@@ -25,7 +25,9 @@ class Catalogue:
     ) -> None:
         self._store = store
         self._buckets = tables.open("s3.buckets", buckets)
-        self._objects = tables.open("s3.objects", {_place(*where): record for where, record in objects.items()})
+        self._objects = tables.open(
+            "s3.objects", {_place(*bucket_and_key): record for bucket_and_key, record in objects.items()}
+        )
         self._names: dict[str, list[str]] = {name: [] for name in self._buckets}
         for place in self._objects:
             bucket, _, key = place.partition("/")

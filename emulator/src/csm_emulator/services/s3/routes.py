@@ -48,7 +48,7 @@ class Service:
             context.tables,
             store,
             {name: {"created": BUILT, "acl": permissions.PRIVATE, "tags": {}} for name in BUCKETS},
-            {where: _record(where, seed) for where, seed in seeds.items()},
+            {bucket_and_key: _record(bucket_and_key, seed) for bucket_and_key, seed in seeds.items()},
         )
         objects = Objects(self._catalogue, store, context.clock, context.faults)
         uploads = Uploads(context, self._catalogue, store, objects)
@@ -112,7 +112,7 @@ class Service:
         return permissions.open_to_all(grants, operation.grant)
 
 
-def _record(where: tuple[str, str], seed: SeedObject) -> Record:
+def _record(bucket_and_key: tuple[str, str], seed: SeedObject) -> Record:
     return {
         "media": seed.media or MEDIA,
         "headers": {},
@@ -123,7 +123,7 @@ def _record(where: tuple[str, str], seed: SeedObject) -> Record:
         "etag": etag(seed.data),
         "modified": seed.created,
         "sums": {},
-        "parts": [[f"{SEED}{'/'.join(where)}", len(seed.data)]],
+        "parts": [[f"{SEED}{'/'.join(bucket_and_key)}", len(seed.data)]],
     }
 
 

@@ -44,14 +44,14 @@ def leaf(name: str, value: object = "") -> str:
     return f"<{name}>{_text(str(value))}</{name}>"
 
 
-def element(name: str, *inside: str) -> str:
-    """``inside`` is markup: it is not escaped."""
-    return f"<{name}>{''.join(inside)}</{name}>"
+def element(name: str, *children: str) -> str:
+    """``children`` are markup: they are not escaped."""
+    return f"<{name}>{''.join(children)}</{name}>"
 
 
-def document(name: str, *inside: str, namespace: str = NAMESPACE) -> bytes:
+def document(name: str, *children: str, namespace: str = NAMESPACE) -> bytes:
     space = f' xmlns="{namespace}"' if namespace else ""
-    return f"{_DECLARATION}<{name}{space}>{''.join(inside)}</{name}>".encode()
+    return f"{_DECLARATION}<{name}{space}>{''.join(children)}</{name}>".encode()
 
 
 def _text(value: str) -> str:
@@ -85,5 +85,5 @@ def child_text(node: ElementTree.Element, name: str, default: str = "") -> str:
 
 def timestamp(moment: float) -> str:
     """Format a time as ``2026-11-16T03:02:35.123Z``."""
-    whole = datetime.fromtimestamp(moment, UTC)
-    return f"{whole:%Y-%m-%dT%H:%M:%S}.{whole.microsecond // 1000:03}Z"
+    moment_utc = datetime.fromtimestamp(moment, UTC)
+    return f"{moment_utc:%Y-%m-%dT%H:%M:%S}.{moment_utc.microsecond // 1000:03}Z"

@@ -50,7 +50,7 @@ class Repositories:
         """Refs that are not stored yet. A ref is stored together with its commits, never without them."""
         self._ended = False
         context.before_keep.append(self.save)
-        context.at_end.append(self._end)
+        context.at_end.append(self._on_stop)
 
     def __iter__(self) -> Iterator[Repository]:
         return (Repository(**record) for record in self._records.values())
@@ -141,7 +141,7 @@ class Repositories:
         self._context.blobs.put(name, bundle)
         return name
 
-    def _end(self) -> None:
+    def _on_stop(self) -> None:
         """The site stops. The last pushes are still stored after this, if the site has a state file."""
         self._ended = True
         if not self._unsaved_refs:
@@ -167,7 +167,7 @@ class Repositories:
             file.write_bytes(self._context.blobs.get(stored_refs["bundle"]) or b"")
             self._git.run(path, "bundle", "unbundle", str(file), bounds=WRITE)
             file.unlink()
-        commands = "".join(f"create {name} {at}\n" for name, at in self.refs(repository).items())
+        commands = "".join(f"create {name} {sha}\n" for name, sha in self.refs(repository).items())
         self._git.run(path, "update-ref", "--stdin", stdin=commands.encode(), bounds=WRITE)
         self._point_head(repository.id, repository.default_branch)
 

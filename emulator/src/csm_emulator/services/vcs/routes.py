@@ -29,15 +29,15 @@ def create_service(context: Context) -> EmulatedService:
     accounts = Accounts(context)
     owners = Owners(context, accounts, repositories)
     access = Access(accounts, repositories)
-    reading = GitReader(git, repositories)
-    writing = GitWriter(git, repositories)
+    reader = GitReader(git, repositories)
+    writer = GitWriter(git, repositories)
     apis = (
         accounts,
         owners,
-        RepositoryApi(context, repositories, access, owners, writing),
-        BranchApi(context, repositories, access, reading, writing),
-        ObjectApi(context, repositories, access, reading, writing),
-        ContentsApi(context, repositories, access, reading, writing),
+        RepositoryApi(context, repositories, access, owners, writer),
+        BranchApi(context, repositories, access, reader, writer),
+        ObjectApi(context, repositories, access, reader, writer),
+        ContentsApi(context, repositories, access, reader, writer),
         SmartHttp(git, repositories, accounts, owners),
     )
     routes = [route.through(_with_error_replies) for api in apis for route in api.routes()]

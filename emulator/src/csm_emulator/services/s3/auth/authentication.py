@@ -30,7 +30,7 @@ class SigningContext:
     """The values from which the signatures of a body's chunks are computed."""
 
     secret: str
-    when: str
+    date: str
     scope: str
     signature: str
 
@@ -43,7 +43,7 @@ class SignatureClaim:
     scope: str
     signed: tuple[str, ...]
     signature: str
-    when: str
+    date: str
     token: str
     payload: str
     expires: int | None = None
@@ -78,9 +78,9 @@ class Authenticator:
         _check_signed_headers(call.headers, claim.signed)
         query = tuple((name, value) for name, value in call.query)
         signed_request = Request(call.method, request.path, query, call.headers, claim.payload)
-        expected = sign(signed_request, claim.signed, secret, claim.when, claim.scope)
+        expected = sign(signed_request, claim.signed, secret, claim.date, claim.scope)
         _compare(expected, claim.signature)
-        return SigningContext(secret, claim.when, claim.scope, claim.signature)
+        return SigningContext(secret, claim.date, claim.scope, claim.signature)
 
     def _authenticate_v2(self, request: S3Request, claim: signature_v2.SignatureClaim) -> SigningContext:
         """By real time only: no service of the machine signs with version 2."""
@@ -106,10 +106,10 @@ class Authenticator:
 
     def _check_time(self, claim: SignatureClaim) -> None:
         try:
-            signed_at = moment_of(claim.when)
+            signed_at = moment_of(claim.date)
         except ValueError as error:
             raise S3Error("AccessDenied") from error
-        if claim.when[:8] != claim.scope[:8]:
+        if claim.date[:8] != claim.scope[:8]:
             raise S3Error("SignatureDoesNotMatch")
         ages = [now - signed_at for now in (self._wall(), self._clock.now())]
         if claim.expires is None:
@@ -151,13 +151,13 @@ def _claim_in_headers(authorization: str, request: S3Request) -> SignatureClaim:
     if len(fields) != 3:
         raise S3Error("InvalidArgument")
     access, scope = _credential(fields["Credential"])
-    when = request.header("x-amz-date")
-    if not when:
+    date = request.header("x-amz-date")
+    if not date:
         raise S3Error("AccessDenied")
     payload = request.header("x-amz-content-sha256") or hashlib.sha256(request.call.body).hexdigest()
     names = tuple(fields["SignedHeaders"].lower().split(";"))
     return SignatureClaim(
-        access, scope, names, fields["Signature"], when, request.header("x-amz-security-token"), payload
+        access, scope, names, fields["Signature"], date, request.header("x-amz-security-token"), payload
     )
 
 

@@ -34,10 +34,10 @@ PRIVATE: list[list[str]] = [[OWNER_ID, "FULL_CONTROL"]]
 _XSI = "http://www.w3.org/2001/XMLSchema-instance"
 
 
-def canned_acl(word: str) -> list[list[str]]:
-    if word not in _CANNED:
+def canned_acl(name: str) -> list[list[str]]:
+    if name not in _CANNED:
         raise S3Error("InvalidArgument")
-    return [*PRIVATE, *([who, what] for who, what in _CANNED[word])]
+    return [*PRIVATE, *([grantee, permission] for grantee, permission in _CANNED[name])]
 
 
 def owner(name: str = "Owner") -> str:
@@ -45,15 +45,17 @@ def owner(name: str = "Owner") -> str:
 
 
 def acl_document(grants: Iterable[Sequence[str]]) -> bytes:
-    elements = [element("Grant", _grantee(who), leaf("Permission", what)) for who, what in grants]
+    elements = [
+        element("Grant", _grantee_element(grantee), leaf("Permission", permission)) for grantee, permission in grants
+    ]
     return document("AccessControlPolicy", owner(), element("AccessControlList", *elements))
 
 
-def _grantee(who: str) -> str:
-    if who.startswith("http"):
-        return f'<Grantee xmlns:xsi="{_XSI}" xsi:type="Group">{leaf("URI", who)}</Grantee>'
-    inside = leaf("ID", who) + leaf("DisplayName", OWNER_NAME)
-    return f'<Grantee xmlns:xsi="{_XSI}" xsi:type="CanonicalUser">{inside}</Grantee>'
+def _grantee_element(grantee: str) -> str:
+    if grantee.startswith("http"):
+        return f'<Grantee xmlns:xsi="{_XSI}" xsi:type="Group">{leaf("URI", grantee)}</Grantee>'
+    identity = leaf("ID", grantee) + leaf("DisplayName", OWNER_NAME)
+    return f'<Grantee xmlns:xsi="{_XSI}" xsi:type="CanonicalUser">{identity}</Grantee>'
 
 
 def read_grants(body: bytes) -> list[list[str]]:
@@ -65,17 +67,17 @@ def read_grants(body: bytes) -> list[list[str]]:
 
 
 def _grant(node: ElementTree.Element) -> list[str]:
-    grantee, what = node.find("Grantee"), child_text(node, "Permission")
-    if grantee is None or what not in _PERMISSIONS:
+    grantee, permission = node.find("Grantee"), child_text(node, "Permission")
+    if grantee is None or permission not in _PERMISSIONS:
         raise S3Error("MalformedACLError")
-    who = child_text(grantee, "URI") or child_text(grantee, "ID")
-    if who not in (ALL_USERS, ANY_USER, OWNER_ID):
+    grantee_id = child_text(grantee, "URI") or child_text(grantee, "ID")
+    if grantee_id not in (ALL_USERS, ANY_USER, OWNER_ID):
         raise S3Error("InvalidArgument")
-    return [who, what]
+    return [grantee_id, permission]
 
 
 def open_to_all(grants: Iterable[Sequence[str]], requested: str) -> bool:
-    return any(who == ALL_USERS and permission in (requested, "FULL_CONTROL") for who, permission in grants)
+    return any(grantee == ALL_USERS and permission in (requested, "FULL_CONTROL") for grantee, permission in grants)
 
 
 def check_policy(text: bytes) -> str:

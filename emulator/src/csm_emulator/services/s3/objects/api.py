@@ -36,10 +36,10 @@ class Objects:
         self._store = store
         self._clock = clock
         self._faults = faults
-        self._reading = ObjectReader(store)
+        self._reader = ObjectReader(store)
 
     def get(self, request: S3Request, signing: SigningContext | None) -> Reply:
-        return self._reading.reply(request, self.existing(request), authenticated=signing is not None)
+        return self._reader.reply(request, self.existing(request), authenticated=signing is not None)
 
     def put(self, request: S3Request, signing: SigningContext | None) -> Reply:
         if request.header("x-amz-copy-source"):
@@ -158,5 +158,9 @@ def check_version(request: S3Request) -> None:
 
 def grants_of(request: S3Request, signing: SigningContext | None) -> list[list[str]]:
     """The grants from the header ``x-amz-acl``, or from the body."""
-    word = request.header("x-amz-acl")
-    return permissions.canned_acl(word) if word else permissions.read_grants(read_payload(request, signing).data)
+    canned_name = request.header("x-amz-acl")
+    return (
+        permissions.canned_acl(canned_name)
+        if canned_name
+        else permissions.read_grants(read_payload(request, signing).data)
+    )

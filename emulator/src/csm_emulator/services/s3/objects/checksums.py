@@ -15,8 +15,8 @@ HEADER = "x-amz-checksum-"
 _CRCS: Mapping[str, Crc] = {"crc32": CRC32, "crc32c": CRC32C, "crc64nvme": CRC64NVME}
 _DIGESTS: Mapping[str, Callable[[bytes], bytes]] = {
     "crc32": lambda data: zlib.crc32(data).to_bytes(4, "big"),
-    "crc32c": lambda data: CRC32C.of(data).to_bytes(4, "big"),
-    "crc64nvme": lambda data: CRC64NVME.of(data).to_bytes(8, "big"),
+    "crc32c": lambda data: CRC32C.compute(data).to_bytes(4, "big"),
+    "crc64nvme": lambda data: CRC64NVME.compute(data).to_bytes(8, "big"),
     "sha1": lambda data: hashlib.sha1(data, usedforsecurity=False).digest(),
     "sha256": lambda data: hashlib.sha256(data).digest(),
 }

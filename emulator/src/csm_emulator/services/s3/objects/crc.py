@@ -19,7 +19,7 @@ class Crc:
     polynomial: int
     """Reflected, without its highest power."""
 
-    def of(self, data: bytes) -> int:
+    def compute(self, data: bytes) -> int:
         ones = (1 << self.width) - 1
         if len(data) * 8 <= self.width:
             return self._by_table(data, ones) ^ ones

@@ -112,7 +112,7 @@ class _ChunkVerifier:
 
     def _check(self, kind: str, hashes: str, received: str) -> None:
         signing = self._signing
-        text = f"AWS4-HMAC-SHA256-{kind}\n{signing.when}\n{signing.scope}\n{self._previous_signature}\n{hashes}"
+        text = f"AWS4-HMAC-SHA256-{kind}\n{signing.date}\n{signing.scope}\n{self._previous_signature}\n{hashes}"
         self._previous_signature = signature(signing.secret, signing.scope, text)
         if not hmac.compare_digest(self._previous_signature.encode(), received.lower().encode("latin-1", "replace")):
             raise S3Error("SignatureDoesNotMatch")

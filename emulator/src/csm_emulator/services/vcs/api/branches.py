@@ -41,9 +41,11 @@ class BranchApi(RepositoryContentApi):
         refs = self._repositories.refs(repository)
         names = [name.removeprefix(HEADS) for name in refs if name.startswith(HEADS)]
         page_names, headers = page(call, list(names))
-        commits = self._reading.commits(repository, [refs[HEADS + name] for name in page_names])
+        commits = self._reader.commits(repository, [refs[HEADS + name] for name in page_names])
         pairs = zip(page_names, commits, strict=True)
-        return gitea_reply([branch_document(call.base, repository, name, at) for name, at in pairs], headers=headers)
+        return gitea_reply(
+            [branch_document(call.base, repository, name, commit) for name, commit in pairs], headers=headers
+        )
 
     def branch(self, call: Call) -> Reply:
         repository = self._access.to_read(call)
@@ -64,7 +66,7 @@ class BranchApi(RepositoryContentApi):
         if TAGS + name in refs:
             raise ApiError(409, "The branch with the same tag already exists.")
         try:
-            self._writing.set_ref(repository, HEADS + name, sha)
+            self._writer.set_ref(repository, HEADS + name, sha)
         except GitError as error:
             # A branch name cannot be the parent folder of another branch.
             raise ApiError(409, "The branch with the same name already exists.") from error
@@ -75,7 +77,7 @@ class BranchApi(RepositoryContentApi):
         old_branch = options["old_branch_name"] or repository.default_branch
         sha = refs.get(HEADS + old_branch)
         if options["old_ref_name"]:
-            sha = self._reading.resolve(repository, options["old_ref_name"])
+            sha = self._reader.resolve(repository, options["old_ref_name"])
         if sha is None:
             raise ApiError(404, "The old branch does not exist")
         return sha
@@ -89,14 +91,14 @@ class BranchApi(RepositoryContentApi):
             raise ApiError(403, "can not delete default branch")
         if rule_for(repository, name) is not None:
             raise ApiError(403, "branch protected")
-        self._writing.drop_ref(repository, HEADS + name)
+        self._writer.drop_ref(repository, HEADS + name)
         return Reply(204)
 
     def _branch_document(self, call: Call, repository: Repository, name: str) -> Json:
         sha = self._repositories.refs(repository).get(HEADS + name)
         if sha is None:
             raise not_found(f"branch does not exist [name: {name}]")
-        return branch_document(call.base, repository, name, self._reading.commit(repository, sha))
+        return branch_document(call.base, repository, name, self._reader.commit(repository, sha))
 
     def protections(self, call: Call) -> Reply:
         repository = self._access.to_write(call)

@@ -49,18 +49,18 @@ class ContentsApi(RepositoryContentApi):
         path = call.args.get("path", "").strip("/")
         if not path:
             return gitea_reply(self._folder_documents(call, repository, ref, commit, commit, ""))
-        entry = self._reading.entry(repository, commit, path)
+        entry = self._reader.entry(repository, commit, path)
         if entry is None:
             raise ApiError(404, "GetContentsOrList", [f"object does not exist [id: , rel_path: {path}]"])
         if entry.kind == "tree":
             return gitea_reply(self._folder_documents(call, repository, ref, commit, entry.sha, f"{path}/"))
-        content = self._reading.blob(repository, entry.sha)
+        content = self._reader.blob(repository, entry.sha)
         return gitea_reply(entry_document(call.base, repository, entry, ref, commit, content))
 
     def raw(self, call: Call) -> Reply:
         repository, _, commit = self._resolve_ref(call)
-        entry = self._reading.entry(repository, commit, call.args["path"].strip("/"))
-        content = self._reading.blob(repository, entry.sha) if entry and entry.kind == "blob" else None
+        entry = self._reader.entry(repository, commit, call.args["path"].strip("/"))
+        content = self._reader.blob(repository, entry.sha) if entry and entry.kind == "blob" else None
         if content is None:
             raise not_found()
         return Reply(200, content, _BYTES if b"\0" in content[:_SNIFFED] else _TEXT)
@@ -69,7 +69,7 @@ class ContentsApi(RepositoryContentApi):
         """(repository, requested ref, its commit)."""
         repository = self._access.to_read(call)
         ref = call.first("ref") or repository.default_branch
-        commit = self._reading.resolve(repository, ref)
+        commit = self._reader.resolve(repository, ref)
         if commit is None:
             raise not_found(f"object does not exist [id: {ref}, rel_path: ]")
         return repository, ref, commit
@@ -77,7 +77,7 @@ class ContentsApi(RepositoryContentApi):
     def _folder_documents(
         self, call: Call, repository: Repository, ref: str, commit: str, tree: str, parent_path: str
     ) -> list[Json]:
-        entries = self._reading.tree(repository, tree)
+        entries = self._reader.tree(repository, tree)
         return [
             entry_document(
                 call.base,
@@ -96,15 +96,15 @@ class ContentsApi(RepositoryContentApi):
         parent, branch = self._branches(repository, options)
         if not is_plain(path):
             raise ApiError(422, f"path contains a malformed path component [path: {path}]")
-        existing = self._reading.entry(repository, parent, path) if parent else None
+        existing = self._reader.entry(repository, parent, path) if parent else None
         content = content_rule(options, existing, path)
         change = self._change(options, path, content, new=existing is None)
         try:
-            sha = self._writing.commit(repository, parent, branch, change)
+            sha = self._writer.commit(repository, parent, branch, change)
         except GitError as error:
             raise ApiError(422, str(error)) from error
-        commit = self._reading.commit(repository, sha)
-        entry = None if content is None else self._reading.entry(repository, sha, path)
+        commit = self._reader.commit(repository, sha)
+        entry = None if content is None else self._reader.entry(repository, sha, path)
         content_document = None if entry is None else entry_document(call.base, repository, entry, branch, sha, content)
         commit_document = file_commit_document(call.base, repository, commit)
         return gitea_reply({"content": content_document, "commit": commit_document, "verification": UNSIGNED}, status)

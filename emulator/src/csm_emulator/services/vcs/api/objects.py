@@ -47,7 +47,7 @@ class ObjectApi(RepositoryContentApi):
         matches = {name: sha for name, sha in self._repositories.refs(repository).items() if name.startswith(prefix)}
         if not matches:
             raise not_found()
-        kinds = self._reading.kinds(repository, dict.fromkeys(matches.values()))
+        kinds = self._reader.kinds(repository, dict.fromkeys(matches.values()))
         place = f"{api_url(call.base, repository)}/git"
         return gitea_reply(
             [
@@ -77,15 +77,15 @@ class ObjectApi(RepositoryContentApi):
         name, target = options["tag_name"], options["target"] or repository.default_branch
         if not is_branch_name(name):
             raise ApiError(422, "[TagName]: GitRefName")
-        sha = self._reading.resolve(repository, target)
+        sha = self._reader.resolve(repository, target)
         if sha is None:
             raise ApiError(404, f"target not found: object does not exist [id: {target}, rel_path: ]")
         if TAGS + name in self._repositories.refs(repository):
             raise ApiError(409, f"tag already exists [name: {name}]")
         try:
             if options["message"]:
-                sha = self._writing.tag(repository, sha, name, options["message"], int(self._context.clock.now()))
-            self._writing.set_ref(repository, TAGS + name, sha)
+                sha = self._writer.tag(repository, sha, name, options["message"], int(self._context.clock.now()))
+            self._writer.set_ref(repository, TAGS + name, sha)
         except GitError as error:
             raise ApiError(500, str(error)) from error
         return gitea_reply(self._tag_document(call, repository, name), 201)
@@ -95,19 +95,19 @@ class ObjectApi(RepositoryContentApi):
         name = call.args["tag"]
         if TAGS + name not in self._repositories.refs(repository):
             raise not_found()
-        self._writing.drop_ref(repository, TAGS + name)
+        self._writer.drop_ref(repository, TAGS + name)
         return Reply(204)
 
     def _tag_document(self, call: Call, repository: Repository, name: str) -> Json:
         tag_sha = self._repositories.refs(repository).get(TAGS + name)
-        sha = self._reading.commit_of(repository, tag_sha) if tag_sha else None
+        sha = self._reader.commit_of(repository, tag_sha) if tag_sha else None
         if tag_sha is None or sha is None:
             raise ApiError(404, name)
-        commit = self._reading.commit(repository, sha)
+        commit = self._reader.commit(repository, sha)
         message = commit.message
         if sha != tag_sha:
             message = (
-                self._reading.objects(repository, [tag_sha])[tag_sha][1].partition(b"\n\n")[2].decode(errors="replace")
+                self._reader.objects(repository, [tag_sha])[tag_sha][1].partition(b"\n\n")[2].decode(errors="replace")
             )
         place = f"{call.base}/{repository.full_name}/archive/{quote(name)}"
         return {
@@ -122,14 +122,14 @@ class ObjectApi(RepositoryContentApi):
     def commits(self, call: Call) -> Reply:
         repository = self._access.to_read_filled(call)
         start, path = call.first("sha") or repository.default_branch, call.first("path").strip("/")
-        sha = self._reading.resolve(repository, start)
+        sha = self._reader.resolve(repository, start)
         if sha is None or (path and not is_plain(path)):
             raise not_found()
         first, size = page_of(call)
-        commits, total = self._reading.log(repository, sha, path, first, size)
+        commits, total = self._reader.log(repository, sha, path, first, size)
         if path and not total:
             raise not_found()
-        pairs = zip(commits, self._reading.differences(repository, commits), strict=True)
+        pairs = zip(commits, self._reader.differences(repository, commits), strict=True)
         documents = [commit_document(call.base, repository, commit, difference) for commit, difference in pairs]
         return gitea_reply(documents, headers=paging(call, total))
 
@@ -138,19 +138,19 @@ class ObjectApi(RepositoryContentApi):
         name = call.args["sha"]
         if not (is_branch_name(name) or _FULL_SHA.fullmatch(name)):
             raise ApiError(422, f"no valid ref or sha: {name}")
-        sha = self._reading.resolve(repository, name)
+        sha = self._reader.resolve(repository, name)
         if sha is None:
             raise ApiError(404, name)
-        commit = self._reading.commit(repository, sha)
-        (difference,) = self._reading.differences(repository, [commit])
+        commit = self._reader.commit(repository, sha)
+        (difference,) = self._reader.differences(repository, [commit])
         return gitea_reply(commit_document(call.base, repository, commit, difference))
 
     def tree(self, call: Call) -> Reply:
         repository = self._access.to_read(call)
         name = call.args["sha"]
-        sha = self._reading.resolve(repository, name) or (name if _FULL_SHA.fullmatch(name) else "-")
+        sha = self._reader.resolve(repository, name) or (name if _FULL_SHA.fullmatch(name) else "-")
         try:
-            listing = self._reading.listing(repository, sha, recursive=call.first("recursive") in _TRUE)
+            listing = self._reader.listing(repository, sha, recursive=call.first("recursive") in _TRUE)
         except LimitExceeded:
             raise
         except GitError as error:
@@ -181,7 +181,7 @@ class ObjectApi(RepositoryContentApi):
     def blob(self, call: Call) -> Reply:
         repository = self._access.to_read(call)
         sha = call.args["sha"]
-        content = self._reading.blob(repository, sha) if _FULL_SHA.fullmatch(sha) else None
+        content = self._reader.blob(repository, sha) if _FULL_SHA.fullmatch(sha) else None
         if content is None:
             raise ApiError(400, f"object does not exist [id: {sha}, rel_path: ]")
         return gitea_reply(

@@ -34,13 +34,13 @@ _EDIT = struct(
 
 class RepositoryApi:
     def __init__(
-        self, context: Context, repositories: Repositories, access: Access, owners: Owners, writing: GitWriter
+        self, context: Context, repositories: Repositories, access: Access, owners: Owners, writer: GitWriter
     ) -> None:
         self._context = context
         self._repositories = repositories
         self._access = access
         self._owners = owners
-        self._writing = writing
+        self._writer = writer
 
     def routes(self) -> list[Route]:
         return [
@@ -52,12 +52,12 @@ class RepositoryApi:
             Route("GET", "/api/v1/user/repos", self.my_own),
             Route("POST", "/api/v1/user/repos", self.create),
             Route("GET", "/api/v1/users/{username}/repos", self.of_user),
-            Route("GET", "/api/v1/repos/{owner}/{repo}", self.one),
+            Route("GET", "/api/v1/repos/{owner}/{repo}", self.get),
             Route("PATCH", "/api/v1/repos/{owner}/{repo}", self.edit),
             Route("DELETE", "/api/v1/repos/{owner}/{repo}", self.delete),
         ]
 
-    def one(self, call: Call) -> Reply:
+    def get(self, call: Call) -> Reply:
         return gitea_reply(self._document(call, self._access.to_read(call)))
 
     def search(self, call: Call) -> Reply:
@@ -112,7 +112,7 @@ class RepositoryApi:
         person = Person(VCS_USER, EMAIL)
         text = f"# {repository.name}\n\n{repository.description}".encode()
         change = Change({"README.md": text}, "Initial commit\n", person, person, int(self._context.clock.now()))
-        self._writing.commit(repository, None, repository.default_branch, change)
+        self._writer.commit(repository, None, repository.default_branch, change)
 
     def _list_of_owner(self, call: Call, owner: str) -> Reply:
         matches = [

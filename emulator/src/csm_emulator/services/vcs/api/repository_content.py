@@ -13,10 +13,10 @@ REPO = "/api/v1/repos/{owner}/{repo}"
 
 class RepositoryContentApi:
     def __init__(
-        self, context: Context, repositories: Repositories, access: Access, reading: GitReader, writing: GitWriter
+        self, context: Context, repositories: Repositories, access: Access, reader: GitReader, writer: GitWriter
     ) -> None:
         self._context = context
         self._repositories = repositories
         self._access = access
-        self._reading = reading
-        self._writing = writing
+        self._reader = reader
+        self._writer = writer

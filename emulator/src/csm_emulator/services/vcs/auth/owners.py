@@ -33,7 +33,7 @@ class Owners:
     def routes(self) -> list[Route]:
         return [
             Route("GET", "/api/v1/user", self.myself),
-            Route("GET", "/api/v1/users/{username}", self.one_user),
+            Route("GET", "/api/v1/users/{username}", self.user),
             Route("GET", "/api/v1/orgs", self.organizations),
             Route("GET", "/api/v1/user/orgs", self.organizations),
             Route("POST", "/api/v1/orgs", self.create),
@@ -74,7 +74,7 @@ class Owners:
         self._accounts.require(call)
         return gitea_reply(user(call.base))
 
-    def one_user(self, call: Call) -> Reply:
+    def user(self, call: Call) -> Reply:
         if not self.exists(call.args["username"]):
             raise not_found(f"user redirect does not exist [name: {call.args['username']}]")
         return gitea_reply(self.owner_document(call.args["username"], call.base))
@@ -82,13 +82,15 @@ class Owners:
     def organizations(self, call: Call) -> Reply:
         if call.path.endswith("/user/orgs"):
             self._accounts.require(call)
-        visible = [one for one in self._organizations.values() if self._is_visible(call, one)]
-        page_items, headers = page(call, [_organization_document(one, call.base) for one in visible])
+        visible = [
+            organization for organization in self._organizations.values() if self._is_visible(call, organization)
+        ]
+        page_items, headers = page(call, [_organization_document(organization, call.base) for organization in visible])
         return gitea_reply(page_items, headers=headers)
 
     def organizations_of(self, call: Call) -> Reply:
         """The user is a member of all organizations; an organization is a member of none."""
-        self.one_user(call)
+        self.user(call)
         return gitea_reply([]) if self.is_organization(call.args["username"]) else self.organizations(call)
 
     def require_organization(self, call: Call) -> Json:
@@ -119,7 +121,7 @@ class Owners:
         """Delete an organization. For one with repositories Gitea returns 500, with the reason for administrators."""
         record = self.require_organization(call)
         self._accounts.require(call)
-        if any(one.owner == record["username"] for one in self._repositories):
+        if any(repository.owner == record["username"] for repository in self._repositories):
             raise ApiError(500, f"user still has ownership of repositories [uid: {record['id']}]")
         del self._organizations[record["username"].lower()]
         return Reply(204)

@@ -41,11 +41,11 @@ class GitWriter:
         """Commit to the branch and return the new commit. Raises ``GitError``."""
         path = self._repositories.path(repository)
         index = {"GIT_INDEX_FILE": str(path / "index")}
-        self._git.run(path, "read-tree", *([parent] if parent else ["--empty"]), more=index)
+        self._git.run(path, "read-tree", *([parent] if parent else ["--empty"]), variables=index)
         self._git.run(
-            path, "update-index", "-z", "--index-info", stdin=self._index_lines(repository, change), more=index
+            path, "update-index", "-z", "--index-info", stdin=self._index_lines(repository, change), variables=index
         )
-        tree = self._git.run(path, "write-tree", more=index).decode().strip()
+        tree = self._git.run(path, "write-tree", variables=index).decode().strip()
         identity = {
             "GIT_AUTHOR_NAME": change.author.name,
             "GIT_AUTHOR_EMAIL": change.author.email,
@@ -56,7 +56,7 @@ class GitWriter:
         }
         parents = ("-p", parent) if parent else ()
         output = self._git.run(
-            path, "commit-tree", tree, *parents, stdin=utf8(change.message.replace("\0", "")), more=identity
+            path, "commit-tree", tree, *parents, stdin=utf8(change.message.replace("\0", "")), variables=identity
         )
         commit = output.decode().strip()
         self.set_ref(repository, HEADS + branch, commit)

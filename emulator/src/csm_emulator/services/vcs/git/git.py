@@ -91,10 +91,10 @@ class Git:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 
-    def environment(self, more: Mapping[str, str] | None = None, hooks: bool = False) -> dict[str, str]:
+    def environment(self, variables: Mapping[str, str] | None = None, hooks: bool = False) -> dict[str, str]:
         settings = {**_SETTINGS, "core.hooksPath": str(self.folder / "hooks") if hooks else os.devnull}
-        numbered = {f"GIT_CONFIG_KEY_{at}": key for at, key in enumerate(settings)}
-        numbered |= {f"GIT_CONFIG_VALUE_{at}": value for at, value in enumerate(settings.values())}
+        numbered = {f"GIT_CONFIG_KEY_{index}": key for index, key in enumerate(settings)}
+        numbered |= {f"GIT_CONFIG_VALUE_{index}": value for index, value in enumerate(settings.values())}
         return {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": str(self.folder),
@@ -105,7 +105,7 @@ class Git:
             "GIT_ALLOW_PROTOCOL": "",
             "GIT_CONFIG_COUNT": str(len(settings)),
             **numbered,
-            **(more or {}),
+            **(variables or {}),
         }
 
     def run(
@@ -113,11 +113,11 @@ class Git:
         repository: Path,
         *args: str,
         stdin: bytes = b"",
-        more: Mapping[str, str] | None = None,
+        variables: Mapping[str, str] | None = None,
         bounds: Bounds = READ,
     ) -> bytes:
         """Run a command and return its output; raises ``GitError``."""
-        output, complete = self.run_truncated(repository, *args, stdin=stdin, more=more, bounds=bounds)
+        output, complete = self.run_truncated(repository, *args, stdin=stdin, variables=variables, bounds=bounds)
         if not complete:
             raise LimitExceeded(f"git {args[0]} wrote more than {bounds.output_bytes >> 20} MB")
         return output
@@ -127,7 +127,7 @@ class Git:
         repository: Path,
         *args: str,
         stdin: bytes = b"",
-        more: Mapping[str, str] | None = None,
+        variables: Mapping[str, str] | None = None,
         bounds: Bounds = READ,
     ) -> tuple[bytes, bool]:
         """(output up to the bound, whether that is all of it); raises ``GitError``."""
@@ -143,7 +143,7 @@ class Git:
                     stdout=subprocess.PIPE,
                     stderr=stderr_file,
                     cwd=folder,
-                    env=self.environment(more),
+                    env=self.environment(variables),
                     start_new_session=True,
                 ) as process:
                     _limit_work(process, bounds)

@@ -109,7 +109,7 @@ class GitReader:
             self._commits.clear()
             missing = requested
         for sha, (_, content) in self.objects(repository, missing).items():
-            self._commits[repository.id, sha] = _parsed(sha, content)
+            self._commits[repository.id, sha] = _parse_commit(sha, content)
         return [self._commits[repository.id, sha] for sha in requested]
 
     def objects(self, repository: Repository, shas: list[str], bounds: Bounds = READ) -> dict[str, tuple[str, bytes]]:
@@ -137,7 +137,7 @@ class GitReader:
         stdin = "".join(f"{sha}\n" for sha in shas).encode()
         lines = self._git.run(path, "cat-file", "--batch-check", stdin=stdin).decode().splitlines()
         headers = [line.split(" ") for line in lines]
-        return {words[0]: (words[1], int(words[2])) for words in headers if len(words) == 3}
+        return {fields[0]: (fields[1], int(fields[2])) for fields in headers if len(fields) == 3}
 
     def blob(self, repository: Repository, sha: str) -> bytes | None:
         kind, size = self.kinds(repository, [sha]).get(sha, ("", 0))
@@ -175,15 +175,17 @@ class GitReader:
         if not is_plain(path):
             return None
         folder = self._repositories.path(repository)
-        *lines, _ = self._git.run(folder, "ls-tree", "-l", "-z", commit, "--", path, more=_LITERAL).split(b"\0")
+        *lines, _ = self._git.run(folder, "ls-tree", "-l", "-z", commit, "--", path, variables=_LITERAL).split(b"\0")
         return next((entry for entry in map(_entry, lines) if entry.path == path), None)
 
     def log(self, repository: Repository, commit: str, path: str, first: int, most: int) -> tuple[list[Commit], int]:
         """(commits, the latest first; number of all commits)."""
         folder = self._repositories.path(repository)
         revision = (commit, "--", *([path] if path else []))
-        total = int(self._git.run(folder, "rev-list", "--count", *revision, more=_LITERAL))
-        output = self._git.run(folder, "rev-list", f"--skip={first}", f"--max-count={most}", *revision, more=_LITERAL)
+        total = int(self._git.run(folder, "rev-list", "--count", *revision, variables=_LITERAL))
+        output = self._git.run(
+            folder, "rev-list", f"--skip={first}", f"--max-count={most}", *revision, variables=_LITERAL
+        )
         return self.commits(repository, output.decode().split()), total
 
     def differences(self, repository: Repository, commits: Sequence[Commit]) -> list[Difference]:
@@ -215,19 +217,19 @@ def _lines(count: bytes) -> int:
 
 
 def _entry(line: bytes) -> Entry:
-    facts, _, path = line.partition(b"\t")
-    mode, kind, sha, size = facts.decode().split()
+    attributes, _, path = line.partition(b"\t")
+    mode, kind, sha, size = attributes.decode().split()
     return Entry(mode, kind, sha, 0 if size == "-" else int(size), path.decode(errors="replace"))
 
 
-def _parsed(sha: str, content: bytes) -> Commit:
+def _parse_commit(sha: str, content: bytes) -> Commit:
     head, _, message = content.partition(b"\n\n")
-    facts = [(line.split(b" ", 1)[0], line.split(b" ", 1)[1]) for line in head.split(b"\n") if b" " in line]
-    first = dict(reversed(facts))
+    headers = [(line.split(b" ", 1)[0], line.split(b" ", 1)[1]) for line in head.split(b"\n") if b" " in line]
+    first = dict(reversed(headers))
     return Commit(
         sha,
         first[b"tree"].decode(),
-        tuple(value.decode() for name, value in facts if name == b"parent"),
+        tuple(value.decode() for name, value in headers if name == b"parent"),
         _signature(first.get(b"author", b"")),
         _signature(first.get(b"committer", b"")),
         message.decode(errors="replace"),
@@ -236,9 +238,9 @@ def _parsed(sha: str, content: bytes) -> Commit:
 
 def _signature(text: bytes) -> Signature:
     """Parse a signature; like git, it accepts malformed ones."""
-    identity, _, when = text.rpartition(b"> ")
+    identity, _, date = text.rpartition(b"> ")
     name, bracket, email = identity.partition(b"<")
-    match = _WHEN.fullmatch(when)
+    match = _WHEN.fullmatch(date)
     if match is None or not bracket:
         return Signature("", "", 0, "+0000")
     moment, zone = int(match[1].lstrip(b"0")[:_DIGITS] or b"0"), match[2].decode()

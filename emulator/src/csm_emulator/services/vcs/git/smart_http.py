@@ -98,9 +98,9 @@ class SmartHttp:
         except GitError:
             return text_reply("Internal Server Error\n", 500)
         protocol = call.headers.get("git-protocol", "")
-        more = {"GIT_PROTOCOL": protocol} if protocol in _VERSIONS else {}
+        variables = {"GIT_PROTOCOL": protocol} if protocol in _VERSIONS else {}
         if service == RECEIVE:
-            more |= {
+            variables |= {
                 "VCS_DEFAULT": repository.default_branch,
                 "VCS_PROTECTED": " ".join(_rules_without_push(repository)),
             }
@@ -110,7 +110,7 @@ class SmartHttp:
             if head:
                 yield head
             try:
-                async with contextlib.aclosing(self._run(command, more, body)) as output:
+                async with contextlib.aclosing(self._run(command, variables, body)) as output:
                     async for piece in output:
                         yield piece
             finally:
@@ -120,7 +120,7 @@ class SmartHttp:
 
         return Reply(200, media=f"application/x-{service}-{message_kind}", headers=_NO_CACHE, stream=pieces)
 
-    async def _run(self, command: list[str], more: Mapping[str, str], body: bytes) -> AsyncGenerator[bytes, None]:
+    async def _run(self, command: list[str], variables: Mapping[str, str], body: bytes) -> AsyncGenerator[bytes, None]:
         process = await asyncio.create_subprocess_exec(
             "git",
             *command,
@@ -128,7 +128,7 @@ class SmartHttp:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             cwd=self._git.folder,
-            env=self._git.environment(more, hooks=True),
+            env=self._git.environment(variables, hooks=True),
             start_new_session=True,
         )
         feeder = asyncio.create_task(_feed(process, body))
