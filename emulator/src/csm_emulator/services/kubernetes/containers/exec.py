@@ -44,7 +44,7 @@ class ExecHandler:
         return self._context.cluster.programs.get(pod.program, self._default)
 
     async def _attach(self, run: Exec) -> int:
-        """Send the container's log from the start and its new lines, until the container ends; return its exit code."""
+        """Send the lines that the container logs from now on, until it ends; return its exit code."""
         cluster, container_key = self._context.cluster, (run.pod.namespace, run.pod.name, run.container)
         position = cluster.follow(*container_key, 0)[1]
         while await self._context.change_signal.wait(POLL_INTERVAL):

@@ -133,11 +133,8 @@ class Workloads:
         return f"{meta['name']}-{self._hash(deployment)}-{tail}"
 
     def _start(self, kind: Kind, workload: Json, name: str) -> Pod:
-        meta, template, template_hash = (
-            workload["metadata"],
-            workload["spec"].get("template") or {},
-            self._hash(workload),
-        )
+        meta, template = workload["metadata"], workload["spec"].get("template") or {}
+        template_hash = self._hash(workload)
         labels = dict((template.get("metadata") or {}).get("labels") or {})
         if kind == STATEFUL_SETS:
             owner = ("StatefulSet", meta["name"])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from csm_emulator.records import Json
 
 MOST_CHANGES = 4096
-"""Changes in the history; a watcher that is further behind must list again."""
+"""The history keeps at least this many changes; a watcher that is further behind must list again."""
 
 
 @dataclass(frozen=True, slots=True)

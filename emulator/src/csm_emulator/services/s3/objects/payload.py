@@ -41,7 +41,7 @@ def read_payload(request: S3Request, signing: SigningContext | None) -> Payload:
 
 
 def read_body(request: S3Request, signing: SigningContext | None) -> tuple[bytes, Mapping[str, str]]:
-    """(data with verified signatures, trailing headers)."""
+    """(data, trailing headers); the signatures of signed chunks are verified."""
     content_sha256, body = request.header("x-amz-content-sha256"), request.call.body
     if content_sha256.startswith("STREAMING-"):
         decoded = _decode_chunks(body, content_sha256, signing)
@@ -102,13 +102,13 @@ class _ChunkVerifier:
         self._signing = signing
         self._previous_signature = signing.signature
 
-    def check_chunk(self, data: bytes, signature: bytes) -> None:
-        self._check("PAYLOAD", f"{_EMPTY}\n{hashlib.sha256(data).hexdigest()}", signature.decode())
+    def check_chunk(self, data: bytes, chunk_signature: bytes) -> None:
+        self._check("PAYLOAD", f"{_EMPTY}\n{hashlib.sha256(data).hexdigest()}", chunk_signature.decode())
 
     def check_trailers(self, trailers: dict[str, str]) -> None:
-        signature = trailers.pop("x-amz-trailer-signature", "")
+        trailer_signature = trailers.pop("x-amz-trailer-signature", "")
         text = "".join(f"{name}:{value}\n" for name, value in sorted(trailers.items()))
-        self._check("TRAILER", hashlib.sha256(text.encode("latin-1")).hexdigest(), signature)
+        self._check("TRAILER", hashlib.sha256(text.encode("latin-1")).hexdigest(), trailer_signature)
 
     def _check(self, kind: str, hashes: str, received: str) -> None:
         signing = self._signing
