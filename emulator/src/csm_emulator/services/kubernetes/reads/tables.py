@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from csm_emulator.records import Json
 from csm_emulator.services.kubernetes.kinds.kinds import Column, Kind
-from csm_emulator.services.kubernetes.reads import columns as cells
+from csm_emulator.services.kubernetes.reads import cells
 from csm_emulator.services.kubernetes.reads.ages import age
+from csm_emulator.services.kubernetes.reads.columns import AGE, BUILT_IN, NAME
 from csm_emulator.transport.call import Call
 
 _STEP = re.compile(r"\.([A-Za-z0-9_-]+)|\[(\d+)\]|\['([^']+)'\]|\.([A-Za-z0-9_\\.-]+)")
@@ -29,9 +30,9 @@ def requested_form(call: Call) -> str:
 
 
 def columns(kind: Kind) -> tuple[Column, ...]:
-    if kind.place in cells.BUILT_IN:
-        return cells.BUILT_IN[kind.place][0]
-    return (cells.NAME, *(kind.columns or (cells.AGE,)))
+    if kind.place in BUILT_IN:
+        return BUILT_IN[kind.place][0]
+    return (NAME, *(kind.columns or (AGE,)))
 
 
 def table(kind: Kind, values: Sequence[Json], call: Call, now: float, meta: Json = None, *, head: bool = True) -> Json:
@@ -57,10 +58,10 @@ def _row(kind: Kind, value: Json, call: Call, now: float) -> Json:
 
 
 def _cells(kind: Kind, value: Json, now: float) -> list[Json]:
-    if kind.place in cells.BUILT_IN:
-        return cells.BUILT_IN[kind.place][1](value, now)
+    if kind.place in BUILT_IN:
+        return BUILT_IN[kind.place][1](value, now)
     if not kind.columns:
-        return cells.plain(value, now)
+        return cells.plain_cells(value, now)
     return [value["metadata"]["name"], *(_cell(column, value, now) for column in kind.columns)]
 
 
