@@ -16,7 +16,7 @@ compile := $(bin)/uv pip compile --quiet --universal --generate-hashes --python-
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check conformance bench wheel lock docs clean
+.PHONY: help setup demo test check conformance bench wheel lock docs session clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,6 +67,9 @@ bench: $(ready) ## measure the budgets; table on screen, JSON under build/
 
 docs: $(ready) ## redraw the figures and tables that are generated from code
 	$(bin)/python -m canton.admin.reference docs
+
+session: $(ready) ## run the commands of docs/session.svg, the picture in the README, and redraw it
+	$(bin)/python -m demo.session_picture docs/session.svg
 
 wheel: $(ready) ## build dist/: the two wheels, and the lock files to install them with
 	rm -rf dist
