@@ -13,7 +13,8 @@ from canton.cli.main import root
 
 ROOT = Path(__file__).parents[2]
 INDEX = ROOT / "docs" / "README.md"
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+EMULATOR_PAGES = [ROOT / "emulator" / "README.md", *sorted((ROOT / "emulator" / "docs").rglob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), *EMULATOR_PAGES]
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -122,9 +123,8 @@ def test_secrets_go_into_files_that_only_their_owner_reads(page: Path) -> None:
     assert [command for command in writing if "umask 077" not in command] == []
 
 
-EMULATOR_PAGES = [ROOT / "emulator" / "README.md", *sorted((ROOT / "emulator" / "docs").rglob("*.md"))]
 # The changelog tells history, in which a path may be gone.
-PAGES_WITH_PATHS = [page for page in [*PAGES, *EMULATOR_PAGES] if page.name != "CHANGELOG.md"]
+PAGES_WITH_PATHS = [page for page in PAGES if page.name != "CHANGELOG.md"]
 # What pages call a path for short begins in one of these folders.
 PATH_ROOTS = (
     ROOT,
@@ -164,7 +164,7 @@ GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
 GLOSSARY_WORDS = re.findall(r"^- \*\*(.+?)\*\*: ", GLOSSARY.read_text(), re.MULTILINE)
 # The reference of the command line has its help.
 OTHER_PAGES = " ".join(
-    page.read_text() for page in [*PAGES, *EMULATOR_PAGES] if page not in (GLOSSARY, ROOT / "CHANGELOG.md")
+    page.read_text() for page in PAGES if page not in (GLOSSARY, ROOT / "CHANGELOG.md")
 )
 
 
