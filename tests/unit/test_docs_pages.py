@@ -163,9 +163,7 @@ def test_the_map_names_paths() -> None:
 GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
 GLOSSARY_WORDS = re.findall(r"^- \*\*(.+?)\*\*: ", GLOSSARY.read_text(), re.MULTILINE)
 # The reference of the command line has its help.
-OTHER_PAGES = " ".join(
-    page.read_text() for page in PAGES if page not in (GLOSSARY, ROOT / "CHANGELOG.md")
-)
+OTHER_PAGES = " ".join(page.read_text() for page in PAGES if page not in (GLOSSARY, ROOT / "CHANGELOG.md"))
 
 
 def test_the_glossary_has_each_word_once() -> None:
