@@ -42,10 +42,10 @@ $(ready): requirements/dev.txt requirements/uv.txt pyproject.toml emulator/pypro
 	@$(bin)/python -m compileall -q src tests emulator
 	@touch $@
 
-demo: $(ready) ## a server, two tenants, three people, a worker killed half-way; ONCE=1 ends after it, EMPTY=1 tells none
+demo: $(ready) ## a server, two tenants, three people, a worker killed half-way; ONCE=1 stops at the end, EMPTY=1 starts an empty server
 	@ONCE=$(ONCE) EMPTY=$(EMPTY) $(bin)/python -m demo.story
 
-test: $(ready) ## run every test that needs neither root nor a server that is not there
+test: $(ready) ## run every test that needs neither root nor an external server
 	$(if $(TESTS),$(bin)/pytest -n $(JOBS) --dist worksteal --durations=10 $(TESTS))
 	$(if $(EMULATOR_TESTS),cd emulator && ../$(bin)/pytest -n $(JOBS) --dist worksteal --durations=10 $(EMULATOR_TESTS))
 
