@@ -1,4 +1,4 @@
-"""Misfits, held against jsonschema itself."""
+"""What connexion adds to jsonschema leaves the first error of every other body as jsonschema has it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ BODIES = VALUES | st.dictionaries(st.sampled_from([*SCHEMA["properties"], "other
 
 @settings(deadline=None, max_examples=500)
 @given(BODIES)
-def test_the_first_misfit_is_jsonschemas(body: Any) -> None:
+def test_the_first_error_is_jsonschemas(body: Any) -> None:
     """It walks over additional properties as a set, so that of those the first is a matter of chance."""
     theirs = list(jsonschema.Draft4Validator(SCHEMA).iter_errors(body))
     by_chance = theirs and len(theirs[0].path) > 1 and theirs[0].path[0] == "many"
@@ -52,7 +52,9 @@ def test_the_first_misfit_is_jsonschemas(body: Any) -> None:
     if ours is None:
         assert not theirs
     else:
-        assert (ours.message, ours.path, str(ours)) in [(one.message, tuple(one.path), str(one)) for one in expected]
+        assert (ours.message, tuple(ours.path), str(ours)) in [
+            (one.message, tuple(one.path), str(one)) for one in expected
+        ]
 
 
 @pytest.mark.parametrize("body", [None, "x", ""])
@@ -63,6 +65,6 @@ def test_what_is_nullable_may_be_null(body: Any) -> None:
 def test_what_is_read_only_may_not_be_sent_and_is_not_missed() -> None:
     schema = {"type": "object", "properties": {"id": {"type": "string", "readOnly": True}}, "required": ["id"]}
     assert first_error({}, schema) is None
-    found = first_error({"id": "x"}, schema)
-    assert found is not None
-    assert (found.message, found.path) == ("Property is read-only", ("id",))
+    error = first_error({"id": "x"}, schema)
+    assert error is not None
+    assert (error.message, tuple(error.path)) == ("Property is read-only", ("id",))

@@ -8,13 +8,7 @@ from typing import Any
 from csm_emulator.context import Context
 from csm_emulator.machine.fabric.plan import PortPlace
 from csm_emulator.services.fabric_manager import seed_data as seeds
-from csm_emulator.services.fabric_manager.documents import (
-    INSTALLED,
-    Document,
-    Refusal,
-    not_found,
-    read_object,
-)
+from csm_emulator.services.fabric_manager.documents import INSTALLED, Document, Refusal, not_found, read_object
 from csm_emulator.services.fabric_manager.fields import read_fields, texts
 from csm_emulator.services.fabric_manager.policy_merge import merge
 from csm_emulator.services.fabric_manager.switch_sync import Pushing

@@ -6,7 +6,7 @@ Its value says where to and about whom. State changes are matched against the te
 from __future__ import annotations
 
 from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, pointer_to, struct
-from csm_emulator.transport.call import Json
+from csm_emulator.records import Json
 
 BODY = struct(
     "main.ScnSubscribe",

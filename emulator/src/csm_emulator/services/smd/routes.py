@@ -9,28 +9,14 @@ from csm_emulator.dialects.gorilla_mux import Mux, settle
 from csm_emulator.services.smd import health as service
 from csm_emulator.services.smd import power_maps as powermaps
 from csm_emulator.services.smd import subscriptions
-from csm_emulator.services.smd.components import (
-    api as components,
-)
-from csm_emulator.services.smd.components import (
-    node_maps as nodemaps,
-)
-from csm_emulator.services.smd.components import (
-    patches as component_patches,
-)
-from csm_emulator.services.smd.components import (
-    queries as component_queries,
-)
+from csm_emulator.services.smd.components import api as components
+from csm_emulator.services.smd.components import node_maps as nodemaps
+from csm_emulator.services.smd.components import patches as component_patches
+from csm_emulator.services.smd.components import queries as component_queries
 from csm_emulator.services.smd.database import open_hsm
-from csm_emulator.services.smd.discovery import (
-    api as discovery,
-)
-from csm_emulator.services.smd.discovery import (
-    heartbeat_polling as polling,
-)
-from csm_emulator.services.smd.discovery import (
-    redfish_events as machine_events,
-)
+from csm_emulator.services.smd.discovery import api as discovery
+from csm_emulator.services.smd.discovery import heartbeat_polling as polling
+from csm_emulator.services.smd.discovery import redfish_events as machine_events
 from csm_emulator.services.smd.endpoints import component_endpoints, redfish_endpoints, service_endpoints
 from csm_emulator.services.smd.groups import groups, memberships, partitions
 from csm_emulator.services.smd.hardware import api as hardware

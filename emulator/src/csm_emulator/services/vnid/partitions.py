@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from csm_emulator.records import Json
 from csm_emulator.services.vnid.jobs import Jobs
 from csm_emulator.services.vnid.problems import Refusal, check_name, read
 from csm_emulator.services.vnid.table import Book, check_range, link, overlapping
-from csm_emulator.transport.call import Call, Json, Reply, json_reply
+from csm_emulator.transport.call import Call, Reply, json_reply
 from csm_emulator.transport.routes import Route
 
 _PARTITION = {"partitionName": str, "description": str, "vniFirst": int, "vniLast": int}

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.seed_data.secrets import s3_keys
 from csm_emulator.services.bss.boot_parameters.records import BootData
-from csm_emulator.services.bss.boot_script.ipxe import SERVER, Booted, ExternalServers, NoScript, waiting, written
+from csm_emulator.services.bss.boot_script.ipxe import (
+    SERVER,
+    Booted,
+    ExternalServers,
+    NoScript,
+    waiting,
+    written,
+)
 from csm_emulator.services.bss.boot_script.presigned_urls import resolved
 from csm_emulator.services.bss.inventory import Inventory
 from csm_emulator.services.bss.last_access import BOOTSCRIPT, History
 from csm_emulator.services.bss.responses import Panic, panicked, problem, whole
 from csm_emulator.services.bss.table import BootStore
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 
 MEDIA = "text/plain; charset=UTF-8"
 _NOBODY: Json = {"ID": "", "MAC": None, "EndpointEnabled": False}

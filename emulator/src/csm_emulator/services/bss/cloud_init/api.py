@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.reader import DecodeError, decode_first
+from csm_emulator.records import Json
 from csm_emulator.services.bss.boot_parameters.records import PHONE_HOME, BootData, shown
 from csm_emulator.services.bss.cloud_init.go_yaml import cloud_config
 from csm_emulator.services.bss.cloud_init.merge import looked_up, merged
@@ -11,7 +12,7 @@ from csm_emulator.services.bss.inventory import Inventory
 from csm_emulator.services.bss.last_access import USER_DATA, History
 from csm_emulator.services.bss.responses import Panic, encoded, guessed, panicked, problem
 from csm_emulator.services.bss.table import BootStore, NotStored
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 
 GLOBAL = "Global"
 

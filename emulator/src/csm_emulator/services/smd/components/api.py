@@ -9,15 +9,15 @@ from functools import partial
 from csm_emulator.dialects.go_json.reader import decode
 from csm_emulator.dialects.go_json.types import BOOL, NUMBER, STRING, pointer_to, slice_of, struct
 from csm_emulator.dialects.hms.names import NODES, hms_type, normal, verified
+from csm_emulator.records import Json, Record
 from csm_emulator.services.smd import enums as vocabulary
 from csm_emulator.services.smd.components import filters
 from csm_emulator.services.smd.components.lists import listed, only_in_query, unreadable
 from csm_emulator.services.smd.components.queries import whole
-from csm_emulator.services.smd.components.table import Record
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.errors import DatabaseError, Refusal, answering, fits, refused
 from csm_emulator.services.smd.responses import message, nothing, problem, written
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 BASE = "/hsm/v2/State/Components"

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from csm_emulator.machine.controllers import CONTROLLERS
 from csm_emulator.machine.parts import Part
+from csm_emulator.records import Json
 from csm_emulator.services.smd.components import seed_data as inventory_seed
 from csm_emulator.services.smd.database import Hsm
-from csm_emulator.transport.call import Json
 
 AFTER_BOOT = frozenset({"Ready", "Standby", "Halt"})
 """Redfish knows no more than On: these are higher, and are kept. (base.IsPostBootState)"""
