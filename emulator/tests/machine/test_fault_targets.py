@@ -18,9 +18,9 @@ FACTS: dict[str, dict[str, Any]] = {"wrong-cabling": {"with": "x1000c0r7j1p0"}, 
 @pytest.mark.parametrize(
     ("kind", "targets", "said"),
     [
-        ("server-error", "smdd", "no service 'smdd'; did you mean \"smd\"\\? Services: .*bos, bss, "),
-        ("service-restart", "smd, nobody-at-all", "no service 'nobody-at-all'; services: .*bos, bss, "),
-        ("token-expiry", "smd", "no service 'smd'; services: keycloak"),
+        ("server-error", "smdd", "no service is called 'smdd'; did you mean \"smd\"\\? Services: .*bos, bss, "),
+        ("service-restart", "smd, nobody-at-all", "no service is called 'nobody-at-all'; services: .*bos, bss, "),
+        ("token-expiry", "smd", "no service is called 'smd'; services: keycloak"),
         ("latency", "", "latency needs targets, not ''"),
         ("latency", "smd,", "latency needs targets"),
         ("cfs-session-stuck", " ", "cfs-session-stuck needs targets"),

@@ -61,7 +61,7 @@ EARLIEST, LATEST = 1971, 2999
 def start(topology: str | None, begin: str | None, state: Path | None, as_json: bool, **serve_options: object) -> None:
     """Run the machine TOPOLOGY: a name, or a file with an SLS dump.
 
-    Names: tiny (8 compute nodes), psi (PSI beside others, 288), alps-mini (1,015), alps (10,000), empty.
+    Names: tiny (8 compute nodes), psi (288, several institutions), alps-mini (1,015), alps (10,000), empty.
     Ctrl-C or SIGTERM stops it.
     """
     logging.basicConfig(format="csm-emulator: %(message)s", stream=sys.stderr, level=logging.WARNING)
