@@ -190,5 +190,5 @@ def test_time_that_began_does_not_begin_again(tmp_path: Path) -> None:
 
 
 def test_its_own_state_is_not_loaded(tmp_path: Path) -> None:
-    with opened(tmp_path / "state") as running, pytest.raises(InvalidMachine, match="runs with"):
+    with opened(tmp_path / "state") as running, pytest.raises(InvalidMachine, match="in use"):
         running.load(tmp_path / "state")

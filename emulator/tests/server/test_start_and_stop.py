@@ -42,7 +42,7 @@ def started(folder: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
     ("options", "said"),
     [
         (["--speed", "nan"], "--speed must be a number"),
-        (["--host", ""], "no address"),
+        (["--host", ""], "is empty"),
         (["--host", "grüße.invalid"], "cannot listen on"),
         (["--host", "no host"], "cannot listen on"),
         (["--begin", "9999-12-31T23:59:59Z"], "1971 to 2999"),
