@@ -14,22 +14,27 @@ SUB_ROLES = ("Master", "Worker", "Storage", "UAN", "Gateway", "LNETRouter", "Vis
 NET_TYPES = ("Sling", "Infiniband", "Ethernet", "OEM", "None")
 ARCHS = ("X86", "ARM", "UNKNOWN", "Other")
 CLASSES = ("River", "Mountain", "Hill")
-TYPES = ("INVALID", *(each.value for each in XnameType))
+TYPES = ("INVALID", *(xname_type.value for xname_type in XnameType))
 
 
-def words(known: Iterable[str]) -> Mapping[str, str]:
+def by_lower_case(names: Iterable[str]) -> Mapping[str, str]:
     """By their lower case."""
-    return {word.lower(): word for word in known}
+    return {word.lower(): word for word in names}
 
 
-STATE, ROLE, SUB_ROLE, NET_TYPE = words(STATES), words(ROLES), words(SUB_ROLES), words(NET_TYPES)
-ARCH, CLASS = words(ARCHS), words(CLASSES)
+STATE, ROLE, SUB_ROLE, NET_TYPE = (
+    by_lower_case(STATES),
+    by_lower_case(ROLES),
+    by_lower_case(SUB_ROLES),
+    by_lower_case(NET_TYPES),
+)
+ARCH, CLASS = by_lower_case(ARCHS), by_lower_case(CLASSES)
 _GENERAL = ("All", "AllSvc", "AllComp")
 TYPE = {("hmstype" if word in _GENERAL else "") + word.lower(): word for word in TYPES}
 """HMS's table calls three types by other names than they have."""
-FLAG = {**words(FLAGS), "warn": "Warning"}
+FLAG = {**by_lower_case(FLAGS), "warn": "Warning"}
 
-STARTS: Mapping[str, tuple[str, ...]] = {
+ALLOWED_OLD_STATES: Mapping[str, tuple[str, ...]] = {
     "Unknown": (),
     "Empty": (),
     "Populated": (),

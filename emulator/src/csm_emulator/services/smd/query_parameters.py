@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from csm_emulator.transport.call import Call
 
-Check = Callable[[str], str]
+ValueCheck = Callable[[str], str]
 """The value as it is stored; empty when it is not allowed."""
 
 
@@ -16,34 +16,34 @@ def values(call: Call, name: str) -> list[str]:
     return call.all(spellings[-1]) if spellings else []
 
 
-class BadValue(ValueError):
+class InvalidValue(ValueError):
     """A value that the check refuses."""
 
 
-class Wanted:
+class ValueFilter:
     """``a``, ``b``: one of them; ``!c``: not that one."""
 
-    def __init__(self, texts: Sequence[str], check: Check | None = None) -> None:
+    def __init__(self, texts: Sequence[str], check: ValueCheck | None = None) -> None:
         self.some = bool(texts)
-        self._any = {_checked(text, check) for text in texts if not text.startswith("!")}
-        self._none = {_checked(text.lstrip("!"), check) for text in texts if text.startswith("!")}
+        self._included = {_checked(text, check) for text in texts if not text.startswith("!")}
+        self._excluded = {_checked(text.lstrip("!"), check) for text in texts if text.startswith("!")}
 
     def __call__(self, value: str) -> bool:
-        return value not in self._none and (not self._any or value in self._any)
+        return value not in self._excluded and (not self._included or value in self._included)
 
 
-def positive(texts: Sequence[str]) -> Sequence[str]:
+def lookup_values(texts: Sequence[str]) -> Sequence[str]:
     """The values by which records can be looked up: none when one of them is empty, or says what is not wanted."""
     return texts if all(text and not text.startswith("!") for text in texts) else ()
 
 
-def _checked(text: str, check: Check | None) -> str:
+def _checked(text: str, check: ValueCheck | None) -> str:
     if check is None:
         return text
-    found = check(text)
-    if text and not found:
-        raise BadValue(text)
-    return found
+    value = check(text)
+    if text and not value:
+        raise InvalidValue(text)
+    return value
 
 
 def alphanumeric(text: str) -> str:

@@ -13,22 +13,24 @@ from csm_emulator.transport.call import Json
 
 Record = dict[str, Any]
 
-_LEFT_OUT: Mapping[str, tuple[Json, ...]] = {
+_OMITTED_VALUES: Mapping[str, tuple[Json, ...]] = {
     **dict.fromkeys(COMPONENT_FIELDS, ("",)),
     "Enabled": (),
     "NID": (-1,),
     "ReservationDisabled": (False,),
     "Locked": (False,),
 }
-_FIRST = '{"ID":'
+_RECORD_START = '{"ID":'
 
 
 def on_wire(fields: Mapping[str, Json]) -> Record:
     """In SMD's order, without what it leaves out: empty texts, locks that are not, no NID."""
-    return {name: fields[name] for name in COMPONENT_FIELDS if name in fields and fields[name] not in _LEFT_OUT[name]}
+    return {
+        name: fields[name] for name in COMPONENT_FIELDS if name in fields and fields[name] not in _OMITTED_VALUES[name]
+    }
 
 
-def shown(record: Record, names: Iterable[str] = COMPONENT_FIELDS) -> Record:
+def visible_fields(record: Record, names: Iterable[str] = COMPONENT_FIELDS) -> Record:
     """Of the record as it is stored: it may hold a negative NID, which SMD shows to nobody."""
     return {name: record[name] for name in names if name in record and (name != "NID" or record[name] >= 0)}
 
@@ -44,7 +46,7 @@ class ComponentTable(Mapping[str, Record]):
         self._under: dict[str, list[str]] | None = None
         """By place; None until it is asked for, and again when a component comes or goes."""
         for xname, record in self._records.items():
-            self._learn_nid(xname, record)
+            self._index_nid(xname, record)
         # Now, so that the first who reads a large machine does not wait for it.
         self._write(list(self._records))
 
@@ -69,14 +71,14 @@ class ComponentTable(Mapping[str, Record]):
         record = on_wire(fields)
         xname = record["ID"]
         if xname in self._records:
-            self._forget(xname)
+            self._drop_indexes(xname)
         else:
             self._under = None
         self._table[xname] = self._records[xname] = record
-        self._learn_nid(xname, record)
+        self._index_nid(xname, record)
 
     def remove(self, xname: str) -> None:
-        self._forget(xname)
+        self._drop_indexes(xname)
         self._under = None
         del self._table[xname], self._records[xname]
 
@@ -89,8 +91,8 @@ class ComponentTable(Mapping[str, Record]):
         if self._under is None:
             self._under = {}
             for xname in self._records:
-                for above in lineage(xname):
-                    self._under.setdefault(above, []).append(xname)
+                for ancestor in lineage(xname):
+                    self._under.setdefault(ancestor, []).append(xname)
         return self._under.get(place, ())
 
     def text(self, xname: str) -> str:
@@ -110,21 +112,21 @@ class ComponentTable(Mapping[str, Record]):
         if not xnames:
             return
         records = map(self._records.__getitem__, xnames)
-        written = marshal([record if record.get("NID", 0) >= 0 else shown(record) for record in records])
-        texts = written[len(_FIRST) + 1 : -2].split("}," + _FIRST)
-        self._texts.update(zip(xnames, [f"{_FIRST}{text}}}" for text in texts], strict=True))
+        array_text = marshal([record if record.get("NID", 0) >= 0 else visible_fields(record) for record in records])
+        texts = array_text[len(_RECORD_START) + 1 : -2].split("}," + _RECORD_START)
+        self._texts.update(zip(xnames, [f"{_RECORD_START}{text}}}" for text in texts], strict=True))
 
-    def _learn_nid(self, xname: str, record: Record) -> None:
+    def _index_nid(self, xname: str, record: Record) -> None:
         nid = record.get("NID")
         if nid is not None:
             self._by_nid[nid] = (*self._by_nid.get(nid, ()), xname)
 
-    def _forget(self, xname: str) -> None:
+    def _drop_indexes(self, xname: str) -> None:
         self._texts.pop(xname, None)
         nid = self._records.get(xname, {}).get("NID")
         if nid is not None:
-            left = tuple(other for other in self._by_nid[nid] if other != xname)
-            if left:
-                self._by_nid[nid] = left
+            xnames = tuple(indexed for indexed in self._by_nid[nid] if indexed != xname)
+            if xnames:
+                self._by_nid[nid] = xnames
             else:
                 del self._by_nid[nid]

@@ -10,7 +10,7 @@ from csm_emulator.machine.controllers import CONTROLLERS
 from csm_emulator.machine.parts import Nic, NodeModel, Part
 from csm_emulator.machine.power import RESETS
 from csm_emulator.machine.power_caps import NODE_LIMIT, Control, controls_of
-from csm_emulator.services.smd.discovery.redfish_paths import ROOT, path, redfish_id, shape
+from csm_emulator.services.smd.discovery.redfish_paths import ROOT, path, redfish_id, redfish_resource
 from csm_emulator.transport.call import Json
 
 VERSION = "1.7.0"
@@ -34,14 +34,14 @@ _CHASSIS_IN_RACKS = {"GIGABYTE": "Self", "Intel Corporation": "Baseboard"}
 _NIC_NAMES = {"NMN": "ManagementEthernet", "HMN": "eth0", "HSN": "HPCNet"}
 
 
-def attempt_at(moment: float) -> str:
+def attempt_time(moment: float) -> str:
     """With six decimals, unlike other times."""
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def speaks_for(part: Part) -> bool:
+def in_redfish(part: Part) -> bool:
     """Whether Redfish has it."""
-    return shape(part) is not None
+    return redfish_resource(part) is not None
 
 
 def nic_of(context: Context, xname: str) -> Nic | None:
@@ -73,7 +73,7 @@ def new_endpoint(context: Context, part: Part) -> Json:
 def discovered(context: Context, endpoint: Json, moment: float) -> Json:
     """The endpoint after it was read."""
     info = {
-        "LastDiscoveryAttempt": attempt_at(moment),
+        "LastDiscoveryAttempt": attempt_time(moment),
         "LastDiscoveryStatus": "DiscoverOK",
         "RedfishVersion": VERSION,
     }
@@ -89,17 +89,17 @@ def discovered(context: Context, endpoint: Json, moment: float) -> Json:
 
 def component_endpoint(context: Context, part: Part, fqdn: str = "") -> Json:
     """``fqdn`` is the endpoint's own; its xname when not said."""
-    found = shape(part)
-    if found is None:
+    resource = redfish_resource(part)
+    if resource is None:
         raise KeyError(part.xname)
-    kind, info_key = _KINDS[found.kind]
+    kind, info_key = _KINDS[resource.kind]
     nics = context.machine.nics(part.xname)
     endpoint = fqdn or part.controller
     record: dict[str, Json] = {
         "ID": part.xname,
         "Type": part.type,
-        "RedfishType": found.kind,
-        "RedfishSubtype": found.subtype,
+        "RedfishType": resource.kind,
+        "RedfishSubtype": resource.subtype,
     }
     if nics:
         record["MACAddr"] = nics[0].mac.lower()
@@ -113,7 +113,7 @@ def component_endpoint(context: Context, part: Part, fqdn: str = "") -> Json:
         "RedfishEndpointFQDN": endpoint,
         "RedfishURL": f"{endpoint}{path(part)}",
         "ComponentEndpointType": kind,
-        info_key: _info(context, part, found.kind),
+        info_key: _info(context, part, resource.kind),
     }
 
 
@@ -161,7 +161,10 @@ def _power_capping(part: Part) -> Mapping[str, Json]:
         return {}
     if part.hardware_class != "River":
         chassis = f"{ROOT}/Chassis/{redfish_id(part)}"
-        return {"PowerURL": f"{chassis}/Power", "Controls": [_control(chassis, each) for each in controls_of(part)]}
+        return {
+            "PowerURL": f"{chassis}/Power",
+            "Controls": [_control(chassis, control) for control in controls_of(part)],
+        }
     return _power_control(part.model, controls_of(part)[0])
 
 
@@ -190,39 +193,39 @@ def _control(chassis: str, control: Control) -> Json:
 def _power_control(model: NodeModel, control: Control) -> Mapping[str, Json]:
     low, high = control.limits
     url = f"{ROOT}/Chassis/{_CHASSIS_IN_RACKS.get(model.board.manufacturer, '1')}/Power"
-    told: dict[str, Json] = {"@odata.id": f"{url}#/PowerControl/0", "MemberId": "0"}
+    power_control: dict[str, Json] = {"@odata.id": f"{url}#/PowerControl/0", "MemberId": "0"}
     if control.name != NODE_LIMIT:
-        told["Name"] = control.name
+        power_control["Name"] = control.name
     if high:
-        told["PowerCapacityWatts"] = high
+        power_control["PowerCapacityWatts"] = high
     if any(fitting.fru.kind == "NodeAccel" for fitting in model.fittings):
         # Apollo 6500: a service of its own, with limits and another address to set them.
         url = f"{url}/AccPowerService/PowerLimit"
         target = f"{url}/Actions/HpeServerAccPowerLimit.ConfigurePowerLimit"
         limits = {"PowerLimit": {"Min": low, "Max": high}, "PowerRegulationEnabled": True}
-        told["Name"] = "PowerLimit Resource for AccPowerService"
-        told["OEM"] = {"HPE": {**limits, "Status": "OK", "Target": target}}
-    return {"PowerURL": url, "PowerControl": [told]}
+        power_control["Name"] = "PowerLimit Resource for AccPowerService"
+        power_control["OEM"] = {"HPE": {**limits, "Status": "OK", "Target": target}}
+    return {"PowerURL": url, "PowerControl": [power_control]}
 
 
 def service_endpoint(context: Context, service: str, xname: str, fqdn: str = "") -> Json:
-    where = f"{ROOT}/{SERVICES[service]}"
+    path_ = f"{ROOT}/{SERVICES[service]}"
     return {
         "RedfishEndpointID": xname,
         "RedfishType": service,
         "UUID": context.random.uuid("redfish", xname),
-        "OdataID": where,
+        "OdataID": path_,
         "RedfishEndpointFQDN": fqdn or xname,
-        "RedfishURL": f"{fqdn or xname}{where}",
-        "ServiceInfo": _service_info(service, where),
+        "RedfishURL": f"{fqdn or xname}{path_}",
+        "ServiceInfo": _service_info(service, path_),
     }
 
 
-def _service_info(service: str, where: str) -> Json:
+def _service_info(service: str, service_path: str) -> Json:
     members = {"AccountService": "Accounts", "SessionService": "Sessions", "EventService": "Subscriptions"}
     info: dict[str, Json] = {
         "@odata.context": f"{ROOT}/$metadata#{service}.{service}",
-        "@odata.id": where,
+        "@odata.id": service_path,
         "@odata.type": f"#{service}.v1_0_0.{service}",
         "Id": service,
         "Name": service,
@@ -230,8 +233,8 @@ def _service_info(service: str, where: str) -> Json:
         "ServiceEnabled": True,
     }
     if service in members:
-        info[members[service]] = {"@odata.id": f"{where}/{members[service]}"}
+        info[members[service]] = {"@odata.id": f"{service_path}/{members[service]}"}
     if service == "UpdateService":
-        info["FirmwareInventory"] = {"@odata.id": f"{where}/FirmwareInventory"}
-        info["Actions"] = {"#UpdateService.SimpleUpdate": {"target": f"{where}/Actions/SimpleUpdate"}}
+        info["FirmwareInventory"] = {"@odata.id": f"{service_path}/FirmwareInventory"}
+        info["Actions"] = {"#UpdateService.SimpleUpdate": {"target": f"{service_path}/Actions/SimpleUpdate"}}
     return info

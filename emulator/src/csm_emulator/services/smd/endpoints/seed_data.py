@@ -13,7 +13,7 @@ from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Json
 
 
-class _PartSeeds(Mapping[str, Json]):
+class _RecordByPart(Mapping[str, Json]):
     """A record for each of some parts, made when it is asked for."""
 
     def __init__(self, parts: Iterable[Part], record: Callable[[Part], Json]) -> None:
@@ -33,16 +33,16 @@ class _PartSeeds(Mapping[str, Json]):
         return len(self._parts)
 
 
-def redfish_seeds(context: Context, begun: float) -> Mapping[str, Json]:
+def redfish_seeds(context: Context, discovery_time: float) -> Mapping[str, Json]:
     def discovered(part: Part) -> Json:
-        return redfish_view.discovered(context, redfish_view.new_endpoint(context, part), begun)
+        return redfish_view.discovered(context, redfish_view.new_endpoint(context, part), discovery_time)
 
-    return _PartSeeds((part for part in context.machine.parts() if part.type in CONTROLLERS), discovered)
+    return _RecordByPart((part for part in context.machine.parts() if part.type in CONTROLLERS), discovered)
 
 
 def component_seeds(context: Context) -> Mapping[str, Json]:
-    speaking = (part for part in context.machine.parts() if redfish_view.speaks_for(part))
-    return _PartSeeds(speaking, partial(redfish_view.component_endpoint, context))
+    parts = (part for part in context.machine.parts() if redfish_view.in_redfish(part))
+    return _RecordByPart(parts, partial(redfish_view.component_endpoint, context))
 
 
 def service_keys(xnames: Iterable[str]) -> Iterator[str]:
@@ -50,7 +50,7 @@ def service_keys(xnames: Iterable[str]) -> Iterator[str]:
     return (f"{service} {xname}" for xname in xnames for service in redfish_view.SERVICES)
 
 
-def of_endpoints(services: RecordTable, xnames: Iterable[str]) -> Iterator[str]:
+def service_keys_of(services: RecordTable, xnames: Iterable[str]) -> Iterator[str]:
     """The keys of the services of these endpoints, and of all that were added."""
     return services.in_order(key for key in service_keys(dict.fromkeys(xnames)) if key in services.seed)
 

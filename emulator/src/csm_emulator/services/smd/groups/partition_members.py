@@ -24,5 +24,5 @@ def in_partitions(hsm: Hsm, names: Sequence[str]) -> Callable[[str], bool]:
 
 
 def _node_of(xname: str) -> str:
-    found = _NODE.fullmatch(xname)
-    return found[1] if found and hms_type(found[1]) == "Node" else xname
+    match = _NODE.fullmatch(xname)
+    return match[1] if match and hms_type(match[1]) == "Node" else xname

@@ -14,7 +14,7 @@ _CHASSIS = ("Chassis", "ComputeModule", "RouterModule", "NodeEnclosure", "HSNBoa
 
 def place_facts(kind: str, ordinal: int, part: Part, fru: Fru) -> Mapping[str, Json]:
     """In the words of the type's LocationInfo."""
-    return _FACTS[kind](ordinal, part, fru)
+    return _FACTS_OF_TYPE[kind](ordinal, part, fru)
 
 
 def _chassis(_: int, part: Part, fru: Fru) -> Mapping[str, Json]:
@@ -54,8 +54,8 @@ def _processor(ordinal: int, part: Part, _: Fru) -> Mapping[str, Json]:
     if part.hardware_class != "River":
         return {"Id": f"CPU{ordinal}", "Name": "Processor", "Description": "", "Socket": f"CPU{ordinal}"}
     if maker == "GIGABYTE":
-        about = f"Processor Instance {number}"
-        return {"Id": str(number), "Name": f"Processor {number}", "Description": about, "Socket": f"P{ordinal}"}
+        description = f"Processor Instance {number}"
+        return {"Id": str(number), "Name": f"Processor {number}", "Description": description, "Socket": f"P{ordinal}"}
     if maker.startswith("Intel"):
         return {"Id": f"CPU{number}", "Name": f"Processor {number}", "Description": "", "Socket": f"CPU {number}"}
     return {"Id": str(number), "Name": "Processors", "Description": "", "Socket": f"Proc {number}"}
@@ -68,8 +68,8 @@ def _hsn_nic(ordinal: int, part: Part, fru: Fru) -> Mapping[str, Json]:
 
 
 def _memory(ordinal: int, _: Part, __: Fru) -> Mapping[str, Json]:
-    where = {"Socket": 0, "MemoryController": 0, "Channel": ordinal, "Slot": 0}
-    return {"Id": f"DIMM{ordinal}", "Name": f"DIMM{ordinal}", "MemoryLocation": where}
+    location = {"Socket": 0, "MemoryController": 0, "Channel": ordinal, "Slot": 0}
+    return {"Id": f"DIMM{ordinal}", "Name": f"DIMM{ordinal}", "MemoryLocation": location}
 
 
 def _manager(_: int, part: Part, __: Fru) -> Mapping[str, Json]:
@@ -85,7 +85,7 @@ def _pdu(_: int, part: Part, __: Fru) -> Mapping[str, Json]:
     return {"Id": redfish_id(part), "Name": "RackPDU"}
 
 
-_FACTS: Mapping[str, Callable[[int, Part, Fru], Mapping[str, Json]]] = {
+_FACTS_OF_TYPE: Mapping[str, Callable[[int, Part, Fru], Mapping[str, Json]]] = {
     **dict.fromkeys(_CHASSIS, _chassis),
     "Node": _node,
     "Processor": _processor,

@@ -11,7 +11,7 @@ from csm_emulator.services.smd.inventory import Inventory
 from csm_emulator.state.clock import rfc3339
 from csm_emulator.transport.call import Json
 
-FEW = 100
+MAX_SEPARATE_LOOKUPS = 100
 """Places up to which it is quicker to look into each than to look at all hardware."""
 
 
@@ -25,39 +25,39 @@ def on_wire(inventory: Inventory, location: Json) -> Json:
 
 def within(inventory: Inventory, places: Iterable[str]) -> list[str]:
     """The hardware at these xnames, and inside them."""
-    wanted = dict.fromkeys(places)
-    if len(wanted) > FEW:
+    roots = dict.fromkeys(places)
+    if len(roots) > MAX_SEPARATE_LOOKUPS:
         candidates: Iterable[str] = inventory.hardware
     else:
-        of_seed = dict.fromkeys(xname for place in wanted for xname in inventory.found.below(place))
+        of_seed = dict.fromkeys(xname for place in roots for xname in inventory.hardware_seeds.below(place))
         candidates = inventory.hardware.in_order(of_seed)
-    return [xname for xname in candidates if any(above in wanted for above in lineage(xname))]
+    return [xname for xname in candidates if any(ancestor in roots for ancestor in lineage(xname))]
 
 
-def store(inventory: Inventory, found: Sequence[tuple[Json, Json]], moment: float) -> None:
+def store(inventory: Inventory, records: Sequence[tuple[Json, Json]], now: float) -> None:
     """Places and their FRUs; that they were found is written down, unless it was the last thing written.
 
     Of several with one name the first is stored, and all are in the history.
     """
-    last = {place["ID"]: (inventory.history.get(place["ID"]) or [{}])[-1] for place, _ in found}
-    for place, fru in reversed(found):
+    last = {place["ID"]: (inventory.history.get(place["ID"]) or [{}])[-1] for place, _ in records}
+    for place, fru in reversed(records):
         inventory.frus[fru["FRUID"]] = fru
         inventory.hardware[place["ID"]] = {**place, "PopulatedFRU": fru["FRUID"]}
-    for place, fru in found:
-        before = last[place["ID"]]
-        if (before.get("FRUID"), before.get("EventType")) != (fru["FRUID"], "Detected"):
-            note(inventory, place["ID"], fru["FRUID"], "Detected", moment)
+    for place, fru in records:
+        latest = last[place["ID"]]
+        if (latest.get("FRUID"), latest.get("EventType")) != (fru["FRUID"], "Detected"):
+            add_history_event(inventory, place["ID"], fru["FRUID"], "Detected", now)
 
 
-def note(inventory: Inventory, xname: str, fru: str, event: str, moment: float) -> None:
-    entry = {"ID": xname, "FRUID": fru, "Timestamp": rfc3339(moment), "EventType": event}
+def add_history_event(inventory: Inventory, xname: str, fru: str, event: str, now: float) -> None:
+    entry = {"ID": xname, "FRUID": fru, "Timestamp": rfc3339(now), "EventType": event}
     inventory.history[xname] = [*inventory.history.get(xname, ()), entry]
 
 
 @lru_cache(maxsize=1 << 8)
 def _kind_of_letters(letters: str) -> str:
-    found = (hms_type("".join(f"{letter}{ordinal}" for letter in letters)) for ordinal in (0, 1))
-    return next(filter(None, found), "")
+    types = (hms_type("".join(f"{letter}{ordinal}" for letter in letters)) for ordinal in (0, 1))
+    return next(filter(None, types), "")
 
 
 _DIGITS = str.maketrans("", "", "0123456789")

@@ -14,7 +14,7 @@ from csm_emulator.state.clock import rfc3339
 from csm_emulator.transport.call import Json
 
 
-def _alike(item: Item, ordinal: int) -> tuple[object, ...]:
+def _shared_facts_key(item: Item, ordinal: int) -> tuple[object, ...]:
     part = item.part
     return item.kind, ordinal, id(item.fru), id(part.model), part.hardware_class, redfish_id(part)
 
@@ -39,19 +39,19 @@ class HardwareSeeds(Mapping[str, Json]):
 
     def _place(self, item: Item, ordinal: int) -> Json:
         """One object for all places that look alike."""
-        alike = _alike(item, ordinal)
-        found = self._places.get(alike)
-        if found is None:
+        key = _shared_facts_key(item, ordinal)
+        location = self._places.get(key)
+        if location is None:
             facts = place_facts(item.kind, ordinal, item.part, item.fru)
-            found = self._places[alike] = encode(facts, TYPES[item.kind][0])
-        return found
+            location = self._places[key] = encode(facts, TYPES[item.kind][0])
+        return location
 
-    def differing(self, xname: str) -> tuple[str, str, tuple[object, ...]]:
+    def distinct_parts(self, xname: str) -> tuple[str, str, tuple[object, ...]]:
         """FRU id and serial number; and what it has in common with the places that differ in nothing but those."""
         item = self._numbering.item(xname)
-        return self._numbering.fru_id(item), item.serial, _alike(item, item.ordinal)
+        return self._numbering.fru_id(item), item.serial, _shared_facts_key(item, item.ordinal)
 
-    def at(self, part: Part) -> Iterator[str]:
+    def places_of(self, part: Part) -> Iterator[str]:
         """The part's place and those inside it."""
         return self._numbering.places(part)
 
@@ -103,8 +103,8 @@ class FruSeeds(Mapping[str, Json]):
 
     def _info(self, item: Item) -> Json:
         model = item.part.model if item.kind == "Node" else None
-        alike = (item.kind, id(item.fru), id(model))
-        if alike not in self._infos:
+        key = (item.kind, id(item.fru), id(model))
+        if key not in self._infos:
             facts = {
                 **item.fru.facts,
                 "Model": item.fru.model,
@@ -113,8 +113,8 @@ class FruSeeds(Mapping[str, Json]):
             }
             if model:
                 facts |= {"BiosVersion": model.firmware.get("BIOS", ""), "SystemType": "Physical"}
-            self._infos[alike] = encode(facts, TYPES[item.kind][1])
-        info = self._infos[alike]
+            self._infos[key] = encode(facts, TYPES[item.kind][1])
+        info = self._infos[key]
         return {**info, "SerialNumber": item.serial} if "SerialNumber" in info else info
 
     def __iter__(self) -> Iterator[str]:
@@ -127,13 +127,13 @@ class FruSeeds(Mapping[str, Json]):
 class HistorySeeds(Mapping[str, Json]):
     """Every place was found with what is in it, once."""
 
-    def __init__(self, numbering: Numbering, begun: float) -> None:
+    def __init__(self, numbering: Numbering, discovery_time: float) -> None:
         self._numbering = numbering
-        self._at = rfc3339(begun)
+        self._timestamp = rfc3339(discovery_time)
 
     def __getitem__(self, xname: str) -> Json:
         fru = self._numbering.fru_id(self._numbering.item(xname))
-        return [{"ID": xname, "FRUID": fru, "Timestamp": self._at, "EventType": "Detected"}]
+        return [{"ID": xname, "FRUID": fru, "Timestamp": self._timestamp, "EventType": "Detected"}]
 
     def __contains__(self, xname: object) -> bool:
         return isinstance(xname, str) and xname in self._numbering

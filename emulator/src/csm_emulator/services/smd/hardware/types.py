@@ -106,11 +106,11 @@ _DRIVE = struct(
 )
 _NIC_PLACE = struct("rf.NALocationInfoRF", texts("Id Name Description"))
 _NIC = struct("rf.NAFRUInfoRF", texts("Manufacturer Model PartNumber SKU SerialNumber"), omitted="SKU")
-_WHERE = "ContactInfo Latitude Longitude PartLocation Placement PostalAddress"
+_LOCATION_FIELDS = "ContactInfo Latitude Longitude PartLocation Placement PostalAddress"
 _LOCATION = struct(
     "rf.Location",
-    {name: NUMBER if name.endswith("itude") else maybe(RAW) for name in _WHERE.split()},
-    omitted=_WHERE,
+    {name: NUMBER if name.endswith("itude") else maybe(RAW) for name in _LOCATION_FIELDS.split()},
+    omitted=_LOCATION_FIELDS,
 )
 _PDU_PLACE = struct(
     "rf.PowerDistributionLocationInfo", {**texts("Id Description Name UUID"), "Location": maybe(_LOCATION)}
