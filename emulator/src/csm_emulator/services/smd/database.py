@@ -1,4 +1,4 @@
-"""What SMD keeps in its database, as far as more than one part of the API uses it."""
+"""The tables of SMD's database that more than one part of the API uses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from csm_emulator.state.tables import RecordTable
 from csm_emulator.transport.call import Json
 
 ChangeListener = Callable[[Sequence[str], Mapping[str, Json]], None]
-"""(xnames, what became of them): one of ``{"State": …, "Flag": …}``, ``{"State": …}``, ``{"Enabled": …}``,
+"""(xnames, their new values): one of ``{"State": …, "Flag": …}``, ``{"State": …}``, ``{"Enabled": …}``,
 ``{"SoftwareStatus": …}`` and ``{"Role": …, "SubRole": …}``."""
 
 
@@ -22,21 +22,21 @@ ChangeListener = Callable[[Sequence[str], Mapping[str, Json]], None]
 class Hsm:
     context: Context
     components: ComponentTable
-    """By xname, as they stand on the wire. Replace records, never change them."""
+    """By xname, in the form of the API. Replace records, never change them."""
     groups: RecordTable
     partitions: RecordTable
     node_maps: RecordTable
     inventory: Inventory
-    """What discovery found: endpoints, hardware, Ethernet interfaces."""
+    """The result of discovery: endpoints, hardware, Ethernet interfaces."""
     change_listeners: list[ChangeListener] = field(default_factory=list)
-    """Who is told of changes: append to it in ``routes``."""
+    """Functions to call after a change of components; parts of the API append to it in ``routes``."""
     removal_listeners: list[Callable[[str], None]] = field(default_factory=list)
-    """What the database deletes together with a component: each is given the xname."""
+    """Functions that delete the rows that refer to a component; called with the xname of a deleted component."""
 
     _members: dict[tuple[str, str], tuple[Sequence[str], frozenset[str]]] = field(default_factory=dict)
 
     def members(self, table: RecordTable, name: str) -> frozenset[str]:
-        """Of a group or a partition; made once for every list that is put there."""
+        """The members of a group or a partition; computed once for each list that is stored there."""
         ids = table[name]["members"]["ids"]
         cached = self._members.get((table.name, name))
         if cached is None or cached[0] is not ids:
@@ -50,11 +50,11 @@ class Hsm:
         self.components.put(dict(record))
 
     def remove_component(self, xname: str) -> None:
-        """With its places in groups and partitions, and its reservations."""
+        """Remove it, its memberships in groups and partitions, and its reservations."""
         self._remove([xname])
 
     def remove_all_components(self) -> int:
-        """How many there were."""
+        """Returns the number of removed components."""
         xnames = list(self.components)
         self._remove(xnames)
         return len(xnames)
@@ -72,7 +72,7 @@ class Hsm:
                 remove(xname)
 
     def notify(self, xnames: Iterable[str], change: Mapping[str, Json]) -> None:
-        """A state change notification, when there is anybody whose state changed."""
+        """Send a state change notification, unless ``xnames`` is empty."""
         ids = list(xnames)
         if ids:
             for listener in self.change_listeners:

@@ -1,4 +1,4 @@
-"""Why SMD does not do what it was asked: what it tells the caller, and what it keeps to itself."""
+"""Errors of SMD: those whose text the caller gets, and those of the database, whose text stays in SMD."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ NO_DATABASE = "failed to query DB."
 
 
 class HmsError(Exception):
-    """An error of HMS's own: its text goes to the caller."""
+    """An error that HMS raised itself: SMD sends its text to the caller."""
 
 
 class DatabaseError(Exception):
-    """PostgreSQL would not take it: the caller learns no more than that."""
+    """PostgreSQL refused the statement: SMD sends a general message instead of the reason."""
 
 
 class RequestRejected(Exception):
-    """There is no more to do than to say this."""
+    """The request ends with this problem document."""
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(detail)
@@ -30,7 +30,7 @@ class RequestRejected(Exception):
 
 
 def with_error_replies(handler: Handler) -> Handler:
-    """A handler that may leave by ``Answered`` and by ``Undecodable``."""
+    """The handler, with ``RequestRejected`` and ``Undecodable`` turned into replies."""
 
     def handle(call: Call) -> Reply:
         try:
@@ -44,7 +44,7 @@ def with_error_replies(handler: Handler) -> Handler:
 
 
 def with_body(kind: Kind, handler: Callable[[Call, Json], Reply]) -> Handler:
-    """A handler that is given its body decoded."""
+    """A handler of a call and its decoded body, as a handler of a call."""
     return with_error_replies(lambda call: handler(call, decode(call.body, kind)))
 
 
@@ -55,7 +55,7 @@ def error_reply(error: HmsError | DatabaseError, prefix: str = "", database_mess
 
 
 def check_widths(*columns: tuple[str, int]) -> None:
-    """Texts, and how many characters their columns hold; raises ``DatabaseError``."""
+    """Check pairs of a text and the width of its column in characters; raises ``DatabaseError``."""
     for text, width in columns:
         if len(text) > width or "\0" in text:
             raise DatabaseError

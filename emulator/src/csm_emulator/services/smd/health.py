@@ -1,4 +1,4 @@
-"""Whether SMD is well, and the words that it knows."""
+"""``/service``: readiness, liveness, and the values of SMD's enumerations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BASE = "/hsm/v2/service"
 VALUES: Mapping[str, Sequence[str]] = {
     "Arch": enums.ARCHS,
     "Class": enums.CLASSES,
-    # Its table has warn and warning, and the list both.
+    # SMD's table has warn and warning, and its list shows both.
     "Flag": tuple(enums.FLAG.values()),
     "NetType": enums.NET_TYPES,
     "Role": enums.ROLES,

@@ -1,4 +1,4 @@
-"""What discovery found: Redfish endpoints, what they hold, the hardware, who has which MAC."""
+"""The result of discovery: Redfish endpoints, their components and services, the hardware, Ethernet interfaces."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from csm_emulator.transport.call import Json
 
 
 class InterfaceOwners:
-    """Which Ethernet interfaces belong to which component: found once, until one of them changes."""
+    """The Ethernet interfaces of each component; computed once, and again after a change of an interface."""
 
     def __init__(self, interfaces: RecordTable) -> None:
         self._interfaces = interfaces
@@ -36,28 +36,28 @@ class InterfaceOwners:
 @dataclass(frozen=True, slots=True)
 class Inventory:
     endpoints: RecordTable
-    """Redfish endpoints by xname, as they stand on the wire."""
+    """Redfish endpoints by xname, in the form of the API."""
     component_endpoints: RecordTable
-    """By xname, as they stand on the wire."""
+    """By xname, in the form of the API."""
     service_endpoints: RecordTable
-    """By ``<service> <xname of the Redfish endpoint>``, as they stand on the wire."""
+    """By ``<service> <xname of the Redfish endpoint>``, in the form of the API."""
     hardware: RecordTable
-    """By xname; ``PopulatedFRU`` is the FRU's id, on the wire the FRU itself stands there."""
+    """By xname; ``PopulatedFRU`` is the id of the FRU, which the API replaces by the FRU itself."""
     frus: RecordTable
-    """By FRU id, as they stand on the wire."""
+    """By FRU id, in the form of the API."""
     history: RecordTable
-    """By xname: what happened there, in order."""
+    """By xname: the events at that place, in order of time."""
     interfaces: RecordTable
-    """Ethernet interfaces by MAC without colons, as they stand on the wire."""
+    """Ethernet interfaces by MAC without colons, in the form of the API."""
     owners: InterfaceOwners
     by_endpoint: Lookup
-    """Component endpoints by the Redfish endpoint that holds them."""
+    """Component endpoints by their Redfish endpoint."""
     by_address: Lookup
     """Ethernet interfaces by IP address."""
     discovery_time: float
-    """When the machine was first discovered."""
+    """When the machine was first discovered, in seconds since 1970."""
     hardware_seeds: HardwareSeeds
-    """What really is where."""
+    """The hardware that is in the machine, whatever the tables say."""
     fru_seeds: FruSeeds
 
     def components_of(self, endpoints: Iterable[str]) -> list[str]:
@@ -67,7 +67,7 @@ class Inventory:
         return [xname for xname in candidates if self.component_endpoints[xname]["RedfishEndpointID"] in endpoint_ids]
 
     def places_and_frus(self, parts: Iterable[Part]) -> Iterator[tuple[Json, Json]]:
-        """The places of these parts and of what is in them, with their FRUs."""
+        """The places of these parts and of the hardware inside them, with their FRUs."""
         for part in parts:
             for xname in self.hardware_seeds.places_of(part):
                 location = self.hardware_seeds[xname]

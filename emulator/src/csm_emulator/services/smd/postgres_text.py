@@ -1,4 +1,4 @@
-"""What PostgreSQL takes, and how Go reads a time."""
+"""Texts that PostgreSQL can store, and times as Go parses them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class InvalidTime(ValueError):
 
 
 def storable(*texts: str | None) -> bool:
-    """PostgreSQL has no NUL in texts; in JSON it has."""
+    """Whether PostgreSQL can store these: a text column cannot hold NUL, a JSON column can."""
     return not any(text and "\0" in text for text in texts)
 
 
 def parse_time(text: str) -> float:
-    """Seconds since 1970; raises ``BadTime``."""
+    """Seconds since 1970; raises ``InvalidTime``."""
     match = _RFC3339.fullmatch(text)
     if match is None:
         raise InvalidTime

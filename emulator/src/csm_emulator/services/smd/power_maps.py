@@ -1,4 +1,4 @@
-"""``/sysinfo/powermaps``: what each component gets its power from."""
+"""``/sysinfo/powermaps``: the power supplies of each component."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Query parameters as SMD reads them: any letter case, several of a name."""
+"""Query parameters as SMD reads them: names in any letter case, several values for one name."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Callable, Sequence
 from csm_emulator.transport.call import Call
 
 ValueCheck = Callable[[str], str]
-"""The value as it is stored; empty when it is not allowed."""
+"""Returns the value as it is stored; empty when it is not allowed."""
 
 
 def values(call: Call, name: str) -> list[str]:
-    """Of two spellings the one that sorts last wins: SMD turns the form into JSON, sorted, and reads that."""
+    """The values of a parameter. Of two spellings of the name, the one that sorts last wins: SMD reads sorted JSON."""
     spellings = sorted({key for key, _ in call.query if key.lower() == name})
     return call.all(spellings[-1]) if spellings else []
 
 
 class InvalidValue(ValueError):
-    """A value that the check refuses."""
+    """The check refuses the value."""
 
 
 class ValueFilter:
-    """``a``, ``b``: one of them; ``!c``: not that one."""
+    """The values of one filter: ``a`` and ``b`` allow either value, ``!c`` excludes ``c``."""
 
     def __init__(self, texts: Sequence[str], check: ValueCheck | None = None) -> None:
         self.some = bool(texts)
@@ -33,7 +33,7 @@ class ValueFilter:
 
 
 def lookup_values(texts: Sequence[str]) -> Sequence[str]:
-    """The values by which records can be looked up: none when one of them is empty, or says what is not wanted."""
+    """The values by which records can be looked up; empty when one of them is empty or an exclusion."""
     return texts if all(text and not text.startswith("!") for text in texts) else ()
 
 

@@ -1,4 +1,4 @@
-"""What SMD sends: problems of RFC 7807, its own short messages, links to what was created."""
+"""The replies of SMD: JSON, RFC 7807 problems, short messages, and links to created resources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def json_reply(value: Json, status: int = 200, headers: Sequence[tuple[str, str]
 
 
 def json_text_reply(text: str) -> Reply:
-    """JSON that is text already."""
+    """A reply of JSON that is encoded already."""
     return Reply(200, utf8(text) + b"\n", JSON)
 
 
@@ -23,7 +23,7 @@ def problem(status: int, detail: str, headers: Sequence[tuple[str, str]] = ()) -
 
 
 def undecodable_body(error: Exception) -> Reply:
-    """SMD blames itself for JSON that it cannot read."""
+    """SMD answers 500, not 400, to JSON that it cannot read."""
     return problem(500, f"error decoding JSON {error}")
 
 
@@ -32,7 +32,7 @@ def message(text: str, status: int = 200) -> Reply:
 
 
 def no_content() -> Reply:
-    """204, for which SMD sends a Content-Type all the same."""
+    """A 204, with the Content-Type that SMD sends even so."""
     return Reply(204, b"", JSON)
 
 

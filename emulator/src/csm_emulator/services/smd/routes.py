@@ -1,4 +1,4 @@
-"""All of HSM v2, on its paths."""
+"""All routes of HSM v2."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MODULES = (
     locks,
     power_maps,
 )
-"""In the order in which SMD registers its routes: errors depend on it."""
+"""In the order in which SMD registers its routes: the methods that a 405 lists depend on it."""
 _SUBSCRIPTIONS = "/hsm/v2/Subscriptions/SCN"
 
 

@@ -1,4 +1,4 @@
-"""``/Subscriptions/SCN``: who is told when states, roles and switches change."""
+"""``/Subscriptions/SCN``: the URLs to which SMD posts changes of states, roles, software statuses and ``Enabled``."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ PATCH = struct("sm.SCNPatchSubscription", {"Op": STRING, **TRIGGERS})
 FIELDS = ("Subscriber", *TRIGGERS, "Url")
 PAYLOAD = ("Enabled", "Flag", "Role", "SubRole", "SoftwareStatus", "State")
 TRIGGER_FIELDS = (("State", "States"), ("Role", "Roles"), ("SubRole", "SubRoles"), ("SoftwareStatus", "SoftwareStatus"))
-"""The first of these that a change has decides who hears of it."""
+"""Field of a change → field of a subscription. The first that a change has decides which subscriptions match."""
 _KEY_WIDTH = 255
 _MAX_ID = (1 << 31) - 1
-"""What the database's number holds."""
+"""The largest 32-bit integer of the database."""
 _ID = re.compile(r"[+-]?[0-9]+")
 _SERVICE_HOST = re.compile(r"(?:cray-)?([a-z0-9-]+)")
 _NO_TRIGGER = "atleast one Enabled, Role, SubRole, SoftwareStatus, or State trigger."
@@ -40,7 +40,7 @@ class Subscriptions:
         self._last_id: RecordTable = hsm.context.tables.open("smd.subscriptions.numbers")
 
     def list(self, _: Call) -> Reply:
-        # Go has nil for a list that nothing was put into.
+        # An empty list is nil in Go, and null on the wire.
         subscriptions = [_on_wire(int(key), record) for key, record in self._table.items()]
         return json_reply({"SubscriptionList": subscriptions or None})
 
@@ -48,7 +48,7 @@ class Subscriptions:
         error = _subscription_error(body)
         if error:
             return problem(400, error)
-        # A failed insert uses up its number, as PostgreSQL's sequences do.
+        # A failed insert uses up its number, as with PostgreSQL's sequences.
         number = self._last_id.get("last", 0) + 1
         if not storable(_key(body)) or len(_key(body)) > _KEY_WIDTH:
             return problem(400, "Subscribe failed")
@@ -109,7 +109,7 @@ class Subscriptions:
         return message("Subscription deleted")
 
     def _is_duplicate(self, body: Json, except_id: str = "") -> bool:
-        """Subscriber and URL together are unique."""
+        """Whether another subscription has the same subscriber and URL, which together are unique."""
         return any(key != except_id and _key(record) == _key(body) for key, record in self._table.items())
 
     def notify(self, xnames: Sequence[str], change: Mapping[str, Json]) -> None:
@@ -119,7 +119,7 @@ class Subscriptions:
             self._send(url, payload)
 
     def _subscriber_urls(self, change: Mapping[str, Json]) -> Sequence[str]:
-        """Each URL once, however many subscriptions it stands in."""
+        """The URLs that get this change, each once, even when several subscriptions name it."""
         trigger = next(((field, change[name].lower()) for name, field in TRIGGER_FIELDS if change.get(name)), None)
         urls: dict[str, None] = {}
         for record in self._table.values():
@@ -132,11 +132,11 @@ class Subscriptions:
         return list(urls)
 
     def _send(self, url: str, payload: Json) -> None:
-        """Services of the cluster are asked directly, everybody else over the network."""
+        """Services of the cluster are called directly, other URLs over the network."""
         try:
             parts = urlsplit(url)
         except ValueError:
-            # Nobody checked it when it came, and nothing is sent to what is no address.
+            # SMD does not check the URL when it is stored; an invalid one gets no messages.
             return
         service = _SERVICE_HOST.fullmatch(parts.hostname or "")
         if service and service[1] in CLUSTER_SERVICES:
@@ -168,7 +168,7 @@ def _key(body: Json) -> str:
 
 
 def _with_valid_id(handler: Handler) -> Handler:
-    """The number in the path is looked at before anything else."""
+    """The handler, preceded by SMD's check of the number in the path."""
 
     def handle(call: Call) -> Reply:
         text = call.args["id"]

@@ -53,7 +53,7 @@ _ENUM_FIELDS: Sequence[tuple[str, str, Mapping[str, str]]] = (
     ("Class", "class", enums.CLASS),
 )
 _OVERWRITTEN_BY_FORCE = ("State", "Flag", "Subtype", "NetType", "Arch", "Class")
-"""What force writes over."""
+"""The fields that ``force`` overwrites."""
 _NODE_XNAME = re.compile(r"x([0-9]+)c([0-9]+)s([0-9]+)b([0-9]+)n([0-9]+)(?:v([0-9]+))?")
 
 
@@ -132,11 +132,11 @@ def _put(hsm: Hsm, call: Call) -> Reply:
 
 
 class InvalidField(Exception):
-    """A field holds no word that HMS knows."""
+    """A field holds no word of HMS's enumeration."""
 
 
 def _validated(posted: Json) -> Record:
-    """Every word as HMS spells it."""
+    """The component with every enumeration in HMS's spelling; raises ``InvalidField`` or ``DatabaseError``."""
     component = {
         **posted,
         "ID": _valid_word("xname ID", posted["ID"], verified(posted["ID"])),
@@ -158,7 +158,7 @@ def _valid_word(label: str, text: str, spelled: str) -> str:
 
 
 def _upsert(hsm: Hsm, components: Sequence[Record], *, force: bool) -> None:
-    """All or none. Of those that are there already, nothing changes but what force writes over."""
+    """Store all or none. Existing components change only with ``force``, and only in the fields that it overwrites."""
     new_records: dict[str, Record] = {}
     changes: list[tuple[str, Record]] = []
     for component in components:
@@ -179,7 +179,7 @@ def _upsert(hsm: Hsm, components: Sequence[Record], *, force: bool) -> None:
 
 
 def _changed(old: Record, new: Record) -> bool:
-    """An empty field is no change by itself, but is written over with the others."""
+    """Whether a field differs. An empty field alone is no change, but it is overwritten with the others."""
     return any(new[field] and new[field] != old.get(field, "") for field in _OVERWRITTEN_BY_FORCE)
 
 
@@ -191,7 +191,7 @@ def _first_changes(record: Record) -> list[Record]:
 
 
 def _notify(hsm: Hsm, changes: Sequence[tuple[str, Record]]) -> None:
-    """One notification for all that changed alike."""
+    """One notification for all components with the same change."""
     xnames_by_change: dict[tuple[tuple[str, Json], ...], list[str]] = {}
     for xname, change in changes:
         xnames_by_change.setdefault(tuple(change.items()), []).append(xname)
@@ -209,7 +209,7 @@ def _with_defaults(hsm: Hsm, component: Record) -> Record:
 
 
 def _site_defaults(hsm: Hsm, xname: str) -> Record:
-    """From SLS, else from the NodeMaps, else made up from the xname."""
+    """NID, role and class from SLS, else from the NodeMaps, else derived from the xname."""
     reply = hsm.context.mesh.ask("sls", "GET", f"/v1/hardware/{xname}")
     hardware = reply.json() if reply.status == 200 else {}
     properties = hardware.get("ExtraProperties") or {}
@@ -224,7 +224,7 @@ def _site_defaults(hsm: Hsm, xname: str) -> Record:
 
 
 def nid_from_xname(xname: str) -> int:
-    """As SMD makes one for a node that nobody gave a NID. (components.go)"""
+    """The NID that SMD gives to a node that has none in SLS or the NodeMaps. (components.go)"""
     match = _NODE_XNAME.fullmatch(xname)
     cabinet, chassis, slot, controller, node = map(int, match.groups()[:5]) if match else (0, 0, 0, 0, 0)
     if match and match[6]:

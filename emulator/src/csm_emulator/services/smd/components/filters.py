@@ -1,4 +1,4 @@
-"""Which components are meant: the query parameters of the collections, and the same fields in bodies."""
+"""Filters of components: the query parameters of the collections, and the same fields in bodies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from csm_emulator.services.smd.errors import DatabaseError, HmsError
 from csm_emulator.transport.call import Call
 
 Arguments = Mapping[str, Sequence[str] | None]
-"""Parameter → its values; None when it was not given."""
+"""Parameter → its values; None without the parameter."""
 Test = Callable[[Record], bool]
 
 PARAMETERS = (
@@ -89,7 +89,7 @@ _CHECKS: Sequence[tuple[str, Spelling, bool, str]] = (
     ("nid_start", _nid, False, NOT_AN_INTEGER),
     ("nid_end", _nid, False, NOT_AN_INTEGER),
 )
-"""(parameter, its spelling or nothing, whether it may be empty, what is said when it is none), in SMD's order."""
+"""(parameter, function that spells its value, whether it may be empty, error message), in SMD's order."""
 _COLUMNS = {
     "type": "Type",
     "state": "State",
@@ -104,7 +104,7 @@ _COLUMNS = {
 
 
 def select(hsm: Hsm, arguments: Arguments, candidates: Iterable[str] | None = None) -> list[str]:
-    """The xnames that fit, of all or of ``among``; raises ``Refusal`` or ``DatabaseError``."""
+    """The matching xnames, of all components or of ``candidates``; raises ``HmsError`` or ``DatabaseError``."""
     filters = _validated(arguments)
     tests = [*_column_tests(filters), *_switch_tests(filters), *_nid_tests(filters), *_member_tests(hsm, filters)]
     records = hsm.components.records
@@ -119,11 +119,11 @@ def select(hsm: Hsm, arguments: Arguments, candidates: Iterable[str] | None = No
 
 
 def _indexed(hsm: Hsm, xnames: Sequence[str], filters: Mapping[str, list[str]]) -> Iterable[str] | None:
-    """The components that the query names, by xname or by NID; None when it names none."""
+    """The components that the filters name by xname or by NID; None when they name none."""
     if xnames:
         return xnames
     ranges, nids = filters["nid_start"] or filters["nid_end"], filters["nid"]
-    # Components without a NID are in no index, and -1 and ! mean such.
+    # Components without a NID are in no index, and -1 and exclusions may select them.
     if not nids or ranges or not all(text.isascii() and text.isdigit() for text in nids):
         return None
     return [xname for nid in nids for xname in hsm.components.with_nid(int(nid))]
@@ -158,7 +158,7 @@ def _spelled(text: str, spelling: Spelling, error: str, *, may_be_empty: bool) -
 
 
 def _split(texts: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Those that are wanted, and those that are not."""
+    """The values to include, and those to exclude (``!value``)."""
     included: list[str] = []
     excluded: list[str] = []
     for text in texts:
@@ -193,7 +193,7 @@ def _switch_matches(field: str, included: set[bool], excluded: set[bool], record
 
 
 def _boolean(text: str) -> bool:
-    """What PostgreSQL reads as one."""
+    """The text as PostgreSQL reads a boolean; raises ``DatabaseError``."""
     bare = text.strip(" \t\n\r\f\v").lower()
     for word, value in (("true", True), ("false", False), ("yes", True), ("no", False)):
         if bare and word.startswith(bare):
@@ -218,7 +218,7 @@ def _nid_tests(filters: Mapping[str, list[str]]) -> Iterable[Test]:
 
 
 def _in_ranges(starts: Sequence[int], ends: Sequence[int], nids: frozenset[int]) -> Test:
-    """Starts and ends by pairs; an end without a start begins at 0, a start without an end goes on for ever."""
+    """Starts and ends form pairs; an end without a start begins at 0, a start without an end has no upper bound."""
     pairs = list(zip(starts, ends, strict=False))
     pairs += [(start, _MAX_INT64) for start in starts[len(ends) :]]
     pairs += [(-_MAX_INT64 if starts else 0, end) for end in ends[len(starts) :]]
@@ -261,5 +261,5 @@ def _check_memberships(groups: Sequence[str], partitions: Sequence[str]) -> None
     if len(groups) > 1 and "NULL" in groups:
         raise HmsError("NULL and non-NULL group arguments not permitted")
     if len(partitions) > 1 and "NULL" in partitions:
-        # Spelled so by SMD.
+        # SMD's spelling.
         raise HmsError("NULL and non-NULL partrition arguments not permitted")

@@ -1,4 +1,4 @@
-"""A list of components as it goes over the wire, whole or some fields of each."""
+"""The reply with a list of components, with all of their fields or some of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIELD_SELECTIONS: Mapping[str, tuple[str, ...]] = {
     "roleonly": ("ID", "Type", "Role", "SubRole"),
     "nidonly": ("ID", "Type", "NID"),
 }
-"""Of several the first counts."""
+"""Parameter → the fields that it selects. Of several parameters the first counts."""
 FIELDS_IN_BODY = struct("main.FieldFltrIn", dict.fromkeys(FIELD_SELECTIONS, BOOL))
 _UNDECODABLE = re.compile("[;]|%(?![0-9a-fA-F]{2})")
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
@@ -34,7 +34,7 @@ def only_in_body(body: Json) -> str:
 
 
 def query_is_undecodable(call: Call) -> bool:
-    """Go refuses a bare semicolon or percent sign in a query. Services inside the cluster write neither."""
+    """Whether Go rejects the query: it allows no bare semicolon or percent sign. CSM's services send neither."""
     return _UNDECODABLE.search(call.target.partition("?")[2]) is not None
 
 

@@ -1,4 +1,4 @@
-"""NodeMaps: NID and role that a node gets when it is discovered."""
+"""NodeMaps: the NID and the role that discovery gives to a node."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ POSTED = struct(
 
 
 class _InvalidNodeMap(Exception):
-    """No NodeMap."""
+    """The NodeMap has an invalid field."""
 
 
 class _DuplicateNid(Exception):
-    """Another node has it."""
+    """The NodeMap of another node has this NID."""
 
 
 def routes(hsm: Hsm) -> Sequence[Route]:
@@ -106,7 +106,7 @@ def _validated(posted: Json) -> Json:
 
 
 def _store(hsm: Hsm, node_maps: Sequence[Json]) -> None:
-    """All or none."""
+    """Store all or none; raises ``_DuplicateNid`` or ``DatabaseError``."""
     owners = {record["NID"]: xname for xname, record in hsm.node_maps.items()}
     for node_map in node_maps:
         check_widths((node_map["ID"], 63))

@@ -1,4 +1,4 @@
-"""Components by NID, and those under others."""
+"""Queries of components by NID, and of components under a place."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _query_one(hsm: Hsm, call: Call) -> Reply:
 
 
 def _query_reply(hsm: Hsm, xnames: Sequence[str], arguments: Arguments, only: str) -> Reply:
-    """With a type, all that lie under these; without one, these alone."""
+    """With a type filter, the components at or under these places; without one, these components alone."""
     try:
         if EVERYTHING.intersection(xnames):
             matches = filters.select(hsm, arguments)
@@ -113,7 +113,7 @@ def _checked_names(names: Sequence[str]) -> Sequence[str]:
 
 def _places_under(hsm: Hsm, names: Sequence[str]) -> Iterator[str]:
     for name in names:
-        # SQL's SIMILAR TO: of its signs, only % and _ come in names that people might ask for.
+        # SQL's SIMILAR TO: of its special characters, only % and _ are supported here.
         if is_pattern(name):
             matches = like(name).fullmatch
             yield from (xname for xname in hsm.components if any(map(matches, lineage(xname))))
@@ -157,5 +157,5 @@ def _set_nids(hsm: Hsm, nids: dict[str, int]) -> Reply:
 
 
 def int64(number: Json) -> int | None:
-    """A ``json.Number`` as Go makes an int64 of it; None when it cannot."""
+    """A ``json.Number`` as Go converts it to an int64; None when it does not fit."""
     return number if isinstance(number, int) and abs(number) < 1 << 63 else None

@@ -1,7 +1,7 @@
-"""Changes of single fields, one component or many: whoever asks, by PATCH or by a Redfish event.
+"""Changes of single fields of one component or several, after a PATCH or a Redfish event.
 
-Each answers with the components that SMD tells its subscribers about. For one component that is the component, whether
-or not its field had the value already; for several it is those whose field had not. (hmsds-postgres.go)
+Each function returns the components of which SMD notifies its subscribers. For one component that is the component,
+even if its field had the value already; for several it is those whose field differed. (hmsds-postgres.go)
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _SOFTWARE_STATUS = 32
 
 
 def set_state(hsm: Hsm, xnames: Sequence[str], state: str, flag: str, *, force: bool = False) -> list[str]:
-    """Those that are in a state from which this one may be reached; nobody is told that the others are not."""
+    """Change the components whose state allows the change; the caller gets no error for the others."""
     new = enums.spelled(enums.STATE, state)
     if not new:
         raise HmsError("Argument was not a valid HMS State")
     new_flag_or_empty = enums.spelled(enums.FLAG, flag) if flag else "OK"
-    # A flag that is none becomes OK, and in bulk everybody counts as changed.
+    # An invalid flag becomes OK, and in bulk every component then counts as changed.
     new_flag = new_flag_or_empty or "OK"
     target = (new, new_flag_or_empty if len(xnames) > 1 else new_flag)
     starts = _allowed_old_states(new, new_flag, force=force)
@@ -39,9 +39,9 @@ def set_state(hsm: Hsm, xnames: Sequence[str], state: str, flag: str, *, force: 
 
 
 def _allowed_old_states(state: str, flag: str, *, force: bool) -> tuple[str, ...] | None:
-    """The states from which to come; None for any."""
+    """The states from which this one may be reached; None for any."""
     if (state, flag) == ("Ready", "Warning"):
-        # HBTD's late heartbeats must not make a node Ready that is not, not even by force.
+        # A warning about late heartbeats must not make a node Ready that is not, not even with force.
         return ("Ready",)
     if force:
         return None
@@ -51,7 +51,7 @@ def _allowed_old_states(state: str, flag: str, *, force: bool) -> tuple[str, ...
 
 
 def set_flag(hsm: Hsm, xnames: Sequence[str], flag: str) -> list[str]:
-    """SMD tells nobody."""
+    """SMD sends no notification of it."""
     new = enums.spelled(enums.FLAG, flag)
     if not new:
         raise HmsError(BAD_ARGUMENT)
@@ -82,7 +82,7 @@ def set_role(hsm: Hsm, xnames: Sequence[str], role: str, sub_role: str) -> list[
 
 
 def set_nid(hsm: Hsm, xname: str, nid: int) -> None:
-    """SMD tells nobody."""
+    """SMD sends no notification of it."""
     _set(hsm, [xname], {"NID": max(nid, -1)})
 
 
@@ -93,7 +93,7 @@ def _set_and_notify(hsm: Hsm, xnames: Sequence[str], fields: Mapping[str, Json],
 
 
 def _set(hsm: Hsm, xnames: Sequence[str], fields: Mapping[str, Json], *, several: bool = False) -> list[str]:
-    """Of several, those that differ; one always."""
+    """Of several components change those that differ; a single one always."""
     targets = _existing(hsm, xnames)
     if several or len(xnames) > 1:
         targets = [xname for xname in targets if _differs(hsm.components[xname], fields)]
@@ -107,7 +107,7 @@ def _differs(record: Record, fields: Mapping[str, Json]) -> bool:
 
 
 def _existing(hsm: Hsm, xnames: Sequence[str]) -> list[str]:
-    """SMD says nothing of those that it does not know."""
+    """The components that exist; SMD ignores the other xnames."""
     return [xname for xname in dict.fromkeys(xnames) if xname in hsm.components]
 
 

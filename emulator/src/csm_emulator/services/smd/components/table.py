@@ -1,4 +1,4 @@
-"""The table of components, with what makes it quick: NIDs, and every record's JSON."""
+"""The table of components, with an index of NIDs and the JSON of every record."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _RECORD_START = '{"ID":'
 
 
 def on_wire(fields: Mapping[str, Json]) -> Record:
-    """In SMD's order, without what it leaves out: empty texts, locks that are not, no NID."""
+    """The fields in SMD's order, without those that it omits: empty texts, false locks, NID -1."""
     return {
         name: fields[name] for name in COMPONENT_FIELDS if name in fields and fields[name] not in _OMITTED_VALUES[name]
     }
 
 
 def visible_fields(record: Record, names: Iterable[str] = COMPONENT_FIELDS) -> Record:
-    """Of the record as it is stored: it may hold a negative NID, which SMD shows to nobody."""
+    """These fields of a stored record, without a negative NID, which SMD never sends."""
     return {name: record[name] for name in names if name in record and (name != "NID" or record[name] >= 0)}
 
 
 class ComponentTable(Mapping[str, Record]):
-    """Records as they stand on the wire, by xname."""
+    """Records in the form of the API, by xname."""
 
     def __init__(self, table: RecordTable) -> None:
         self._table = table
@@ -44,10 +44,10 @@ class ComponentTable(Mapping[str, Record]):
         self._texts: dict[str, str] = {}
         self._by_nid: dict[int, tuple[str, ...]] = {}
         self._under: dict[str, list[str]] | None = None
-        """By place; None until it is asked for, and again when a component comes or goes."""
+        """Place → xnames at and under it; None before the first use, and after a component was added or removed."""
         for xname, record in self._records.items():
             self._index_nid(xname, record)
-        # Now, so that the first who reads a large machine does not wait for it.
+        # Now, so that the first reader of a large machine does not wait for it.
         self._write(list(self._records))
 
     def __getitem__(self, xname: str) -> Record:
@@ -64,7 +64,7 @@ class ComponentTable(Mapping[str, Record]):
 
     @property
     def records(self) -> Mapping[str, Record]:
-        """The same, quicker for who reads all of them."""
+        """The same as a plain mapping, which is faster to read as a whole."""
         return self._records
 
     def put(self, fields: Mapping[str, Json]) -> None:
@@ -83,7 +83,7 @@ class ComponentTable(Mapping[str, Record]):
         del self._table[xname], self._records[xname]
 
     def with_nid(self, nid: int) -> tuple[str, ...]:
-        """SMD lets several have the same."""
+        """The xnames with this NID; SMD allows several components with the same NID."""
         return self._by_nid.get(nid, ())
 
     def under(self, place: str) -> Sequence[str]:
@@ -96,19 +96,22 @@ class ComponentTable(Mapping[str, Record]):
         return self._under.get(place, ())
 
     def text(self, xname: str) -> str:
-        """The record's JSON, made once."""
+        """The JSON of the record, encoded once."""
         if xname not in self._texts:
             self._write([xname])
         return self._texts[xname]
 
     def texts(self, xnames: Sequence[str]) -> str:
-        """As they stand in a list."""
+        """The JSON of several records, separated by commas."""
         texts = self._texts
         self._write([xname for xname in xnames if xname not in texts])
         return ",".join([texts[xname] for xname in xnames])
 
     def _write(self, xnames: Sequence[str]) -> None:
-        """All at once, which is three times as quick as one by one: a quote within a text cannot stand bare."""
+        """Encode all records at once, three times as fast as one by one, and split the text where records meet.
+
+        The separator cannot occur within a text value, where JSON escapes the quote.
+        """
         if not xnames:
             return
         records = map(self._records.__getitem__, xnames)

@@ -1,4 +1,4 @@
-"""What discovery makes of a part's state: as Redfish says, but a node that runs stays what it was."""
+"""The component state after discovery: that of Redfish, except that a booted node keeps its state."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from csm_emulator.services.smd.database import Hsm
 from csm_emulator.transport.call import Json
 
 POST_BOOT_STATES = frozenset({"Ready", "Standby", "Halt"})
-"""Redfish knows no more than On: these are higher, and are kept. (base.IsPostBootState)"""
+"""Redfish has no state above On; discovery keeps these higher states. (base.IsPostBootState)"""
 _DISCOVERED_FIELDS = ("State", "Flag", "Subtype", "NetType", "Arch", "Class")
-"""What is written over in a component that is there; role, NID and the rest are the site's."""
+"""The fields of an existing component that discovery overwrites; the site sets role, NID and the others."""
 
 
 def discovered_component(hsm: Hsm, part: Part, old: Mapping[str, Json] | None) -> Mapping[str, Json]:

@@ -1,6 +1,6 @@
-"""Nodes whose heartbeat stopped are asked over Redfish whether they are off, in case the event was lost.
+"""SMD polls nodes whose heartbeat stopped over Redfish, in case the event that they went off was lost.
 
-First after 30 seconds, then every 10, until the state is another. (cmd/smd/state-change.go, doPollRFState)
+The first poll is after 30 s, the next every 10 s, until the state changes. (cmd/smd/state-change.go, doPollRFState)
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ KIND = "smd.polled"
 
 
 class HeartbeatPolling:
-    """One timer for all of them, while there are any."""
+    """One timer for all nodes in Standby, while there are any."""
 
     def __init__(self, hsm: Hsm, nodes: RecordTable, timer: RecordTable) -> None:
         self._hsm = hsm
         self._nodes = nodes
-        """Node → when to ask it first."""
+        """Node → time of its first poll."""
         self._timer = timer
 
     def on_change(self, xnames: Sequence[str], change: Mapping[str, Json]) -> None:

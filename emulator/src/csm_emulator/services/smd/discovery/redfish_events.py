@@ -1,6 +1,6 @@
-"""How SMD hears of the machine: the Redfish events that the collector brings it. (cmd/smd/rfevent.go)
+"""Redfish events, which reach SMD through the collector, change component states. (cmd/smd/rfevent.go)
 
-A controller that is off or away sends none; what it missed meanwhile SMD learns when it discovers it again.
+A controller that is off or unreachable sends none; SMD learns of those changes when it discovers the controller again.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from csm_emulator.services.smd.discovery.run import Discoverer
 _SLOTS = ("ComputeModule", "RouterModule")
 _ON_BOARD = ("NodeBMC", "RouterBMC", "NodeEnclosure", "HSNBoard", "Node")
 _POWERED_WITH_COMPUTE_SLOT = frozenset({"NodeBMC", "NodeEnclosure"})
-"""With a compute slot only its cards come up, its nodes wait for an order; a router slot brings everything."""
+"""Types that come on with a compute slot; its nodes wait for a command. With a router slot everything comes on."""
 
 Boards = Mapping[str, Sequence[Part]]
-"""Slot → what its controllers are asked about, themselves included."""
+"""Slot → its controllers and the parts that they manage."""
 
 
 def watch_machine(hsm: Hsm) -> None:

@@ -1,4 +1,4 @@
-"""Where a controller keeps what it holds: paths below ``/redfish/v1``, as Cray's and HPE's controllers have them."""
+"""The Redfish paths of parts below ``/redfish/v1``, as Cray's and HPE's controllers have them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ORDINAL = re.compile(r"\d+$")
 class RedfishResource:
     collection: str
     id: str
-    """``{}`` is the ordinal of the part."""
+    """``{}`` stands for the ordinal of the part."""
     kind: str
     subtype: str
 
@@ -45,7 +45,7 @@ _RACK_RESOURCES = {
 
 
 def redfish_resource(part: Part) -> RedfishResource | None:
-    """None for what no controller speaks for."""
+    """None for a part without a controller."""
     if not part.controller:
         return None
     return (_RACK_RESOURCES if part.hardware_class == "River" else _LIQUID_COOLED_RESOURCES).get(part.type)

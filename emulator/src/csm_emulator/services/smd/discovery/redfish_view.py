@@ -1,4 +1,4 @@
-"""What discovery reads from a controller over Redfish, as SMD stores it."""
+"""The records that SMD stores of a controller's Redfish resources."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SERVICES = {
     "TaskService": "TaskService",
     "UpdateService": "UpdateService",
 }
-"""Redfish type → the name of its path."""
+"""Redfish type → last segment of its path."""
 _KINDS = {
     "Chassis": ("ComponentEndpointChassis", "RedfishChassisInfo"),
     "ComputerSystem": ("ComponentEndpointComputerSystem", "RedfishSystemInfo"),
@@ -30,17 +30,17 @@ _KINDS = {
     "Outlet": ("ComponentEndpointOutlet", "RedfishOutletInfo"),
 }
 _CHASSIS_IN_RACKS = {"GIGABYTE": "Self", "Intel Corporation": "Baseboard"}
-"""Of other makers than HPE: the chassis that has the power of a server."""
+"""Manufacturer (other than HPE) → the chassis with the power readings of a server."""
 _NIC_NAMES = {"NMN": "ManagementEthernet", "HMN": "eth0", "HSN": "HPCNet"}
 
 
 def attempt_time(moment: float) -> str:
-    """With six decimals, unlike other times."""
+    """The time with six decimals, unlike SMD's other times."""
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def in_redfish(part: Part) -> bool:
-    """Whether Redfish has it."""
+    """Whether Redfish has a resource for the part."""
     return redfish_resource(part) is not None
 
 
@@ -49,7 +49,7 @@ def nic_of(context: Context, xname: str) -> Nic | None:
 
 
 def new_endpoint(context: Context, part: Part) -> Json:
-    """As MEDS and REDS, who find the controllers, put it in; before discovery."""
+    """The endpoint as MEDS or REDS creates it, before discovery."""
     nic = nic_of(context, part.xname)
     record: dict[str, Json] = {
         "ID": part.xname,
@@ -62,7 +62,7 @@ def new_endpoint(context: Context, part: Part) -> Json:
         "Password": "",
     }
     if nic and nic.mac:
-        # MEDS writes colons and capitals, hms-discovery neither: HPE's manual shows both.
+        # MEDS writes colons and capital letters, hms-discovery neither; HPE's manual shows both.
         in_rack = part.hardware_class == "River"
         record["MACAddr"] = nic.mac.lower().replace(":", "") if in_rack else nic.mac.upper()
     if nic and nic.address:
@@ -71,7 +71,7 @@ def new_endpoint(context: Context, part: Part) -> Json:
 
 
 def discovered(context: Context, endpoint: Json, moment: float) -> Json:
-    """The endpoint after it was read."""
+    """The endpoint after discovery."""
     info = {
         "LastDiscoveryAttempt": attempt_time(moment),
         "LastDiscoveryStatus": "DiscoverOK",
@@ -88,7 +88,7 @@ def discovered(context: Context, endpoint: Json, moment: float) -> Json:
 
 
 def component_endpoint(context: Context, part: Part, fqdn: str = "") -> Json:
-    """``fqdn`` is the endpoint's own; its xname when not said."""
+    """``fqdn`` is that of the Redfish endpoint; by default its xname."""
     resource = redfish_resource(part)
     if resource is None:
         raise KeyError(part.xname)
@@ -156,7 +156,7 @@ def _nic(part: Part, nic: Nic, place: int) -> Json:
 
 
 def _power_capping(part: Part) -> Mapping[str, Json]:
-    """Liquid-cooled nodes have Redfish's newer Controls, one resource each; servers in racks the older PowerControl."""
+    """Liquid-cooled nodes have Redfish's newer Controls, one resource each; rack servers the older PowerControl."""
     if part.model is None:
         return {}
     if part.hardware_class != "River":
@@ -169,7 +169,7 @@ def _power_capping(part: Part) -> Mapping[str, Json]:
 
 
 def _control(chassis: str, control: Control) -> Json:
-    """As it was when it was discovered: no cap."""
+    """The control as discovery reads it: without a power cap."""
     low, high = control.limits
     identity = control.name.replace(" ", "")
     return {
@@ -199,7 +199,7 @@ def _power_control(model: NodeModel, control: Control) -> Mapping[str, Json]:
     if high:
         power_control["PowerCapacityWatts"] = high
     if any(fitting.fru.kind == "NodeAccel" for fitting in model.fittings):
-        # Apollo 6500: a service of its own, with limits and another address to set them.
+        # Apollo 6500 has a separate service for limits, with another URL to set them.
         url = f"{url}/AccPowerService/PowerLimit"
         target = f"{url}/Actions/HpeServerAccPowerLimit.ConfigurePowerLimit"
         limits = {"PowerLimit": {"Min": low, "Max": high}, "PowerRegulationEnabled": True}

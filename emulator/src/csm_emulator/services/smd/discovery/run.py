@@ -1,4 +1,4 @@
-"""Discovery: reading a controller over Redfish, which takes a while, and storing what it says."""
+"""Discovery: read a controller over Redfish, which takes some seconds, and store its data."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from csm_emulator.transport.call import Json
 
 STARTED, OK, UNREACHABLE = "DiscoveryStarted", "DiscoverOK", "HTTPsGetFailed"
 DURATION = (3.0, 12.0)
-"""How long a controller takes to answer all that it is asked, in seconds."""
+"""Shortest and longest time in seconds that the reading of a controller takes."""
 TIMEOUT = 20.0
-"""After which SMD gives up on one that does not answer: an HTTP timeout, tried again. (pkg/redfish rfclient.go)"""
+"""Seconds after which SMD gives up on a silent controller: an HTTP timeout and a retry. (pkg/redfish rfclient.go)"""
 KIND = "smd.discovered"
 
 
@@ -27,7 +27,7 @@ class Discoverer:
         self._endpoints = hsm.inventory.endpoints
 
     def start(self, xnames: Iterable[str], *, force: bool = False) -> None:
-        """Of those that are enabled and, unless forced, not being read already."""
+        """Start the discovery of enabled endpoints; without ``force`` not of those whose discovery is running."""
         context = self._hsm.context
         for xname in xnames:
             endpoint = self._endpoints[xname]
@@ -52,7 +52,7 @@ class Discoverer:
         self._endpoints[endpoint["ID"]] = {**endpoint, "DiscoveryInfo": ordered}
 
     def finish(self, xname: str) -> None:
-        """The controller has told everything, or nothing."""
+        """Store the result of a discovery: the data of the controller, or that it was unreachable."""
         endpoint = self._endpoints.get(xname)
         if endpoint is None or endpoint["DiscoveryInfo"]["LastDiscoveryStatus"] != STARTED:
             return
@@ -85,7 +85,7 @@ class Discoverer:
         store(self._hsm.inventory, list(self._hsm.inventory.places_and_frus(parts)), self._hsm.context.clock.now())
 
     def _store_interfaces(self, parts: Sequence[Part]) -> None:
-        """New ones, which have no address yet unless it is the endpoint's own; of old ones only whose they are."""
+        """New interfaces have no address, except the endpoint's own; existing ones change only their component."""
         inventory, context = self._hsm.inventory, self._hsm.context
         now = rfc3339(context.clock.now())
         for part in parts:

@@ -1,4 +1,4 @@
-"""``/Inventory/ComponentEndpoints``: what Redfish endpoints hold, by the xnames of components."""
+"""``/Inventory/ComponentEndpoints``: the components of Redfish endpoints, by xname."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BASE = "/hsm/v2/Inventory/ComponentEndpoints"
 _FILTERS = (
     ("id", "ID", verified, "Argument was not a valid xname ID"),
     ("redfish_ep", "RedfishEndpointID", verified, "Argument was not a valid xname ID"),
-    # The query names the type, the database looks at the subtype.
+    # The parameter is called redfish_type, but the database compares the subtype.
     ("redfish_type", "RedfishSubtype", alphanumeric, "Argument was not a valid Redfish type"),
     ("type", "Type", lambda text: spelled(TYPE, text), "Argument was not a valid HMS Type"),
 )
@@ -36,7 +36,7 @@ class ComponentEndpoints:
                 tests.append((key, ValueFilter(values(call, name), check)))
             except InvalidValue:
                 return problem(400, f"bad query param: {error}")
-        # Names and types are told by the key; records are made when they are read.
+        # Id and type follow from the key; a record is computed when it is read.
         (_, matches_id), (_, matches_type) = tests[0], tests[3]
         xnames = (xname for xname in self._candidates(call) if matches_id(xname) and matches_type(quick_kind(xname)))
         endpoints: dict[str, Json] = {}
@@ -46,7 +46,7 @@ class ComponentEndpoints:
         )
 
     def _candidates(self, call: Call) -> Iterable[str]:
-        """Those among which the wanted ones are."""
+        """Xnames that include all matches."""
         if xnames := lookup_values(values(call, "id")):
             return [xname for xname in dict.fromkeys(map(verified, xnames)) if xname in self._table]
         endpoints = lookup_values(values(call, "redfish_ep"))
@@ -60,7 +60,7 @@ class ComponentEndpoints:
         return json_reply(self._joined(record, {})) if record else problem(404, "no such xname.")
 
     def _joined(self, record: Json, endpoints: dict[str, Json]) -> Json:
-        """With what the Redfish endpoint says now of itself."""
+        """The record with the current name and switch of its Redfish endpoint."""
         name = record["RedfishEndpointID"]
         endpoint = endpoints.get(name)
         if endpoint is None:

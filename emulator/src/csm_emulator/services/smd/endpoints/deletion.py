@@ -1,4 +1,4 @@
-"""When an endpoint goes, so does what was known through it: components are Empty, their FRUs were removed."""
+"""After the deletion of an endpoint its components are Empty, and their hardware is removed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from csm_emulator.services.smd.hardware.records import add_history_event, within
 
 
 def empty_children(hsm: Hsm, endpoints: Iterable[str]) -> None:
-    """Of Redfish endpoints."""
+    """Empty the components of these Redfish endpoints, and remove the hardware inside them."""
     emptied = empty_components(hsm, hsm.inventory.components_of(endpoints))
     inventory = hsm.inventory
     for xname in within(inventory, emptied):
@@ -19,7 +19,7 @@ def empty_children(hsm: Hsm, endpoints: Iterable[str]) -> None:
 
 
 def empty_components(hsm: Hsm, xnames: Iterable[str]) -> list[str]:
-    """Those that were not empty already; everybody who subscribed is told."""
+    """Returns the components that were not empty before; subscribers are notified of them."""
     emptied = []
     for xname in xnames:
         record = hsm.components.get(xname)

@@ -1,4 +1,4 @@
-"""``/Inventory/RedfishEndpoints``: the controllers that discovery reads."""
+"""``/Inventory/RedfishEndpoints``: the controllers that SMD discovers."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class RedfishEndpoints:
         return json_reply({"RedfishEndpoints": records})
 
     def _candidates(self, call: Call) -> Iterable[str]:
-        """Those among which the wanted ones are."""
+        """Xnames that include all matches."""
         if xnames := lookup_values(values(call, "id")):
             return [xname for xname in dict.fromkeys(map(verified, xnames)) if xname in self._table]
         for name, lookup in self._lookups.items():
@@ -170,7 +170,7 @@ class RedfishEndpoints:
         return json_reply(updated)
 
     def _same_fqdn(self, record: Json) -> bool:
-        """Whether another one has this name already."""
+        """Whether another endpoint has this FQDN."""
         candidates = map(self._table.__getitem__, self._lookups["fqdn"].candidates([record["FQDN"]]))
         return any(candidate["FQDN"] == record["FQDN"] and candidate["ID"] != record["ID"] for candidate in candidates)
 
@@ -198,7 +198,7 @@ class RedfishEndpoints:
         return message(f"deleted {len(xnames)} entries")
 
     def _remove(self, xnames: Sequence[str]) -> None:
-        """With all that was known through them; the components stay, and are empty."""
+        """Remove the endpoints with their component and service endpoints; the components stay, as Empty."""
         empty_children(self._hsm, xnames)
         inventory = self._hsm.inventory
         for xname in inventory.components_of(xnames):

@@ -1,4 +1,4 @@
-"""The Redfish endpoints of a discovered machine, what they hold, and the services they offer."""
+"""The Redfish endpoints of a discovered machine, with their components and services."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from csm_emulator.transport.call import Json
 
 
 class _RecordByPart(Mapping[str, Json]):
-    """A record for each of some parts, made when it is asked for."""
+    """A record for each of the parts, computed when it is read."""
 
     def __init__(self, parts: Iterable[Part], record: Callable[[Part], Json]) -> None:
         self._parts = {part.xname: part for part in parts}
@@ -46,17 +46,17 @@ def component_seeds(context: Context) -> Mapping[str, Json]:
 
 
 def service_keys(xnames: Iterable[str]) -> Iterator[str]:
-    """Under which the services of these endpoints stand."""
+    """The keys of the services of these endpoints."""
     return (f"{service} {xname}" for xname in xnames for service in redfish_view.SERVICES)
 
 
 def service_keys_of(services: RecordTable, xnames: Iterable[str]) -> Iterator[str]:
-    """The keys of the services of these endpoints, and of all that were added."""
+    """The keys of the services of these endpoints, and of all services that were added later."""
     return services.in_order(key for key in service_keys(dict.fromkeys(xnames)) if key in services.seed)
 
 
 class ServiceSeeds(Mapping[str, Json]):
-    """By ``<service> <xname>``."""
+    """The service endpoints by ``<service> <xname>``."""
 
     def __init__(self, context: Context) -> None:
         self._context = context

@@ -1,4 +1,4 @@
-"""``/Inventory/ServiceEndpoints``: the Redfish services that endpoints offer."""
+"""``/Inventory/ServiceEndpoints``: the Redfish services of endpoints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Redfish endpoint must be: an xname of a controller, and names and addresses that agree."""
+"""Validation of a Redfish endpoint: the xname of a controller, and names and addresses that agree."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FIELDS = (
     "TemplateID",
 )
 OMITTED = frozenset({"Name", "UUID", "UseSSDP", "MACRequired", "MACAddr", "IPAddress", "TemplateID"})
-"""Not written when empty."""
+"""Fields that SMD omits when they are empty."""
 WIDTHS = (
     ("ID", 63),
     ("Hostname", 63),
@@ -40,7 +40,7 @@ WIDTHS = (
     ("IPAddress", 64),
     ("Name", 1 << 30),
 )
-"""What the columns of the database hold."""
+"""The width of the database columns in characters."""
 CONTROLLERS = frozenset(
     {"ChassisBMC", "RouterBMC", "NodeBMC", "CabinetPDUController", "MgmtSwitch", "MgmtHLSwitch", "CDUMgmtSwitch"}
 )
@@ -48,7 +48,7 @@ _EDGES = "./ "
 
 
 def validated(raw: Json) -> Json:
-    """A new endpoint as it is stored; raises ``ValueError`` in SMD's words."""
+    """A new endpoint as SMD stores it; raises ``ValueError`` with SMD's message."""
     domain = raw["Domain"].strip(_EDGES)
     hostname, is_address = _hostname(raw["Hostname"].strip(_EDGES))
     if raw["FQDN"]:
@@ -71,7 +71,7 @@ def validated(raw: Json) -> Json:
         "Enabled": raw["Enabled"] is not False,
         "IPAddress": _address(raw["IPAddress"], hostname if is_address else ""),
         "TemplateID": "",
-        # As in CSM: it goes to Vault, HSM does not keep it.
+        # As in CSM: the password goes to Vault, HSM does not store it.
         "Password": "",
     }
     for name in ("UseSSDP", "MACRequired", "RediscoverOnUpdate"):
@@ -85,7 +85,7 @@ def on_wire(record: Mapping[str, Json]) -> Json:
 
 
 def patched(old: Json, patch: Json) -> Json | None:
-    """The endpoint with what was said; None when that changes nothing."""
+    """The endpoint with the changes of the patch; None when it changes nothing."""
     raw = {name: old.get(name, False if name in ("UseSSDP", "MACRequired") else "") for name in FIELDS}
     changes = {
         name: value for name, value in patch.items() if name != "ID" and value is not None and value != raw[name]
@@ -108,7 +108,7 @@ def _hostname(text: str) -> tuple[str, bool]:
 
 
 def _from_fqdn(fqdn: str, hostname: str, domain: str, is_address: bool) -> tuple[str, str, bool]:
-    """Fill in what was not said otherwise."""
+    """Hostname, domain and whether the hostname is an address, completed from the FQDN where they are empty."""
     address = ip_text(fqdn)
     if address and not hostname:
         hostname, is_address = address, True
@@ -147,7 +147,7 @@ def _address(text: str, host: str) -> str:
 
 
 def ip_text(text: str) -> str:
-    """An IP address, with its port if there is one, in Go's spelling; empty when it is none."""
+    """An IP address, with its port if there is one, in Go's spelling; empty when the text is no address."""
     host, port = _split_port(text.lower())
     address, _, zone = host.partition("%")
     is_ipv6 = ":" in address

@@ -1,4 +1,4 @@
-"""What is done alike to groups and to partitions, and to the members of either."""
+"""The operations that groups and partitions share: insert, delete, add and remove members."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class MemberCollection:
     table: RecordTable
     word: str
     same_name_conflict: str
-    """By what two of them would be the same."""
+    """The text of a 409 for a second one with the same name."""
     other_member_conflict: str
     conflicting_members: Callable[[Json], frozenset[str]]
-    """Who cannot be a member of this one, being one of others."""
+    """Returns the xnames that cannot be members of a record, because another one has them."""
 
     @property
     def base(self) -> str:

@@ -1,4 +1,4 @@
-"""Groups: free collections of components; of those that share an exclusiveGroup, a component is in one at most."""
+"""Groups: collections of components; a component is in at most one of the groups that share an exclusiveGroup."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _label(call: Call) -> str:
 
 
 def _on_wire(group: Json) -> Json:
-    """Without what is empty, but for the description."""
+    """The group without its empty fields, except the description."""
     return {name: value for name, value in group.items() if value or name == "description"}
 
 
@@ -96,7 +96,7 @@ def _get_all(hsm: Hsm, call: Call) -> Reply:
 
 
 def _within(hsm: Hsm, group: Json, partition: str) -> Json:
-    """With those members only that are in the partition."""
+    """The group with only those members that are in the partition."""
     if not partition:
         return group
     return {**group, "members": {"ids": _ids_within(hsm, group["members"]["ids"], partition)}}
@@ -164,7 +164,7 @@ def _check_widths(group: Json) -> None:
 
 
 def _conflicting_members(hsm: Hsm, group: Json) -> frozenset[str]:
-    """Members of the other groups that exclude this one."""
+    """The members of other groups with the same exclusiveGroup."""
     if not group["exclusiveGroup"]:
         return frozenset()
     return frozenset(

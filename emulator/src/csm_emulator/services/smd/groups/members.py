@@ -1,4 +1,4 @@
-"""What groups and partitions have in common: labels, tags, and members that are components."""
+"""Validation that groups and partitions share: labels, tags, and members, which are components."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ MEMBERS = struct("sm.Members", {"ids": STRINGS})
 MEMBER = struct("sm.MemberAddBody", {"id": STRING})
 PATCH_FIELDS = {"description": maybe(STRING), "tags": maybe(STRINGS)}
 NO_PARTITION = "NULL"
-"""The partition of those that are in none."""
+"""As a partition filter: the components that are in no partition."""
 WIDTH = 255
 _FIELD = re.compile(r"[-a-z0-9:._]+")
 _BAD_FIELD = "group or partition field has invalid characters"
 
 
 class DuplicateMember(Exception):
-    """Somebody is there already."""
+    """A component is a member already, here or where it conflicts; the text says where."""
 
 
 def is_field(text: str) -> bool:
-    """Whether a label, tag or name, in lower case, has no other signs than it may."""
+    """Whether a label, tag or name, in lower case, has only allowed characters."""
     return _FIELD.fullmatch(text) is not None
 
 
@@ -49,7 +49,7 @@ def lowered(texts: Iterable[str] | None) -> list[str]:
 def check_new(
     hsm: Hsm, ids: Sequence[str], existing: Iterable[str], conflicting: frozenset[str], conflict: str
 ) -> None:
-    """In the order in which the database notices: twice here, here and elsewhere, not there at all."""
+    """Check new members in the order of the database: duplicate here, member elsewhere, no such component."""
     present_members = set(existing)
     for xname in ids:
         if xname in present_members:
@@ -67,7 +67,7 @@ def has_any_tag(record: Json, tags: Sequence[str]) -> bool:
 
 
 def patch(table: RecordTable, name: str, changes: Json) -> None:
-    """Description and tags, of which None stays as it is."""
+    """Change description and tags; None leaves a field unchanged."""
     record = {**table[name]}
     if changes["description"] is not None:
         check_widths((changes["description"], WIDTH))
@@ -79,7 +79,7 @@ def patch(table: RecordTable, name: str, changes: Json) -> None:
 
 
 def patch_reply(table: RecordTable, name: str, changes: Json, first_error: bytes, not_found: str) -> Reply:
-    """SMD goes on after it complained of an empty patch, and its later words follow the first: ``earlier``."""
+    """SMD continues after the error of an empty patch, ``first_error``, and appends the next body to it."""
     reply = _patched(table, name, changes, not_found)
     if not first_error:
         return reply

@@ -1,4 +1,4 @@
-"""In which groups and in which partition a component is."""
+"""``/memberships``: the groups and the partition of each component."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partitions: of which a component is in one at most."""
+"""Partitions: a component is in at most one."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _validated(posted: Json) -> Json:
 
 
 def _conflicting_members(hsm: Hsm, partition: Json) -> frozenset[str]:
-    """Members of the other partitions."""
+    """The members of the other partitions."""
     records = (record for name, record in hsm.partitions.items() if name != partition["name"])
     return frozenset(xname for record in records for xname in record["members"]["ids"])
 

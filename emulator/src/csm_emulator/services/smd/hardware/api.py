@@ -1,4 +1,4 @@
-"""``/Inventory/Hardware`` and ``/Inventory/HardwareByFRU``: what is where."""
+"""``/Inventory/Hardware`` and ``/Inventory/HardwareByFRU``: places, and the FRUs in them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Hardware:
         )
 
     def _places_of(self, call: Call) -> list[str] | None:
-        """Where what is asked for by FRU id or serial number may be; None when it is asked for by neither."""
+        """Places that may have the requested FRU ids or serial numbers; None when the query has neither."""
         frus, serials = values(call, "fruid"), values(call, "serialnumber")
         if not frus and not serials:
             return None
@@ -145,7 +145,7 @@ class Hardware:
         )
 
     def _frus_of(self, call: Call) -> list[str] | None:
-        """Ids among which those asked for are; None when neither ids nor serial numbers are asked for."""
+        """FRU ids that include all matches; None when the query has neither ids nor serial numbers."""
         names, serials, seeds = values(call, "fruid"), values(call, "serialnumber"), self._inventory.hardware_seeds
         if names or not serials:
             return names or None
@@ -159,7 +159,7 @@ class Hardware:
         hardware, place = self._inventory.hardware, self._inventory.hardware_seeds.with_fru(name)
         candidates = [xname for xname in (place, *hardware.touched()) if xname and xname in hardware]
         if any(hardware[xname]["PopulatedFRU"] == name for xname in candidates):
-            # The place refers to it, and the database refuses.
+            # A place refers to the FRU, so the database refuses.
             return problem(500, "failed to query DB.")
         del self._inventory.frus[name]
         return message("deleted 1 entry")
@@ -173,7 +173,7 @@ class Hardware:
 
 
 def _may_have_type(name: str, types: set[str]) -> bool:
-    """Whether a FRU id may be of one of the types: it begins with it, unless it is named after its place."""
+    """Whether a FRU may have one of the types: its id begins with the type, unless the FRU is named after its place."""
     return name.partition(".")[0] in types or name.startswith("FRUIDfor")
 
 
@@ -202,12 +202,12 @@ def _fru_field(fru: Json, field: str) -> str | None:
 
 
 def _contains(text: str) -> re.Pattern[str]:
-    """SQL's ``ILIKE '%text%'``, in which ``%`` and ``_`` of the text mean what they mean there."""
+    """SQL's ``ILIKE '%text%'``, in which ``%`` and ``_`` of the text are wildcards too."""
     return like(f"%{text}%", re.IGNORECASE)
 
 
 def _posted_records(posted: Json) -> tuple[Json, Json]:
-    """The place and the FRU of one entry; raises ``ValueError`` in SMD's words."""
+    """The place and the FRU of one entry; raises ``ValueError`` with SMD's message."""
     xname = normal(posted["ID"])
     type_ = hms_type(xname)
     if not type_:

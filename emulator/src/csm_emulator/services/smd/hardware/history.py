@@ -1,4 +1,4 @@
-"""``/Inventory/Hardware/History`` and ``/Inventory/HardwareByFRU/History``: what was found where, and when it went."""
+"""``/Inventory/Hardware/History`` and ``/Inventory/HardwareByFRU/History``: when FRUs were detected and removed."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class History:
         for event in _in_order_of_time(event for event in events if _passes(event, tests)):
             grouped.setdefault(event[key], []).append(event)
         histories = [{"ID": name, "History": history} for name, history in grouped.items()]
-        # Go has nil for a list that nothing was put into.
+        # An empty list is nil in Go, and null on the wire.
         return json_reply({"Components": histories or None})
 
     def _events(self, xnames: Iterable[str]) -> Iterable[Json]:
@@ -80,7 +80,7 @@ class History:
             yield from self._table.get(xname, ())
 
     def _places_of(self, frus: Iterable[str]) -> list[str]:
-        """Where these may have been: where the machine has them, and wherever anything happened since."""
+        """Places where these FRUs may have been: where the machine has them, and every place with later events."""
         return [*filter(None, map(self._hardware_seeds.with_fru, frus)), *self._table.touched()]
 
     def delete_place(self, call: Call) -> Reply:
@@ -112,7 +112,7 @@ def _deleted(count: int) -> Reply:
 
 
 def _tests(call: Call) -> list[EventTest] | None:
-    """None for a time that the database cannot read; raises ``ValueError`` for an event that is none."""
+    """None for a time that the database cannot read; raises ``ValueError`` for an unknown event type."""
     tests: list[EventTest] = []
     if events := values(call, "eventtype"):
         event_types = {EVENT_TYPES.get(text.lower(), "") for text in events}

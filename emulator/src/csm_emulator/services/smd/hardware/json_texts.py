@@ -1,4 +1,4 @@
-"""The hardware inventory as the wire has it, written place by place: a whole machine is 150 MB of text."""
+"""The JSON of the hardware inventory, encoded place by place: a whole machine is 150 MB of text."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from csm_emulator.transport.call import JSON, Json, Reply, utf8
 
 _PLACEHOLDER = "\0"
 _ENCODED_PLACEHOLDER = "\\u0000"
-"""Stands for what differs between places that are alike otherwise; no fact of hardware has a NUL in it."""
+"""Marks where similar places differ; no text of the hardware inventory has a NUL in it."""
 
 
 class HardwareTexts:
-    """Places that nobody has touched are written by filling in what differs: that is three times as quick."""
+    """Encodes unchanged places by filling in a template, which is three times as fast."""
 
     def __init__(self, inventory: Inventory) -> None:
         self._inventory = inventory
@@ -27,7 +27,7 @@ class HardwareTexts:
         self._templates: dict[tuple[object, ...], list[str]] = {}
 
     def of(self, xname: str) -> str:
-        """The place with what is in it."""
+        """The JSON of the place with its FRU."""
         inventory = self._inventory
         if inventory.hardware.is_of_seed(xname):
             fru, serial, template_key = self._places.distinct_parts(xname)
@@ -51,7 +51,7 @@ class HardwareTexts:
 
 
 def array_reply(texts: Iterable[str]) -> Reply:
-    """A list that may be long; a buffer gives away what it has without a copy."""
+    """The reply with a list that may be long; ``BytesIO.getvalue`` returns its bytes without a copy."""
     buffer, comma = BytesIO(), b"["
     for text in texts:
         buffer.write(comma)

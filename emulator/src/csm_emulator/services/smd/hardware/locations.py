@@ -1,4 +1,4 @@
-"""What Redfish says of a place: the names that controllers give to what they hold."""
+"""The location info of places: names and sockets, as controllers give them over Redfish."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CHASSIS = ("Chassis", "ComputeModule", "RouterModule", "NodeEnclosure", "HSNBoa
 
 
 def place_facts(kind: str, ordinal: int, part: Part, fru: Fru) -> Mapping[str, Json]:
-    """In the words of the type's LocationInfo."""
+    """The fields of the type's LocationInfo."""
     return _FACTS_OF_TYPE[kind](ordinal, part, fru)
 
 
@@ -49,7 +49,7 @@ def _numbered(word: str) -> Callable[[int, Part, Fru], Mapping[str, Json]]:
 
 
 def _processor(ordinal: int, part: Part, _: Fru) -> Mapping[str, Json]:
-    """The makers of controllers agree on the word, and not on the number (hms-smd, rfcomponents_test.go)."""
+    """Manufacturers number processors differently (hms-smd, rfcomponents_test.go)."""
     maker, number = part.model.board.manufacturer if part.model else "", ordinal + 1
     if part.hardware_class != "River":
         return {"Id": f"CPU{ordinal}", "Name": "Processor", "Description": "", "Socket": f"CPU{ordinal}"}

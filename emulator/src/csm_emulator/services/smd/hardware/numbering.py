@@ -1,7 +1,7 @@
-"""Which place of the machine has which number: a machine of 10,000 nodes has a quarter of a million.
+"""Numbers of the places of the machine: a machine of 10,000 nodes has a quarter of a million places.
 
-Numbers are counted through the parts; serial numbers are these numbers, shuffled so that they do not look it, and lead
-back to the place.
+Numbers count through the parts. A serial number is such a number multiplied modulo 2³², so that serial numbers look
+random but can be mapped back to their place.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OUTLET = "CabinetPDUPowerConnector"
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One place, and what is in it."""
+    """One place and the FRU in it."""
 
     xname: str
     kind: str
@@ -43,7 +43,7 @@ class Item:
 
 
 class Numbering:
-    """Which place has which number, and back."""
+    """Maps places to numbers, serial numbers and FRU ids, and back."""
 
     def __init__(self, machine: Machine, random: SeededRandom) -> None:
         self._parts = [part for part in machine.parts() if part.type in TYPES and part.controller and _fru(part)]
@@ -52,7 +52,7 @@ class Numbering:
         self._prefixes: dict[tuple[str, int], str] = {}
         self._starts: list[int] = []
         self._parts_under: dict[str, list[Part]] | None = None
-        """The parts in each place: read when the first request needs it."""
+        """Place → the parts at and under it; computed when the first request needs it."""
         total = 0
         for part in self._parts:
             self._starts.append(total)
@@ -74,7 +74,7 @@ class Numbering:
             yield from (part.xname + ending for ending in self._fittings(part.model))
 
     def below(self, place: str) -> Iterator[str]:
-        """The place and those inside it, in order."""
+        """The place and the places inside it, in order."""
         if self._parts_under is None:
             self._parts_under = {}
             for part in self._parts:
@@ -95,7 +95,7 @@ class Numbering:
         )
 
     def item(self, xname: str) -> Item:
-        """Raises ``KeyError`` for places that have nothing in them."""
+        """Raises ``KeyError`` for a place without hardware."""
         position = self._positions.get(xname)
         if position is not None:
             part = self._parts[position]
@@ -109,7 +109,7 @@ class Numbering:
         return Item(xname, fru.kind, part, fru, self._serial(self._starts[position] + offset))
 
     def with_serial(self, serial: str) -> Item:
-        """Raises ``KeyError`` when nothing has it."""
+        """Raises ``KeyError`` for an unknown serial number."""
         number = int(serial[2:], 16) * self._inverse_factor % _SERIAL_COUNT if _SERIAL.fullmatch(serial) else self.total
         if number >= self.total:
             raise KeyError(serial)
@@ -134,7 +134,7 @@ class Numbering:
                 yield self._prefix(fru.kind, fru) + self._serial(start + offset)
 
     def _prefix(self, kind: str, fru: Fru) -> str:
-        """Of the ids of all of its kind: what comes before the serial number."""
+        """The part of the FRU id before the serial number, the same for all FRUs of this model."""
         prefix = self._prefixes.get((kind, id(fru)))
         if prefix is None:
             prefix = fru_id(kind, "", fru.manufacturer, fru.part_number, "0")[:-1]
@@ -142,7 +142,7 @@ class Numbering:
         return prefix
 
     def with_fru_id(self, name: str) -> Item:
-        """Raises ``KeyError`` when nothing has it."""
+        """Raises ``KeyError`` for an unknown FRU id."""
         outlet = _OUTLET.fullmatch(name)
         if outlet:
             item = self.item(f"{self.with_fru_id(outlet[2]).xname}v{outlet[1]}")
@@ -159,7 +159,7 @@ class Numbering:
         return f"HC{number * self._factor % _SERIAL_COUNT:08X}"
 
     def _fittings(self, model: NodeModel | None) -> Mapping[str, tuple[int, Fru]]:
-        """By the end of their names, counted from 1; one object for all nodes of a model."""
+        """End of the xname → (number from 1, FRU) of the hardware in a node; one object for all nodes of a model."""
         if model is None:
             return {}
         fittings = self._fittings_by_model.get(id(model))
@@ -176,7 +176,7 @@ class Numbering:
 
 
 def lineage(xname: str) -> list[str]:
-    """The xname and those of all places that it lies in, by its letters."""
+    """The xname and those of all places around it, outermost first: one for each letter."""
     return [*(xname[: letter.start()] for letter in _LETTER.finditer(xname, 1)), xname]
 
 

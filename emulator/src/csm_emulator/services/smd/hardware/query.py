@@ -1,4 +1,4 @@
-"""``/Inventory/Hardware/Query/{xname}``: a part of the machine with everything in it, sorted by type."""
+"""``/Inventory/Hardware/Query/{xname}``: a place with all hardware inside it, sorted by type."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ IN_NODES = ("Processor", "NodeAccel", "Memory", "Drive", "NodeHsnNic", "NodeAcce
 
 
 class _InvalidQuery(Exception):
-    """What to tell the caller."""
+    """The query is invalid; the text goes to the caller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +50,17 @@ def _parse_query(call: Call) -> HardwareQuery:
     if not type_:
         raise _InvalidQuery("Invalid xname")
     types = values(call, "type")
-    if not all(spelled(TYPE, each) for each in types):
+    if not all(spelled(TYPE, word) for word in types):
         raise _InvalidQuery("Invalid HMS type")
-    named = [*values(call, "partition"), text] if type_ == "Partition" else values(call, "partition")
-    partitions = partition_names(named)
+    partition_texts = [*values(call, "partition"), text] if type_ == "Partition" else values(call, "partition")
+    partitions = partition_names(partition_texts)
     if partitions is None:
         raise _InvalidQuery("Invalid partition")
     parents = _switch(call, "parents")
     children = _switch(call, "children")
     return HardwareQuery(
         "" if type_ in ("System", "All", "Partition") else normal(text),
-        frozenset(spelled(TYPE, each) for each in types),
+        frozenset(spelled(TYPE, word) for word in types),
         tuple(partitions),
         bool(parents),
         (not parents) if children is None else children,
@@ -69,7 +69,7 @@ def _parse_query(call: Call) -> HardwareQuery:
 
 
 def _switch(call: Call, name: str) -> bool | None:
-    """None when it was not said."""
+    """None without the parameter."""
     texts = values(call, name)
     if not texts:
         return None
@@ -94,7 +94,7 @@ def _select(hsm: Hsm, query: HardwareQuery) -> list[str]:
     if not query.partitions:
         return xnames
     in_partition = in_partitions(hsm, query.partitions)
-    # SMD joins the conditions without parentheses: with children, the partition is asked of the parents alone.
+    # SMD joins the conditions without parentheses: with children, the partition filters the parents alone.
     exempt_children = bool(ancestors) and query.children
     return [xname for xname in xnames if (exempt_children and xname not in ancestors) or in_partition(xname)]
 
@@ -105,7 +105,7 @@ def _candidates(inventory: Inventory, query: HardwareQuery, ancestors: Sequence[
 
     if query.children and query.types and not query.parents:
         roots = of_types(_below(inventory, query.xname))
-        # Without any, SMD's pattern is empty and fits everything.
+        # Without any, SMD's pattern is empty and matches everything.
         return within(inventory, roots) if roots else list(inventory.hardware)
     if query.children:
         return [*_present(inventory, ancestors), *_below(inventory, query.xname)]
@@ -120,7 +120,7 @@ def _below(inventory: Inventory, xname: str) -> Iterable[str]:
 
 
 def _present(inventory: Inventory, upwards: Sequence[str]) -> list[str]:
-    """Those that have hardware, from the top down."""
+    """The places with hardware, outermost first."""
     return [xname for xname in reversed(upwards) if xname in inventory.hardware]
 
 
@@ -132,7 +132,7 @@ def _ancestors(xname: str, *, with_system: bool) -> Iterable[str]:
 
 
 def _sorted(xnames: Sequence[str], nested: bool) -> tuple[dict[str, list[str]], dict[str, dict[str, list[str]]]]:
-    """By array; and what stands inside a node or a PDU instead, by array."""
+    """Array → places at the top level; and node or PDU → array → places that are nested inside it."""
     arrays: dict[str, list[str]] = {name: [] for name in ARRAYS.values()}
     hosts = {xname for xname in xnames if quick_kind(xname) in ("Node", "CabinetPDU")} if nested else set()
     inside: dict[str, dict[str, list[str]]] = {}
@@ -144,13 +144,13 @@ def _sorted(xnames: Sequence[str], nested: bool) -> tuple[dict[str, list[str]], 
         if host in hosts:
             inside.setdefault(host, {}).setdefault(array, []).append(xname)
         elif not (nested and outlet):
-            # Nested, outlets without their PDU are left out altogether.
+            # In the nested format, SMD omits outlets without their PDU.
             arrays[array].append(xname)
     return arrays, inside
 
 
 class _QueryWriter:
-    """Writes records one by one: the whole machine is long."""
+    """Encodes the records one by one, since a whole machine is long."""
 
     def __init__(self, text: Callable[[str], str], inside: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
         self._text = text
@@ -164,7 +164,7 @@ class _QueryWriter:
         return self._buffer.getvalue()
 
     def arrays(self, arrays: Mapping[str, Sequence[str]]) -> None:
-        """In the order of the wire."""
+        """Write the arrays in SMD's order."""
         for name in ARRAYS.values():
             if arrays.get(name):
                 self._buffer.write(f',"{name}":['.encode())

@@ -1,4 +1,4 @@
-"""Places with what is in them, and what happened there."""
+"""Places with their FRUs, and the history of places."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from csm_emulator.state.clock import rfc3339
 from csm_emulator.transport.call import Json
 
 MAX_SEPARATE_LOOKUPS = 100
-"""Places up to which it is quicker to look into each than to look at all hardware."""
+"""Up to this number of places, separate lookups are faster than a pass over all hardware."""
 
 
 def on_wire(inventory: Inventory, location: Json) -> Json:
-    """With the FRU itself in place of its id."""
+    """The place with its FRU instead of the id of the FRU."""
     fru = location["PopulatedFRU"]
     if fru is None:
         return {name: value for name, value in location.items() if name != "PopulatedFRU"}
@@ -24,7 +24,7 @@ def on_wire(inventory: Inventory, location: Json) -> Json:
 
 
 def within(inventory: Inventory, places: Iterable[str]) -> list[str]:
-    """The hardware at these xnames, and inside them."""
+    """The xnames of the hardware at these places and inside them."""
     roots = dict.fromkeys(places)
     if len(roots) > MAX_SEPARATE_LOOKUPS:
         candidates: Iterable[str] = inventory.hardware
@@ -35,9 +35,9 @@ def within(inventory: Inventory, places: Iterable[str]) -> list[str]:
 
 
 def store(inventory: Inventory, records: Sequence[tuple[Json, Json]], now: float) -> None:
-    """Places and their FRUs; that they were found is written down, unless it was the last thing written.
+    """Store places and their FRUs, with an event "Detected" unless that is the last event of the place already.
 
-    Of several with one name the first is stored, and all are in the history.
+    Of several records with one xname the first is stored, and all are in the history.
     """
     last = {place["ID"]: (inventory.history.get(place["ID"]) or [{}])[-1] for place, _ in records}
     for place, fru in reversed(records):
@@ -64,5 +64,5 @@ _DIGITS = str.maketrans("", "", "0123456789")
 
 
 def quick_kind(xname: str) -> str:
-    """Of an xname that is one: the letters tell."""
+    """The type of a valid xname, which its letters determine."""
     return _kind_of_letters(xname.translate(_DIGITS))

@@ -1,4 +1,4 @@
-"""The hardware inventory of a machine that was discovered, made when somebody asks for it."""
+"""The hardware inventory of a discovered machine; each record is computed when it is read."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class HardwareSeeds(Mapping[str, Json]):
         }
 
     def _place(self, item: Item, ordinal: int) -> Json:
-        """One object for all places that look alike."""
+        """The location info: one object for all places that share their facts."""
         key = _shared_facts_key(item, ordinal)
         location = self._places.get(key)
         if location is None:
@@ -47,19 +47,19 @@ class HardwareSeeds(Mapping[str, Json]):
         return location
 
     def distinct_parts(self, xname: str) -> tuple[str, str, tuple[object, ...]]:
-        """FRU id and serial number; and what it has in common with the places that differ in nothing but those."""
+        """FRU id, serial number, and a key that is the same for all places that differ only in those and the xname."""
         item = self._numbering.item(xname)
         return self._numbering.fru_id(item), item.serial, _shared_facts_key(item, item.ordinal)
 
     def places_of(self, part: Part) -> Iterator[str]:
-        """The part's place and those inside it."""
+        """The place of the part and the places inside it."""
         return self._numbering.places(part)
 
     def below(self, place: str) -> Iterator[str]:
         return self._numbering.below(place)
 
     def with_fru(self, name: str) -> str | None:
-        """The place that has this FRU in it."""
+        """The place of this FRU."""
         try:
             return self._numbering.with_fru_id(name).xname
         except KeyError:
@@ -70,7 +70,7 @@ class HardwareSeeds(Mapping[str, Json]):
         return self._numbering.fru_id(self._numbering.item(xname))
 
     def with_serial(self, serial: str) -> str | None:
-        """The place that holds what has this serial number."""
+        """The place of the FRU with this serial number."""
         try:
             return self._numbering.with_serial(serial).xname
         except KeyError:
@@ -125,7 +125,7 @@ class FruSeeds(Mapping[str, Json]):
 
 
 class HistorySeeds(Mapping[str, Json]):
-    """Every place was found with what is in it, once."""
+    """Every place has one event: its FRU was detected."""
 
     def __init__(self, numbering: Numbering, discovery_time: float) -> None:
         self._numbering = numbering

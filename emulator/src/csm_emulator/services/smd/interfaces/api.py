@@ -1,4 +1,4 @@
-"""``/Inventory/EthernetInterfaces``: which MAC and addresses belong to which component."""
+"""``/Inventory/EthernetInterfaces``: the MAC and IP addresses of components."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PATCH = struct(
     {"Description": maybe(STRING), "ComponentID": maybe(STRING), "IPAddresses": maybe(slice_of(ADDRESS))},
 )
 ADDRESS_PATCH = struct("sm.IPAddressMappingPatch", {"Network": maybe(STRING)})
-# What SMD answers when it changed nothing because there was nothing.
+# SMD's reply to a PATCH of an unknown interface.
 EMPTY_RECORD = {
     "ID": "",
     "Description": "",
@@ -69,7 +69,7 @@ class Interfaces:
         return json_reply([record for record in records if all(test(record) for test in tests)])
 
     def _candidates(self, call: Call) -> Iterable[str]:
-        """Those among which the wanted ones are: BSS asks for one of tens of thousands whenever a node boots."""
+        """Ids that include all matches: BSS looks up one of tens of thousands whenever a node boots."""
         names = [mac.replace(":", "") for mac in values(call, "macaddress")] or values(call, "id")
         if names:
             return dict.fromkeys(name.lower() for name in names)
@@ -160,7 +160,7 @@ class Interfaces:
     def change_address(self, call: Call, body: Json) -> Reply:
         record = self._table.get(call.args["id"], EMPTY_RECORD)
         if body["Network"] is None:
-            # Without a network SMD forgets all addresses, then looks at the first.
+            # Without a network SMD removes all addresses, then reads the first one.
             if record is not EMPTY_RECORD:
                 self._put({**record, "IPAddresses": []}, True)
             return problem(500, _CRASH)
@@ -223,7 +223,7 @@ def _address(address: Json) -> Json:
 
 
 def _mac(text: str) -> str:
-    """As SMD reads it: hexadecimal of twelve digits, with the marks of anybody's spelling."""
+    """The MAC as SMD reads it: twelve hexadecimal digits, with any of the usual separators; raises ``ValueError``."""
     text_digits = text.lower()
     for separator in "-:.":
         text_digits = text_digits.replace(separator, "", 5)

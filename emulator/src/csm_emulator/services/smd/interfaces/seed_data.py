@@ -1,4 +1,4 @@
-"""The Ethernet interfaces that a discovered machine has: every NIC, with the address that DHCP gave it."""
+"""The Ethernet interfaces of a discovered machine: every NIC, with its address from DHCP."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def interface(nic: Nic, kind: str, updated: str) -> Json:
 
 
 def addresses(machine: Machine) -> Iterator[tuple[str, str]]:
-    """IP address and id of every interface."""
+    """The IP address and the id of every interface."""
     return ((nic.address, interface_id(nic.mac)) for nic in machine.topology.nics)
 
 

@@ -1,4 +1,4 @@
-"""Which components a request about locks or reservations means, and how it is to be carried out."""
+"""The body of a request about locks or reservations: its components and its processing model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PARAMETER_OF_FIELD = {
     "Locked": "locked",
     "ReservationDisabled": "reservation_disabled",
 }
-"""In a body → in the queries of components."""
+"""Field of a body → parameter of component filters."""
 _MODEL: dict[str, Kind] = {"ProcessingModel": STRING, "ReservationDuration": INT}
 FILTER = struct("sm.CompLockV2Filter", {**dict.fromkeys((*PARAMETER_OF_FIELD, "Reserved"), STRINGS), **_MODEL})
 KEY = struct("sm.CompLockV2Key", {"ID": STRING, "Key": STRING})
@@ -41,7 +41,7 @@ DEPUTIES = struct("sm.CompLockV2DeputyKeyArray", {"DeputyKeys": slice_of(KEY)})
 
 RIGID, FLEXIBLE = "rigid", "flexible"
 MAX_MINUTES = 15
-"""Minutes that a service may reserve for."""
+"""The longest reservation of a service in minutes."""
 NOT_FOUND = "Component not found"
 KEY_REQUIRED, DEPUTY_KEY_REQUIRED = "Reservation Key required for operation", "Deputy Key required for operation"
 ERROR_OF_REASON = {
@@ -50,12 +50,12 @@ ERROR_OF_REASON = {
     "Disabled": "Component reservations are disabled",
     "Reserved": "Component is Reserved",
 }
-"""The reason in a list of failures → what is said when it ends the whole request."""
+"""Reason in a list of failures → message when it ends the whole request."""
 BodyHandler = Callable[[Call, Json], Reply]
 
 
 def with_checked_body(handler: BodyHandler) -> BodyHandler:
-    """Looks at the model, the duration and the keys first, and tells what SMD refuses."""
+    """The handler, preceded by checks of the model, the duration and the keys; errors become replies."""
 
     def handle(call: Call, body: Json) -> Reply:
         try:
@@ -90,7 +90,7 @@ def _key(key: Json) -> Json:
 
 
 def with_duration(handler: BodyHandler) -> BodyHandler:
-    """Services must say how long."""
+    """The handler, preceded by the check that the request has a duration, as those of services must."""
 
     def handle(call: Call, body: Json) -> Reply:
         if body["ReservationDuration"] <= 0:
@@ -101,7 +101,7 @@ def with_duration(handler: BodyHandler) -> BodyHandler:
 
 
 def select_components(hsm: Hsm, body: Json, *, joined: bool = True) -> list[str]:
-    """The components that are meant; raises ``Refusal`` when there is none."""
+    """The components that the body selects; raises ``HmsError`` when there are none."""
     xnames = filters.select(hsm, {PARAMETER_OF_FIELD[name]: body[name] for name in PARAMETER_OF_FIELD})
     if not joined and (body["Group"] or body["Partition"]):
         raise DatabaseError
@@ -115,7 +115,7 @@ def is_rigid(body: Json) -> bool:
 
 
 def split_failures(xnames: Sequence[str], hindrance: Callable[[str], str], body: Json) -> tuple[list[str], list[Json]]:
-    """Those that nothing hinders, and the failures; a rigid request ends at the first."""
+    """The components without a hindrance, and the failures; a rigid request raises ``HmsError`` at the first."""
     unhindered: list[str] = []
     failures: list[Json] = []
     for xname in xnames:

@@ -1,4 +1,4 @@
-"""``/locks``: locks, and whether components may be reserved at all."""
+"""``/locks``: locks, and whether components may be reserved."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Locks:
             [normal(text) for text in body["ComponentIDs"] or ()],
             {status["ID"] for status in statuses},
         )
-        # SMD looks for the missing only when other numbers of them were named than found.
+        # SMD looks for missing components only when the number of results differs from that of the request.
         missing = [xname for xname in requested if xname not in present] if len(requested) != len(statuses) else []
         return json_reply({**reply, "NotFound": missing} if missing else reply)
 

@@ -35,12 +35,12 @@ class Reservations:
         self._reservations = reservation_table
 
     def create_for_admin(self, call: Call, body: Json) -> Reply:
-        """Without an end, whatever duration is said."""
+        """A reservation without an end; the duration in the body is ignored."""
         return self.create(call, {**body, "ReservationDuration": 0})
 
     def create(self, _: Call, body: Json) -> Reply:
         minutes = body["ReservationDuration"]
-        # SMD locks the rows that it reads for this, which PostgreSQL refuses where members are joined to them.
+        # SMD locks the rows that it reads here, which PostgreSQL refuses for a join with members.
         xnames = select_components(self._hsm, body, joined=False)
         unhindered, failures = split_failures(xnames, lambda xname: self._hindrance(xname, minutes), body)
         reserved = {xname for xname in unhindered if self._reservations.find(xname)}
@@ -62,7 +62,7 @@ class Reservations:
         return json_reply({"Success": success, "Failure": failures})
 
     def _hindrance(self, xname: str, minutes: int) -> str:
-        """Reservations without an end need a lock, those with one must not meet any."""
+        """Reservations without an end need a locked component, those with an end an unlocked one."""
         component = self._hsm.components[xname]
         if component.get("ReservationDisabled"):
             return "Disabled"
@@ -71,7 +71,7 @@ class Reservations:
         return "Locked" if minutes else "Unlocked"
 
     def remove(self, _: Call, body: Json) -> Reply:
-        """Whoever has it."""
+        """Remove reservations without their keys."""
         xnames = select_components(self._hsm, body)
         reserved = {xname for xname in xnames if self._reservations.find(xname)}
         if len(reserved) != len(xnames) and is_rigid(body):
@@ -103,7 +103,7 @@ class Reservations:
         return reply
 
     def _with_keys(self, body: Json, without_key: str) -> list[str] | None:
-        """The components that the keys fit; None when a key is missing, which ends a rigid request."""
+        """The components of the keys; None when a key is missing, which raises ``HmsError`` in a rigid request."""
         keys = [key["Key"] for key in body["ReservationKeys"]]
         error = without_key if "" in keys else "" if keys else KEY_REQUIRED
         if not error:
@@ -161,5 +161,5 @@ def reservation_routes(hsm: Hsm, reservation_table: ReservationTable) -> Sequenc
 
 
 def routes(_: Hsm) -> Sequence[Route]:
-    """They stand with the locks, whose reservation_table they share."""
+    """None here: the module ``locks`` adds ``reservation_routes``, since both share a table."""
     return ()

@@ -1,4 +1,4 @@
-"""Who has reserved what, until when; what has run out is gone."""
+"""The table of reservations; a reservation that has expired is removed when it is read."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ReservationTable:
         self._table.pop(xname, None)
 
     def with_keys(self, kind: str, keys: Iterable[str]) -> list[str]:
-        """Whose ``key`` or ``deputy`` key is among these: a key begins with the xname."""
+        """The components whose ``key`` or ``deputy`` key is one of these; a key begins with the xname."""
         xnames = []
         for key in dict.fromkeys(keys):
             xname = key.partition(":")[0]
@@ -58,7 +58,7 @@ class ReservationTable:
 
 
 def times(reservation: Json) -> Json:
-    """When it began and when it ends, if it does, to the second."""
+    """When it was created and, if it has an end, when it expires, in whole seconds."""
     creation = {"CreationTime": rfc3339(reservation["created"], 0)}
     return creation | expiration(reservation)
 
