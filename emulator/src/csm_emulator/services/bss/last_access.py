@@ -9,7 +9,7 @@ from csm_emulator.transport.call import Call, Json, Reply
 BOOTSCRIPT, USER_DATA = "bootscript", "user-data"
 
 
-class History:
+class LastAccess:
     def __init__(self, context: Context) -> None:
         self._clock = context.clock
         self._table = context.tables.open("bss.history")
@@ -23,7 +23,11 @@ class History:
             return problem(500, f"Failed to search for name: {name}, endpoint: {endpoint}")
         if endpoint:
             return encoded(self._one(name, endpoint))
-        keys = sorted(self._table) if not name else [f"{name}/{each}" for each in (BOOTSCRIPT, USER_DATA)]
+        keys = (
+            sorted(self._table)
+            if not name
+            else [f"{name}/{endpoint_name}" for endpoint_name in (BOOTSCRIPT, USER_DATA)]
+        )
         return encoded([_access(*_split(key), self._table[key]) for key in keys if key in self._table])
 
     def _one(self, name: str, endpoint: str) -> Json:

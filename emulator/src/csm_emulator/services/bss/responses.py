@@ -22,7 +22,7 @@ def encoded(value: Json, status: int = 200) -> Reply:
     return hms_base.encoded(value, status, JSON)
 
 
-def guessed(value: Json, status: int = 200) -> Reply:
+def sniffed(value: Json, status: int = 200) -> Reply:
     """Where no Content-Type is set, Go guesses, and takes JSON for text."""
     return hms_base.encoded(value, status, hms_base.SNIFFED)
 
@@ -31,18 +31,18 @@ def problem(status: int, detail: str, headers: tuple[tuple[str, str], ...] = ())
     return hms_base.problem(status, HTTPStatus(status).phrase, detail, headers=headers)
 
 
-def panicked() -> Reply:
+def panic_reply() -> Reply:
     """What Envoy makes of a connection that is gone."""
-    words = b"upstream connect error or disconnect/reset before headers. reset reason: connection termination"
-    return Reply(503, words, "text/plain")
+    text = b"upstream connect error or disconnect/reset before headers. reset reason: connection termination"
+    return Reply(503, text, "text/plain")
 
 
-def whole(text: str) -> int | None:
+def parse_int(text: str) -> int | None:
     """As ``strconv.ParseInt`` with base 0; None for what it refuses."""
-    found = _WHOLE.fullmatch(text) if len(text) < 100 else None
-    if found is None:
+    match = _WHOLE.fullmatch(text) if len(text) < 100 else None
+    if match is None:
         return None
-    digits = found[2].replace("_", "")
+    digits = match[2].replace("_", "")
     number = int(digits, 8) if digits.isdigit() and digits[0] == "0" else int(digits, 0)
-    number = -number if found[1] == "-" else number
+    number = -number if match[1] == "-" else number
     return number if -(1 << 63) <= number < 1 << 63 else None

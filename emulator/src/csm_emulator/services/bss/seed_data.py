@@ -42,8 +42,8 @@ def seed(machine: Machine, random: SeededRandom) -> Seed:
     rows: dict[str, Json] = {}
     images: dict[str, Json] = {}
     for part in machine.parts("Node"):
-        place = machine.place(part.xname)
-        kind = (place.role if place else "", part.model.arch if part.model else "")
+        node_place = machine.place(part.xname)
+        kind = (node_place.role if node_place else "", part.model.arch if part.model else "")
         if kind not in by_kind:
             by_kind[kind] = _row(kind, random, images)
         rows[part.xname] = by_kind[kind]
@@ -51,10 +51,12 @@ def seed(machine: Machine, random: SeededRandom) -> Seed:
 
 
 def _row(kind: tuple[str, str], random: SeededRandom, images: dict[str, Json]) -> Json:
-    found = boot_image(random, *kind)
-    image = found.id
+    node_image = boot_image(random, *kind)
+    image = node_image.id
     row: Json = {
-        "params": _PARAMS.format(image=image, etag=found.artefacts[0].md5, session=random.uuid("bss.session", *kind)),
+        "params": _PARAMS.format(
+            image=image, etag=node_image.artefacts[0].md5, session=random.uuid("bss.session", *kind)
+        ),
         "cloud-init": NO_CLOUD_INIT,
         "token": random.uuid("bss.referral-token", *kind),
     }

@@ -11,11 +11,11 @@ from csm_emulator.state.clock import rfc3339
 from csm_emulator.transport.call import Call, Json, Reply
 
 
-def done(message: str, status: int = 200) -> Reply:
+def success(message: str, status: int = 200) -> Reply:
     return encoded({"code": 0, "message": message}, status)
 
 
-def refusal(status: int, detail: str) -> Reply:
+def short_problem(status: int, detail: str) -> Reply:
     return hms_base.problem(status, HTTPStatus(status).phrase, detail)
 
 

@@ -34,6 +34,6 @@ class Versions:
         history = self._table["history"]
         self._table["history"] = {**history, "next": history["next"] + 1}
 
-    def told(self) -> Json:
+    def latest(self) -> Json:
         history = self._table["history"]
         return {"Counter": history["last"], "LastUpdated": rfc3339(history["at"])}

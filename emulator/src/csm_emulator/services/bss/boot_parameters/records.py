@@ -71,7 +71,7 @@ class BootData:
         return (self.cloud_init or NO_CLOUD_INIT)[part] or {}
 
 
-def shown(data: BootData, hosts: Sequence[str] = (), *, with_cloud: bool = True) -> Json:
+def entry_record(data: BootData, hosts: Sequence[str] = (), *, with_cloud: bool = True) -> Json:
     """Whatever is empty is left out, but for cloud-init, which is always told."""
     fields = {
         "hosts": list(hosts),
@@ -79,17 +79,17 @@ def shown(data: BootData, hosts: Sequence[str] = (), *, with_cloud: bool = True)
         "kernel": data.kernel.path,
         "initrd": data.initrd.path,
     }
-    told = {name: value for name, value in fields.items() if value}
-    return told | {"cloud-init": _shown_cloud(data.cloud_init if with_cloud else None)}
+    entry = {name: value for name, value in fields.items() if value}
+    return entry | {"cloud-init": _cloud_init_record(data.cloud_init if with_cloud else None)}
 
 
-def shown_image(image: Image, kind: str) -> Json:
+def image_record(image: Image, kind: str) -> Json:
     """What is said of an image by itself."""
-    told = {"params": image.params, kind: image.path}
-    return {name: value for name, value in told.items() if value} | {"cloud-init": _shown_cloud(None)}
+    entry = {"params": image.params, kind: image.path}
+    return {name: value for name, value in entry.items() if value} | {"cloud-init": _cloud_init_record(None)}
 
 
-def _shown_cloud(cloud_init: Json) -> Json:
+def _cloud_init_record(cloud_init: Json) -> Json:
     cloud_init = cloud_init or NO_CLOUD_INIT
     phone = cloud_init["phone-home"]
     return {**cloud_init, "phone-home": {key: phone[key] for key in phone if phone[key] or key != "pub_key_ed25519"}}

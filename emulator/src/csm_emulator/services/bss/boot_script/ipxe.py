@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from csm_emulator.services.bss.boot_parameters.records import BootData
-from csm_emulator.services.bss.boot_script.presigned_urls import Unsigned
+from csm_emulator.services.bss.boot_script.presigned_urls import SigningError
 from csm_emulator.services.bss.responses import Panic
 
 SERVER = "https://api-gw-service-nmn.local/apis/bss"
@@ -19,12 +19,12 @@ _S3_PARAMS = re.compile("(^|[ ])((metal.server=|root=live:)(s3://[^ ]*))")
 _JOIN_TOKEN = "${SPIRE_JOIN_TOKEN}"  # noqa: S105 (a place for one)
 
 
-class NoScript(Exception):
+class ScriptUnavailable(Exception):
     """Why there is none, in the words of BSS."""
 
 
 @dataclass(frozen=True, slots=True)
-class Booted:
+class BootingNode:
     """Who boots; all empty for a host that nobody knows."""
 
     xname: str = ""
@@ -33,28 +33,28 @@ class Booted:
 
 
 @dataclass(frozen=True, slots=True)
-class ExternalServers:
+class ScriptInputs:
     """What has to be asked for: URLs of images, and SPIRE's join tokens."""
 
     url: Callable[[str], str]
     join_token: Callable[[str], str]
 
 
-def waiting(chain: str) -> str:
+def retry_script(chain: str) -> str:
     """Come again in a while."""
     return f"#!ipxe\nsleep {RETRIEVAL_DELAY}\n{chain}\n"
 
 
-def written(data: BootData, booted: Booted, chain: str, about: str, outside: ExternalServers) -> str:
+def boot_script(data: BootData, node: BootingNode, chain: str, label: str, inputs: ScriptInputs) -> str:
     """Raises ``NoScript``."""
     if not data.kernel.path:
-        raise NoScript(f"{about}: this host not configured for booting.")
-    params = _with_urls(_params(data, booted, outside), outside.url)
+        raise ScriptUnavailable(f"{label}: this host not configured for booting.")
+    params = _with_urls(_params(data, node, inputs), inputs.url)
     try:
-        kernel = outside.url(data.kernel.path)
-        initrd = outside.url(data.initrd.path) if data.initrd.path else ""
-    except Unsigned as unsigned:
-        raise NoScript(str(unsigned)) from None
+        kernel = inputs.url(data.kernel.path)
+        initrd = inputs.url(data.initrd.path) if data.initrd.path else ""
+    except SigningError as error:
+        raise ScriptUnavailable(str(error)) from None
     if data.initrd.path:
         params = f"initrd=initrd {_without_initrd(params)}"
     lines = [f"kernel --name kernel {kernel} {params.strip(' ')} || goto boot_retry"]
@@ -66,28 +66,28 @@ def written(data: BootData, booted: Booted, chain: str, about: str, outside: Ext
     return "\n".join(["#!ipxe", *lines, "boot || goto boot_retry", ":boot_retry", f"sleep {RETRY_DELAY}", chain, ""])
 
 
-def _params(data: BootData, booted: Booted, outside: ExternalServers) -> str:
+def _params(data: BootData, node: BootingNode, inputs: ScriptInputs) -> str:
     params = " ".join([data.params, *(extra for extra in (data.kernel.params, data.initrd.params) if extra)])
     for name, value in (
-        ("xname=", booted.xname),
-        ("nid=", booted.nid),
-        ("bss_referral_token=", booted.token),
+        ("xname=", node.xname),
+        ("nid=", node.nid),
+        ("bss_referral_token=", node.token),
         ("ds=", f"nocloud-net;s={CLOUD_INIT_ADDRESS}/"),
     ):
         if value and not any(param.startswith(name) for param in params.split(" ")):
             params += f" {name}{value}"
-    return params.replace(_JOIN_TOKEN, outside.join_token(booted.xname)) if _JOIN_TOKEN in params else params
+    return params.replace(_JOIN_TOKEN, inputs.join_token(node.xname)) if _JOIN_TOKEN in params else params
 
 
 def _with_urls(params: str, url: Callable[[str], str]) -> str:
     """Of the parameters, those that name a root file system; up to the first that has no URL."""
-    new = params
-    for before, old, name, address in _S3_PARAMS.findall(params):
+    result = params
+    for separator, parameter, name, address in _S3_PARAMS.findall(params):
         try:
-            new = new.replace(before + old, before + name + url(address), 1)
-        except Unsigned:
-            return new
-    return new
+            result = result.replace(separator + parameter, separator + name + url(address), 1)
+        except SigningError:
+            return result
+    return result
 
 
 def _without_initrd(params: str) -> str:

@@ -19,7 +19,7 @@ _INDEXED = ("NID", "Aliases", "NodeNics", "Networks", "Peers")
 """Properties that a search does not read every row for."""
 
 
-class Refused(Exception):
+class InvalidHardware(Exception):
     """The database, or SLS's own check before it, does not take this."""
 
 
@@ -46,15 +46,15 @@ class HardwareTable:
     def children(self, xname: str) -> list[str]:
         if self._children is None:
             self._children = {}
-            for each in self._table:
-                self._children.setdefault(parent(each), set()).add(each)
+            for child in self._table:
+                self._children.setdefault(parent(child), set()).add(child)
         return sorted(self._children.get(xname, ()))
 
     def candidates(self, properties: Mapping[str, str | list[str]]) -> list[str] | None:
         """Those among which the ones with these properties are; None for all."""
         for name, lookup in self._by_property.items():
-            if wanted := properties.get(name):
-                return lookup.candidates([wanted] if isinstance(wanted, str) else wanted)
+            if value := properties.get(name):
+                return lookup.candidates([value] if isinstance(value, str) else value)
         return None
 
     def _texts(self, name: str) -> Iterator[tuple[str, str]]:
@@ -65,20 +65,20 @@ class HardwareTable:
                 items = [item for item in value if isinstance(item, str)] if isinstance(value, list | dict) else []
                 yield from ((text, xname) for text in (text_of(value), *items))
 
-    def shown(self, xname: str) -> Json:
+    def record(self, xname: str) -> Json:
         row = self._table[xname]
         children = self.children(xname)
-        told = described(xname, row.get("Class", ""), row.get("ExtraProperties"))
-        extra = {"ExtraProperties": told.pop("ExtraProperties")} if "ExtraProperties" in told else {}
-        head = {"Parent": told.pop("Parent")} | ({"Children": children} if children else {})
-        return head | told | times(row.get("at", self._versions.begin)) | extra
+        record = record_without_times(xname, row.get("Class", ""), row.get("ExtraProperties"))
+        extra = {"ExtraProperties": record.pop("ExtraProperties")} if "ExtraProperties" in record else {}
+        head = {"Parent": record.pop("Parent")} | ({"Children": children} if children else {})
+        return head | record | times(row.get("at", self._versions.begin)) | extra
 
     def put(self, xname: str, hardware_class: str, properties: Json) -> bool:
         """Whether it is new; raises ``Refused``."""
-        check(xname, hardware_class)
+        check_storable(xname, hardware_class)
         if has_nul(properties):
             self._versions.fail()
-            raise Refused
+            raise InvalidHardware
         created = xname not in self._table
         self._write(xname, hardware_class, properties, self._versions.change())
         return created
@@ -88,17 +88,17 @@ class HardwareTable:
         for child in self.children(xname):
             self.delete(child)
         self._versions.change()
-        self._drop(xname)
+        self._remove(xname)
 
     def replace(self, rows: Sequence[tuple[str, str, Json]]) -> None:
         """All at once, one change; raises ``Refused`` and then changes nothing."""
         new = {xname: (hardware_class, properties) for xname, hardware_class, properties in rows}
         if len(new) != len(rows) or any(has_nul(properties) for _, properties in new.values()):
             self._versions.fail()
-            raise Refused
+            raise InvalidHardware
         at = self._versions.change()
         for xname in [xname for xname in self._table if xname not in new]:
-            self._drop(xname)
+            self._remove(xname)
         for xname, (hardware_class, properties) in new.items():
             self._write(xname, hardware_class, properties, at)
 
@@ -107,26 +107,26 @@ class HardwareTable:
         if self._children is not None:
             self._children.setdefault(parent(xname), set()).add(xname)
 
-    def _drop(self, xname: str) -> None:
+    def _remove(self, xname: str) -> None:
         del self._table[xname]
         if self._children is not None:
             self._children[parent(xname)].discard(xname)
 
 
-def check(xname: str, hardware_class: str) -> None:
+def check_storable(xname: str, hardware_class: str) -> None:
     """What SLS looks at before it stores: raises ``Refused``."""
     if hms_type(xname) not in COMPTYPES or hardware_class not in CLASSES:
-        raise Refused
+        raise InvalidHardware
 
 
-def described(xname: str, hardware_class: str, properties: Json) -> Json:
+def record_without_times(xname: str, hardware_class: str, properties: Json) -> Json:
     """Without what only the database knows."""
     kind = hms_type(xname)
-    told = {
+    record = {
         "Parent": parent(xname),
         "Xname": xname,
         "Type": COMPTYPES.get(kind, "INVALID"),
         "Class": hardware_class,
         "TypeString": kind or "INVALID",
     }
-    return told if properties is None else told | {"ExtraProperties": properties}
+    return record if properties is None else record | {"ExtraProperties": properties}

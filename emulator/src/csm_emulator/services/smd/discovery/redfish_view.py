@@ -209,15 +209,15 @@ def _power_control(model: NodeModel, control: Control) -> Mapping[str, Json]:
 
 
 def service_endpoint(context: Context, service: str, xname: str, fqdn: str = "") -> Json:
-    path_ = f"{ROOT}/{SERVICES[service]}"
+    service_path = f"{ROOT}/{SERVICES[service]}"
     return {
         "RedfishEndpointID": xname,
         "RedfishType": service,
         "UUID": context.random.uuid("redfish", xname),
-        "OdataID": path_,
+        "OdataID": service_path,
         "RedfishEndpointFQDN": fqdn or xname,
-        "RedfishURL": f"{fqdn or xname}{path_}",
-        "ServiceInfo": _service_info(service, path_),
+        "RedfishURL": f"{fqdn or xname}{service_path}",
+        "ServiceInfo": _service_info(service, service_path),
     }
 
 

@@ -121,12 +121,12 @@ def _from_fqdn(fqdn: str, hostname: str, domain: str, is_address: bool) -> tuple
 
 
 def _type(xname: str) -> str:
-    hms_type_ = hms_type(xname)
-    if not hms_type_:
+    kind = hms_type(xname)
+    if not kind:
         raise ValueError(f"{xname} is not a valid locational xname ID")
-    if hms_type_ not in CONTROLLERS:
-        raise ValueError(f"xname ID {xname} has wrong type for RF endpoint: {hms_type_}")
-    return hms_type_
+    if kind not in CONTROLLERS:
+        raise ValueError(f"xname ID {xname} has wrong type for RF endpoint: {kind}")
+    return kind
 
 
 def _fqdn(hostname: str, xname: str, domain: str, is_address: bool) -> str:
