@@ -1,4 +1,4 @@
-"""Everything else: hosts, the dump, notices of HSM's notifier, health."""
+"""``/hosts``, ``/dumpstate``, ``/scn`` (notifications of HSM) and ``/service``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from csm_emulator.services.bss.responses import JSON, encoded, parse_int, proble
 from csm_emulator.transport.call import Call, Json, Reply
 
 VERSION = "1.37.0"
-# What is told when the path has one of these words in it.
+# (field, value, words: a path with one of them gets the field)
 _STATUS_FIELDS = (
     ("bss-version", VERSION, ("VERSION", "ALL")),
     ("bss-status", "running", ("STATUS", "ALL")),

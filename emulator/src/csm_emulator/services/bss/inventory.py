@@ -1,4 +1,4 @@
-"""What BSS knows of nodes. It asks HSM for everything at once, and then lives on it until it must ask again."""
+"""BSS's copy of HSM's nodes: BSS reads all of them at once, and uses the copy until it is outdated."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from csm_emulator.dialects.hms.names import COMPONENT_FIELDS
 from csm_emulator.transport.call import Json
 
 EVICTION = 600
-"""Seconds; BSS's own default."""
+"""The longest age of the copy in seconds; BSS's own default."""
 LARGE_MACHINE = 1000
 MIN_RETRIEVAL_INTERVAL = 10
-"""Nodes that BSS does not know are told to come again after 10 s. Asking HSM more often than that, for a machine with
-more than ``LARGE`` nodes, would tell them nothing and hold up everybody: the real one does it in the background."""
+"""Seconds between two reads of a machine with more than ``LARGE_MACHINE`` nodes. Unknown nodes retry after 10 s anyway,
+and more frequent reads would delay all requests: the real BSS reads in the background."""
 _REQUIRED_FIELDS = frozenset({"ID", "Type"})
 _NO_MAC = frozenset({"", "not available"})
 _MAC = re.compile("[0-9a-fA-F]{12}")
@@ -23,7 +23,7 @@ _MAC = re.compile("[0-9a-fA-F]{12}")
 
 @dataclass(slots=True)
 class NodeIndex:
-    """HSM's nodes and where to find them."""
+    """HSM's nodes, indexed by name, MAC, NID and address."""
 
     components: list[Json] = field(default_factory=list)
     by_name: dict[str, Json] = field(default_factory=dict)
@@ -31,10 +31,10 @@ class NodeIndex:
     by_nid: dict[int, Json] = field(default_factory=dict)
     names_by_address: dict[str, str] = field(default_factory=dict)
     names: dict[tuple[str, Json], list[str]] = field(default_factory=dict)
-    """By ``("FQDN", …)``, ``("MAC", …)`` and ``("NID", …)``: of all that have it, not only of the first."""
+    """``("FQDN", …)``, ``("MAC", …)`` or ``("NID", …)`` → xnames of all nodes that have it, not only of the first."""
 
     def names_of(self, hosts: Iterable[str], macs: Iterable[str], nids: Iterable[int]) -> list[str] | None:
-        """Components with one of these; None when it may be any."""
+        """The names of nodes with one of these; None when any node may match."""
         hosts = list(hosts)
         if "" in hosts:
             return None
@@ -51,7 +51,7 @@ class Inventory:
         self._updates = context.tables.open("bss.updates")
 
     def clear(self) -> None:
-        """After a restart it knows nothing."""
+        """A restart empties the copy."""
         self._nodes, self._as_of = None, 0
 
     @property
@@ -68,14 +68,14 @@ class Inventory:
         return self.nodes.by_nid.get(nid)
 
     def name_at(self, address: str) -> str | None:
-        """Whose address it is. What is known is not older than ``EVICTION``, and for an unknown one HSM is asked."""
+        """The node with this address. The copy is at most ``EVICTION`` old; an unknown address causes a new read."""
         names = self.refreshed(self._now() - EVICTION).names_by_address
         if address not in names:
             names = self.refreshed(self._now()).names_by_address
         return names.get(address)
 
     def refreshed(self, stamp: int) -> NodeIndex:
-        """As HSM is at this second or later; 0 for whatever is known, -1 for what is so now."""
+        """HSM's nodes at this time (seconds since 1970) or later; 0 accepts any copy, -1 reads a new one."""
         if self._nodes is None or stamp < 0 or stamp > self._as_of:
             now = self._now()
             if stamp <= 0:
@@ -86,11 +86,11 @@ class Inventory:
         return self._nodes or NodeIndex()
 
     def note_change(self) -> None:
-        """HSM's notifier says that something changed."""
+        """Record a change notification of HSM."""
         self._updates["at"] = self._now()
 
     def refresh_if_changed(self, *, force: bool = False) -> bool:
-        """Whether HSM has to be asked anew, which goes on while the node is told to come again."""
+        """Read HSM again after a change. Whether it did, in which case the node has to retry later."""
         changed = self._updates.get("at", -1)
         if force:
             self.refreshed(-1)
@@ -119,7 +119,7 @@ class Inventory:
         )
 
     def _ask(self, path: str, name: str) -> list[Json]:
-        """An HSM that answers with an error has nothing, for BSS: it does not look at the status."""
+        """The records of a collection; none when HSM answers with an error, since BSS ignores the status."""
         try:
             document = self._context.mesh.ask("smd", "GET", f"/hsm/v2{path}").json()
         except ValueError:
@@ -176,7 +176,7 @@ def _add_macs(component: Json, macs: list[str]) -> None:
 
 
 def _formatted_mac(mac: str) -> str:
-    """HSM leaves the colons out; BSS puts them in."""
+    """The MAC with colons, which BSS inserts again; HSM may omit them."""
     digits = mac.replace(":", "").replace("-", "").replace(".", "")
     if not _MAC.fullmatch(digits):
         return "not available"
@@ -184,7 +184,7 @@ def _formatted_mac(mac: str) -> str:
 
 
 def _add_keys(index: NodeIndex) -> None:
-    """The first one wins; an empty slot has no MAC address."""
+    """Add the keys of all components: of several with one key the first wins, and an empty slot has no MAC."""
     for component in index.components:
         keys = [("FQDN", component["FQDN"]), ("NID", component.get("NID"))]
         keys += [("MAC", mac.lower()) for mac in component["MAC"] or ()]

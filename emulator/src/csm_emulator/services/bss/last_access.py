@@ -1,4 +1,4 @@
-"""When each node last asked for its boot script and its user data: how a boot is followed from outside."""
+"""The time of each node's last request for its boot script and its user data, by which clients follow a boot."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LastAccess:
         return encoded([_access(*_split(key), self._table[key]) for key in keys if key in self._table])
 
     def _one(self, name: str, endpoint: str) -> Json:
-        """A node that never asked did so at 0, if it is something that nodes ask for."""
+        """One entry; a node without requests has the time 0, if the endpoint exists."""
         last = self._table.get(f"{name}/{endpoint}", 0)
         if not last and endpoint.lower() not in (BOOTSCRIPT, USER_DATA):
             return []

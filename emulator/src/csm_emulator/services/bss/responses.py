@@ -1,4 +1,4 @@
-"""The shapes of BSS's answers, and the way Go reads numbers in queries."""
+"""The replies of BSS, and Go's parsing of integers in queries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WHOLE = re.compile(
 
 
 class Panic(Exception):
-    """The real one has a bug there: its handler dies and the connection with it."""
+    """The handler of the real BSS panics here, which ends the connection."""
 
 
 def encoded(value: Json, status: int = 200) -> Reply:
@@ -23,7 +23,7 @@ def encoded(value: Json, status: int = 200) -> Reply:
 
 
 def sniffed(value: Json, status: int = 200) -> Reply:
-    """Where no Content-Type is set, Go guesses, and takes JSON for text."""
+    """A reply without a Content-Type: Go guesses it, and takes JSON for text."""
     return hms_base.encoded(value, status, hms_base.SNIFFED)
 
 
@@ -32,13 +32,13 @@ def problem(status: int, detail: str, headers: tuple[tuple[str, str], ...] = ())
 
 
 def panic_reply() -> Reply:
-    """What Envoy makes of a connection that is gone."""
+    """Envoy's reply when the connection to BSS breaks."""
     text = b"upstream connect error or disconnect/reset before headers. reset reason: connection termination"
     return Reply(503, text, "text/plain")
 
 
 def parse_int(text: str) -> int | None:
-    """As ``strconv.ParseInt`` with base 0; None for what it refuses."""
+    """The number as ``strconv.ParseInt`` reads it with base 0; None when it refuses the text."""
     match = _WHOLE.fullmatch(text) if len(text) < 100 else None
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""BSS's paths."""
+"""The routes of BSS."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from csm_emulator.transport.routes import EmulatedService, Route, catching, go_n
 _ROOT = "/boot/v1"
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 _CLOUD_INIT_PATHS = ("/meta-data", "/user-data", "/phone-home")
-"""cloud-init knows no longer paths."""
+"""Paths without a prefix, since cloud-init uses no longer ones."""
 _ALLOWED = {
     f"{_ROOT}/bootparameters": "GET,PUT,POST,PATCH,DELETE",
     f"{_ROOT}/hosts": "GET,POST",
     f"{_ROOT}/scn": "POST",
     "/phone-home": "POST",
 }
-"""Everything else is read only."""
+"""Path → the methods in a 405; other paths allow GET only."""
 
 
 def create_service(context: Context) -> EmulatedService:
@@ -76,7 +76,7 @@ def _wrong_method(call: Call, _: Sequence[str]) -> Reply:
 
 
 def _other_path(call: Call) -> Reply:
-    """Whatever else lies below is greeted."""
+    """BSS's greeting on every other path below its root."""
     clean = _clean(call.path)
     return _redirect(call, clean) if clean != call.path else text_reply("Hello World!")
 
@@ -98,7 +98,7 @@ def _clean(path: str) -> str:
 
 
 def _redirect(call: Call, path: str) -> Reply:
-    """As Go's own server does since 1.26; 301 before."""
+    """A 307, as from Go's own server since 1.26; earlier versions sent 301."""
     query = urlencode(call.query)
     location = quote(path, safe="/:@!$&'()*+,;=~") + (f"?{query}" if query else "")
     page = f'<a href="{location}">Temporary Redirect</a>.\n\n' if call.method in ("GET", "HEAD") else ""

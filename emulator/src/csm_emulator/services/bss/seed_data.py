@@ -1,4 +1,4 @@
-"""What a machine that is in use boots: as BOS leaves it, an entry for each node, one image for all of a kind."""
+"""The boot parameters of a machine in use, as BOS sets them: an entry for each node, an image for each kind of node."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from csm_emulator.state.random import SeededRandom
 from csm_emulator.transport.call import Json
 
 _FNV_OFFSET, _FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
-# As in HPE's own session templates; the root file system comes over iSCSI.
+# As in HPE's own session templates; nodes mount the root file system over iSCSI.
 _PARAMS = (
     "console=ttyS0,115200 bad_page=panic crashkernel=512M hugepagelist=2m-2g intel_iommu=off intel_pstate=disable "
     "iommu.passthrough=on numa_interleave_omit=headless oops=panic pageblock_order=14 rd.neednet=1 rd.retry=10 "
@@ -29,7 +29,7 @@ class Seed:
 
 
 def image_key(kind: str, path: str) -> str:
-    """Where BSS keeps an image: by the FNV-1a hash of its path."""
+    """The key of an image in BSS's store: the FNV-1a hash of its path."""
     digest = _FNV_OFFSET
     for byte in path.encode("utf-8", "surrogatepass"):
         digest = ((digest ^ byte) * _FNV_PRIME) & 0xFFFFFFFFFFFFFFFF
@@ -37,7 +37,7 @@ def image_key(kind: str, path: str) -> str:
 
 
 def seed(machine: Machine, random: SeededRandom) -> Seed:
-    """Nothing for a machine without nodes."""
+    """Rows and images for the nodes of the machine; empty without nodes."""
     by_kind: dict[tuple[str, str], Json] = {}
     rows: dict[str, Json] = {}
     images: dict[str, Json] = {}

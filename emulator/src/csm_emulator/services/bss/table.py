@@ -1,4 +1,4 @@
-"""What is to be booted: by host, role or tag, and by image. BSS keeps it in etcd."""
+"""Boot parameters by host, role or tag, and by image. The real BSS stores them in etcd."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from csm_emulator.transport.call import Json
 DEFAULT = "Default"
 _KINDS = ("kernel", "initrd")
 _START_OF_LIST, _END_OF_LIST = b" ", b"~"
-"""BSS lists its keys as a range: what begins beyond it is there, but in no list."""
+"""BSS lists a range of its keys: a key outside it exists, but is in no list."""
 
 
 MAX_CHARACTERS = 64 << 20
-"""Characters of boot parameters, counted for each host: as many are kept, and are in one answer. Each of 10,000 nodes
-may have 6,000."""
+"""The largest sum of boot parameters in characters, counted for each host, in the store and in one reply: 6,000 for
+each of 10,000 nodes."""
 _ROW_OVERHEAD = 200
-"""Of a row beside what its client wrote."""
+"""Characters that count for a row in addition to its texts."""
 
 
 class TooManyCharacters(Exception):
-    """More than ``MOST``."""
+    """More than ``MAX_CHARACTERS``."""
 
 
 class NoSuchEntry(Exception):
-    """What BSS says about a host that it has nothing for."""
+    """BSS has no entry for a host; the text is its message."""
 
 
 class BootStore:
@@ -46,7 +46,7 @@ class BootStore:
         self._size = 0
 
     def names(self, candidates: Iterable[str] | None = None) -> list[str]:
-        """All that are listed, or those of ``among``."""
+        """The names in BSS's lists, of all rows or of ``candidates``."""
         rows = self._rows if candidates is None else (name for name in dict.fromkeys(candidates) if name in self._rows)
         names = [name for name in rows if _START_OF_LIST <= name.encode() < _END_OF_LIST]
         return sorted(names, key=str.encode)
@@ -64,7 +64,7 @@ class BootStore:
         )
 
     def first(self, *names: str) -> BootData:
-        """Of the first of these that there is anything for."""
+        """The boot data of the first of these names that has any."""
         return next((data for name in names if (data := self.data(name)) is not None), BootData())
 
     def for_name(self, name: str) -> tuple[BootData, Json | None]:
@@ -77,7 +77,7 @@ class BootStore:
         return self._boot_data(nid_name(nid), self._inventory.by_nid(nid))
 
     def _boot_data(self, name: str, component: Json | None) -> tuple[BootData, Json | None]:
-        """Its own, under HSM's name and then under this one, its role's, or everybody's."""
+        """The node's own data, under HSM's name and then under this one, else its role's, else the default."""
         if component is None:
             return self.first(name, DEFAULT), None
         role = component.get("Role", "")
@@ -86,7 +86,7 @@ class BootStore:
         return self.first(component["ID"], *own_names, *tags), component
 
     def store_new(self, parameters: Json) -> tuple[str, str]:
-        """What exists already, or nothing; and the token."""
+        """The name that exists already, or an empty text; and the referral token."""
         existing = self._existing(parameters)
         return (existing, "") if existing else ("", self.store(parameters))
 
@@ -104,7 +104,7 @@ class BootStore:
         return component is not None and component["ID"] in self._rows
 
     def store(self, parameters: Json) -> str:
-        """The referral token, if there is a host that it is for."""
+        """The referral token; empty without a host."""
         keys = {kind: self._add_image(kind, parameters[kind]) for kind in _KINDS}
         names = self._names_of(parameters)
         if not names:
@@ -116,7 +116,7 @@ class BootStore:
         return token
 
     def size(self, name: str) -> int:
-        """Characters in its row, about; 0 when there is none."""
+        """The approximate number of characters in a row; 0 without a row."""
         return self._size_by_name().get(name, 0)
 
     def _size_by_name(self) -> dict[str, int]:
@@ -130,7 +130,7 @@ class BootStore:
         return _ROW_OVERHEAD + len(row["params"]) + images + _length(row["cloud-init"])
 
     def _put(self, rows: Mapping[str, Json], sizes: Mapping[str, int]) -> None:
-        """Raises ``TooMuch``, and keeps none of them then."""
+        """Store all rows; raises ``TooManyCharacters`` and then stores none."""
         known_sizes = self._size_by_name()
         size = self._size + sum(size - known_sizes.get(name, 0) for name, size in sizes.items())
         if size > max(MAX_CHARACTERS, self._size):
@@ -141,7 +141,7 @@ class BootStore:
             self._rows[name] = row
 
     def _names_of(self, parameters: Json) -> list[str]:
-        """Only the first of the three kinds of names counts; what HSM does not know is stored under what was said."""
+        """The keys to store under: only the first of the three kinds of names counts; unknown nodes keep their name."""
         if parameters["hosts"]:
             return list(parameters["hosts"])
         if parameters["macs"]:
@@ -149,7 +149,7 @@ class BootStore:
         return [_name(self._inventory.by_nid(nid)) or nid_name(nid) for nid in parameters["nids"] or ()]
 
     def update(self, parameters: Json) -> None:
-        """Raises ``NotStored`` and ``TooMuch``; the images are kept even then."""
+        """Raises ``NoSuchEntry`` and ``TooManyCharacters``; the images are stored even then."""
         keys = {kind: self._add_image(kind, parameters[kind]) for kind in _KINDS}
         names = self._existing_names(parameters)
         if not names:
@@ -183,7 +183,7 @@ class BootStore:
             raise NoSuchEntry(f"Error looking up {name}: Key /params/{name} does not exist")
 
     def remove(self, selection: Json) -> str:
-        """All that can be; the answer is the first complaint."""
+        """Remove all entries that exist; returns the first error message."""
         names = list(selection["hosts"] or ())
         names += [_name(component) for mac in selection["macs"] or () if (component := self._inventory.by_mac(mac))]
         names += [_name(self._inventory.by_nid(nid)) or nid_name(nid) for nid in selection["nids"] or ()]
@@ -207,7 +207,7 @@ class BootStore:
                 self._rows[name] = {**self._rows[name], kind: ""}
 
     def _set_image_params(self, parameters: Json, keys: Json) -> None:
-        """Without a host, the parameters belong to the image."""
+        """Store the parameters of an image, which a request without hosts sets."""
         kind = next((kind for kind in _KINDS if parameters[kind]), "")
         if kind:
             self._images[keys[kind]] = {"path": parameters[kind], "params": parameters["params"]}

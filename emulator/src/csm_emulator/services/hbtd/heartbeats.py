@@ -1,7 +1,7 @@
-"""Who beats, since when, and what HSM has to hear of it.
+"""The heartbeats of components, and the notifications that HSM gets of them.
 
-The machine's own nodes beat every three seconds by agreement: nothing happens for a beat, its moment is computed when
-somebody asks. Only those that are late, or that a client beats for, are looked at by the checker.
+The machine's own nodes beat every three seconds without any event: the time of a beat is computed when it is needed.
+The periodic check reads only components that are late or whose heartbeats a client sends.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Heartbeats:
         return record is not None and self._age(record) < self._params.number("Errtime")
 
     def receive(self, name: str, timestamp: str, status: str) -> None:
-        """A client beats for this component."""
+        """Store a heartbeat that a client sent for this component."""
         previous = self._records.get(name)
         if previous is not None and previous.get("since") is not None:
             return
@@ -58,7 +58,7 @@ class Heartbeats:
             self._queue_notification(name, STARTED)
 
     def restarted(self) -> None:
-        """Nobody looked for a while, and what was to be told is forgotten."""
+        """After a restart no check ran for a while, and pending notifications are lost."""
         self._params.reset()
         self._pending.clear()
         self._after_gap = True
@@ -105,7 +105,7 @@ class Heartbeats:
         return int(since + BEAT * ((self._context.clock.now() - since) // BEAT))
 
     def _queue_notification(self, name: str, notification: str) -> None:
-        # The real one sends what is no xname too: HSM then refuses the whole bulk, again and again, for everybody.
+        # The real HBTD also sends names that are no xnames: HSM then refuses the whole bulk at every attempt.
         if hms_type(name):
             self._pending.pop(name, None)
             self._pending[name] = notification
@@ -146,7 +146,7 @@ class Heartbeats:
 
     def _overdue(self, name: str, record: dict[str, Any]) -> None:
         if self._after_gap and record.get("since") is None:
-            # Nobody listened: it gets the benefit of the doubt once.
+            # No heartbeat could arrive during the restart, so it is only late.
             self._records[name] = {**record, "received": int(self._context.clock.now()), "warned": WARNED_BY_GAP}
             self._queue_notification(name, LATE)
             return
@@ -155,7 +155,7 @@ class Heartbeats:
         self._queue_notification(name, DEAD)
 
     def _report(self) -> None:
-        """What HSM does not take is told again at the next check."""
+        """Send pending notifications; those that HSM refuses are sent again at the next check."""
         if not self._pending or self._params.number("Nosm"):
             return
         if self._context.mesh.ask("smd", "GET", "/hsm/v2/service/ready").status != 200:
@@ -173,11 +173,11 @@ class Heartbeats:
 
 
 def _needs_check(name: str, record: Mapping[str, Any]) -> bool:
-    """A node that beats by itself is late for nobody; other names than the checker's range are never checked."""
+    """Whether the check must read it: not a node that beats by itself, and no name outside the checked range."""
     return "x0" <= name < "xz" and (record.get("since") is None or record["warned"] != "")
 
 
 def _warning_after_beat(record: Mapping[str, Any] | None) -> str:
-    """Had it been warned of for a gap, the checker shall find a plain warning, and say that it is back."""
+    """The warning after a beat: one because of a restart becomes a plain one, so that the check reports recovery."""
     warned = str(record["warned"]) if record else ""
     return WARNED if warned == WARNED_BY_GAP else warned

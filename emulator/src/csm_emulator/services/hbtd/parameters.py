@@ -1,4 +1,4 @@
-"""What can be set while it runs. Kept as the text that the wire shows."""
+"""HBTD's parameters, which can change while it runs; stored as texts, as the API shows them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEFAULTS = {
     "Use_telemetry": "1",
     "Telemetry_host": "cluster-kafka-bootstrap.sma.svc.cluster.local:9092:cray-hmsheartbeat-notifications",
     "Warntime": "10",
-    # The image sets 20 by its environment; the program's own default is 30.
+    # The image sets 20 in its environment; the program's own default is 30.
     "Errtime": "20",
     "Port": "28500",
     "Kv_url": "http://cray-hbtd-bitnami-etcd-client:2379",
@@ -34,11 +34,11 @@ _SWITCH = {"0": "0", "no": "0", "off": "0", "false": "0", "1": "1", "yes": "1", 
 
 
 class InvalidValue(ValueError):
-    """What is wrong with a value."""
+    """The value is invalid; the text is HBTD's message."""
 
 
 def parse_uint(text: str, bits: int = 32) -> int:
-    """As ``strconv.ParseUint`` with base 0; raises ``ValueError``."""
+    """The number as ``strconv.ParseUint`` reads it with base 0; raises ``ValueError``."""
     if not _UINT.fullmatch(text) or len(text) > 80:
         raise ValueError(text)
     octal = text[0] == "0" and text[1:2].isdigit()
@@ -77,7 +77,7 @@ def _unchangeable(name: str, _: str) -> str:
     raise InvalidValue(f"Parameter '{name}' can't be changed in PATCH operation; ")
 
 
-# In the order in which complaints are put together.
+# In the order of HBTD's error messages.
 _CHECKS: dict[str, Callable[[str, str], str]] = {
     "Debug": _uint,
     "Nosm": _switch,
@@ -110,7 +110,7 @@ class Params(RunningParams):
 
 
 def _validated(texts: dict[str, str]) -> tuple[dict[str, str], str]:
-    """All or nothing: the new values, or all that is wrong with them."""
+    """The new values, and the messages about all invalid ones; empty when the values may be stored."""
     values: dict[str, str] = {}
     errors = ""
     for name, check in _CHECKS.items():

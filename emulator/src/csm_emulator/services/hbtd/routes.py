@@ -1,4 +1,4 @@
-"""HBTD's paths."""
+"""The routes of HBTD."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Hbtd:
         return Reply()
 
     def receive_for(self, call: Call) -> Reply:
-        """The name in the path is not looked at: any will do."""
+        """Any name in the path is accepted; HBTD does not check it."""
         body_or_error = _decoded_body(call.body, _SHORT)
         if isinstance(body_or_error, Reply):
             return body_or_error
@@ -86,7 +86,7 @@ class Hbtd:
             "MsgBus": "Connected and OPEN",
             "HsmStatus": "Ready" if ready else "Not ready",
         }
-        # The Content-Type is set after the header went out, so Go's guess stands.
+        # HBTD sets the Content-Type after the header was sent, so Go's guess stays.
         return encoded(health, media=SNIFFED)
 
     def _heartbeat_state(self, xname: str) -> Json:

@@ -33,7 +33,7 @@ _PREFIX = "extra_properties."
 
 
 class UnstorableNetwork(Exception):
-    """The database does not take this."""
+    """The database refuses the network."""
 
 
 class NetworkTable:
@@ -60,7 +60,7 @@ class NetworkTable:
         return record if extra is None else record | {"ExtraProperties": extra}
 
     def put(self, network: Json) -> None:
-        """Raises ``Unstorable``."""
+        """Raises ``UnstorableNetwork``."""
         row = self.validated_row(network)
         self._table[network["Name"]] = row | {"at": self._versions.change()}
 
@@ -69,7 +69,7 @@ class NetworkTable:
         self._versions.change()
 
     def replace(self, networks: list[Json]) -> None:
-        """All at once, one change; raises ``Unstorable`` and then changes nothing."""
+        """Replace all networks in one change; raises ``UnstorableNetwork`` and then changes nothing."""
         rows = {network["Name"]: self.validated_row(network) for network in networks}
         if len(rows) != len(networks):
             self.fail()
@@ -84,7 +84,7 @@ class NetworkTable:
         self._versions.fail()
 
     def validated_row(self, network: Json) -> Json:
-        """The row that it would be; raises ``Unstorable``."""
+        """The row to store; raises ``UnstorableNetwork``."""
         row = {field: network[field] for field in ("FullName", "Type", "ExtraProperties")}
         if "\0" in network["Name"]:
             raise UnstorableNetwork
@@ -109,7 +109,7 @@ class Networks:
         if error := network_error(network):
             return problem(call, 400, error)
         try:
-            # What is missing is found before what is there twice.
+            # SLS reports missing fields before a duplicate name.
             self._table.validated_row(network)
             if network["Name"] in self._table:
                 self._table.fail()
@@ -142,7 +142,7 @@ class Networks:
         return marshalled(_reply_record(network))
 
     def patch(self, _: Call) -> Reply:
-        """SLS itself has not got further."""
+        """Not implemented in SLS either."""
         return Reply(501)
 
     def delete(self, call: Call) -> Reply:
@@ -174,7 +174,7 @@ class Networks:
         )
 
     def _matching(self, call: Call, properties: dict[str, str | list[str]]) -> list[str] | None:
-        """None when the question is no question: SLS leaves most of that to the database."""
+        """The names of matching networks; None for an invalid search, which the database refuses."""
         name, full, kind, address = (call.first(parameter) for parameter in ("name", "full_name", "type", "ip_address"))
         searched = inet.parse_search(address) if address else None
         conditions = (name, full, kind, address)
@@ -199,7 +199,7 @@ class Networks:
 
 
 def network_error(network: Json) -> str:
-    """What SLS says against it; nothing when it may be stored."""
+    """SLS's error message; empty when the network is valid."""
     if network["Type"].lower() not in _TYPES:
         return "invalid network type"
     if not network["Name"] or " " in network["Name"]:
@@ -209,8 +209,8 @@ def network_error(network: Json) -> str:
 
 
 def _reply_record(network: Json) -> Json:
-    """As it was sent, also what will not be kept."""
-    # An interface is left out when it is nil, whatever else it holds.
+    """The reply to a POST or PUT: the network as it was sent, with fields that are not stored."""
+    # Go omits an empty text or number, but ExtraProperties, an interface, only when it is nil.
     return {
         field: value
         for field, value in network.items()

@@ -1,4 +1,4 @@
-"""Addresses as PostgreSQL's ``inet`` reads and writes them, and as Go's ``net.ParseCIDR`` checks them before."""
+"""Addresses as PostgreSQL's ``inet`` reads and formats them, after the check by Go's ``net.ParseCIDR``."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def is_cidr(text: str) -> bool:
 
 
 def normalized(cidr: str) -> str:
-    """As it comes back: in small letters, and a single host without its mask."""
+    """The address as the database returns it: in lower case, a single host without its mask."""
     address, _, bits = cidr.partition("/")
     return _formatted(_interface(address, int(bits)))
 
 
 def parse_search(text: str) -> Interface | None:
-    """What is searched for: an address, or a net, the last octets of which may be left out."""
+    """The searched address or network, whose last octets may be omitted; None when PostgreSQL refuses it."""
     address, slash, bits = text.partition("/")
     if "%" in address or (slash and not _BITS.fullmatch(bits)):
         return None

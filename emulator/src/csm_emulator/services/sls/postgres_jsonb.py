@@ -1,4 +1,4 @@
-"""What PostgreSQL does with the ``ExtraProperties``, which SLS keeps as ``jsonb``."""
+"""Searches in ``ExtraProperties``, which SLS stores as PostgreSQL's ``jsonb``."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
 def has_nul(value: Json) -> bool:
-    """PostgreSQL stores no NUL, neither in text nor in JSON."""
+    """Whether the value has a NUL, which PostgreSQL stores neither in text nor in ``jsonb``."""
     return _NUL.search(json.dumps(value)) is not None
 
 
 def text_of(value: Json) -> str:
-    """As ``->>`` gives it."""
+    """The value as the operator ``->>`` returns it."""
     return value if isinstance(value, str) else _json_text(value)
 
 
@@ -30,7 +30,7 @@ def _json_text(value: Json) -> str:
 
 
 def search_texts(properties: dict[str, str | list[str]]) -> list[str]:
-    """All that the database is given to look for."""
+    """All texts of a search that reach the database."""
     return [
         text for key, value in properties.items() for text in (key, *([value] if isinstance(value, str) else value))
     ]

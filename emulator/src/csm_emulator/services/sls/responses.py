@@ -1,4 +1,4 @@
-"""The shapes of SLS's answers. It has two kinds of problems: a short one, and one with the path and an odd type."""
+"""The replies of SLS. It has two kinds of problem documents: a short one, and one with the path and an odd type."""
 
 from __future__ import annotations
 
@@ -32,6 +32,6 @@ def problem(call: Call, status: int, detail: str) -> Reply:
 
 @lru_cache(maxsize=256)
 def times(moment: float) -> Json:
-    """When something was last changed: seconds, and as Go prints an instant. Most of the hardware has one moment."""
+    """The time of the last change, in seconds and as Go prints a time. Most of the hardware shares one time."""
     text = rfc3339(moment).replace("T", " ").replace("Z", " +0000 UTC")
     return {"LastUpdated": int(moment), "LastUpdatedTime": text}

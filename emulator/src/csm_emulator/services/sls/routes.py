@@ -1,4 +1,4 @@
-"""SLS's paths."""
+"""The routes of SLS."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import EmulatedService, Route
 
 BODY = 8 << 20
-"""Room for the state of a machine of 10,000 nodes, with indents."""
+"""Longest body in bytes: room for the indented state of a machine of 10,000 nodes."""
 
 
 def create_service(context: Context) -> EmulatedService:
     versions = Versions(context)
     table, nets = HardwareTable(context, versions), NetworkTable(context, versions)
     hardware, networks, state = Hardware(table), Networks(nets), State(table, nets)
-    # In SLS's own order: whether a wrong method is 404 or 405 hangs on it.
+    # In SLS's own order: whether a wrong method is 404 or 405 depends on it.
     routes = [
         Route("GET", "/v1/readiness", _alive),
         Route("GET", "/v1/liveness", _alive),
@@ -53,5 +53,5 @@ def _alive(_: Call) -> Reply:
 
 
 def _health(_: Call) -> Reply:
-    """The Content-Type is forgotten there, so Go guesses."""
+    """SLS sets no Content-Type here, so Go guesses it."""
     return marshalled({"Vault": "Not checked", "DBConnection": "Ready"}, media=SNIFFED)

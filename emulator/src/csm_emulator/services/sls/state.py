@@ -63,7 +63,7 @@ class State:
         return self._replace(call, hardware, networks)
 
     def _replace(self, call: Call, hardware: list[Json], networks: list[Json]) -> Reply:
-        """Two transactions: the second may fail where the first went through."""
+        """Replace hardware and networks in two transactions: the second may fail after the first succeeded."""
         rows = [(normal(record["Xname"]), record["Class"], record["ExtraProperties"]) for record in hardware]
         try:
             self._hardware.replace(rows)
@@ -103,7 +103,7 @@ def _hardware_error(xname: str, hardware_class: str) -> str:
 
 
 def uploaded_file(call: Call, name: str) -> bytes | None:
-    """The file of a multipart form; a plain field of that name is none."""
+    """The file of this name in a multipart form; None without one, also for a plain field of that name."""
     kind = call.headers.get("content-type", "")
     if not kind.lower().startswith("multipart/form-data"):
         return None

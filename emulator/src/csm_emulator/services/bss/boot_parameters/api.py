@@ -73,7 +73,7 @@ class Parameters:
         return encoded(entries) if entries else _not_found(selection)
 
     def _matching(self, hosts: list[str], macs: list[str], nids: list[int]) -> list[Json]:
-        """Entries whose node, as HSM knows it, has one of these names, MAC addresses or NIDs."""
+        """Entries whose node has one of these names, MAC addresses or NIDs in HSM."""
         if not (hosts or macs or nids):
             return []
         lower_macs = {mac.lower() for mac in macs}
@@ -111,7 +111,7 @@ class Parameters:
 
 
 def with_body(handler: Callable[[Json], Reply]) -> Handler:
-    """A handler that is given the boot parameters of the body."""
+    """A handler of the boot parameters in the body, as a handler of a call."""
 
     def handle(call: Call) -> Reply:
         try:

@@ -1,4 +1,4 @@
-"""Boot parameters as they come in and go out."""
+"""Boot parameters: the schema of requests, and the records of replies."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ NO_CLOUD_INIT = empty(CLOUD_INIT)
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A kernel or an initrd: where it is, and the parameters that come with it."""
+    """A kernel or an initrd: its path, and the kernel parameters that belong to it."""
 
     path: str = ""
     params: str = ""
@@ -58,7 +58,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class BootData:
-    """All that is known of how something boots."""
+    """The boot parameters of a node, role or tag."""
 
     params: str = ""
     kernel: Image = Image()
@@ -72,7 +72,7 @@ class BootData:
 
 
 def entry_record(data: BootData, hosts: Sequence[str] = (), *, with_cloud: bool = True) -> Json:
-    """Whatever is empty is left out, but for cloud-init, which is always told."""
+    """An entry without its empty fields, but always with cloud-init."""
     fields = {
         "hosts": list(hosts),
         "params": data.params,
@@ -84,7 +84,7 @@ def entry_record(data: BootData, hosts: Sequence[str] = (), *, with_cloud: bool 
 
 
 def image_record(image: Image, kind: str) -> Json:
-    """What is said of an image by itself."""
+    """The entry of an image."""
     entry = {"params": image.params, kind: image.path}
     return {name: value for name, value in entry.items() if value} | {"cloud-init": _cloud_init_record(None)}
 

@@ -65,7 +65,7 @@ class BootScript:
         return data, component, label
 
     def _script(self, query: _ScriptQuery, data: BootData, component: Json, label: str) -> tuple[str, bool]:
-        """The script, and whether it only says to come again while HSM is asked."""
+        """The script, and whether it only makes the node retry while BSS reads HSM."""
         if component["ID"] and component["EndpointEnabled"] and data.kernel.path:
             return self._script_for_known(query, data, component, label)
         label = f"Unknown {label}" + (f" architecture {query.arch}" if query.arch else "")
@@ -77,7 +77,7 @@ class BootScript:
             return self._script_for_known(query, data, component, label)
 
     def _script_for_unknown(self, query: _ScriptQuery, component: Json, label: str) -> tuple[str, bool]:
-        """Boots whatever is set for nodes that are not known yet, once the node has told its architecture."""
+        """The script for unknown nodes of an architecture; without an architecture, one that sends it along."""
         mac = query.mac or next((mac for mac in component["MAC"] or () if mac), "")
         name = query.name or component["ID"]
         node_query = f"?mac={mac}" if mac else (f"?name={name}" if name else f"?nid={query.nid}")
@@ -97,12 +97,12 @@ class BootScript:
         return boot_script(data, node, chain, label, self._inputs), False
 
     def _join_token(self, xname: str) -> str:
-        """SPIRE's token service makes a new one each time. There is none here: its answer is made up."""
+        """A new token for each call. The emulator has no SPIRE, so the token is random."""
         return self._context.random.uuid("spire.join-token", xname, self._context.clock.now())
 
 
 class _ScriptQuery:
-    """The query of a request: what is said twice is put together, and a number that is none counts as not said."""
+    """The query of a request: repeated values are concatenated, and an invalid number counts as missing."""
 
     def __init__(self, call: Call, now: int) -> None:
         values: dict[str, str] = {}

@@ -12,7 +12,7 @@ from csm_emulator.services.bss.responses import Panic
 
 SERVER = "https://api-gw-service-nmn.local/apis/bss"
 CLOUD_INIT_ADDRESS = "http://10.92.100.81:8888"
-"""Where nodes find cloud-init: the virtual address of the gateway on the node management network's load balancer."""
+"""The cloud-init address of nodes: the gateway's virtual address on the node management network."""
 RETRY_DELAY = 30
 RETRIEVAL_DELAY = 10
 _S3_PARAMS = re.compile("(^|[ ])((metal.server=|root=live:)(s3://[^ ]*))")
@@ -20,12 +20,12 @@ _JOIN_TOKEN = "${SPIRE_JOIN_TOKEN}"  # noqa: S105 (a place for one)
 
 
 class ScriptUnavailable(Exception):
-    """Why there is none, in the words of BSS."""
+    """BSS has no script for the node; the text is its message."""
 
 
 @dataclass(frozen=True, slots=True)
 class BootingNode:
-    """Who boots; all empty for a host that nobody knows."""
+    """The node that boots; all fields are empty for an unknown host."""
 
     xname: str = ""
     nid: str = ""
@@ -34,19 +34,19 @@ class BootingNode:
 
 @dataclass(frozen=True, slots=True)
 class ScriptInputs:
-    """What has to be asked for: URLs of images, and SPIRE's join tokens."""
+    """Functions that return the URL of an image and a SPIRE join token."""
 
     url: Callable[[str], str]
     join_token: Callable[[str], str]
 
 
 def retry_script(chain: str) -> str:
-    """Come again in a while."""
+    """A script that loads the script again after ``RETRIEVAL_DELAY`` seconds."""
     return f"#!ipxe\nsleep {RETRIEVAL_DELAY}\n{chain}\n"
 
 
 def boot_script(data: BootData, node: BootingNode, chain: str, label: str, inputs: ScriptInputs) -> str:
-    """Raises ``NoScript``."""
+    """The script that boots the node; raises ``ScriptUnavailable``."""
     if not data.kernel.path:
         raise ScriptUnavailable(f"{label}: this host not configured for booting.")
     params = _with_urls(_params(data, node, inputs), inputs.url)
@@ -80,7 +80,7 @@ def _params(data: BootData, node: BootingNode, inputs: ScriptInputs) -> str:
 
 
 def _with_urls(params: str, url: Callable[[str], str]) -> str:
-    """Of the parameters, those that name a root file system; up to the first that has no URL."""
+    """The parameters with URLs of root file systems instead of S3 addresses, up to the first that cannot be signed."""
     result = params
     for separator, parameter, name, address in _S3_PARAMS.findall(params):
         try:
@@ -91,7 +91,7 @@ def _with_urls(params: str, url: Callable[[str], str]) -> str:
 
 
 def _without_initrd(params: str) -> str:
-    """BSS looks for the blank after it, and runs past the end where there is none."""
+    """Without the initrd parameter; raises ``Panic`` when it is the last one, as BSS reads past the end then."""
     start = params.find("initrd")
     if start < 0:
         return params

@@ -1,6 +1,6 @@
 """URLs for objects in S3 that need no credentials for a day: AWS signature version 4 in the query.
 
-The keys are the site's, made from its seed: whoever serves S3 for this machine can make them again and check.
+The keys derive from the seed of the site, so that the server of this machine's S3 can derive them too and check.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _NOT_IN_URLS = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class SigningError(Exception):
-    """What the S3 library says of an address that it cannot sign."""
+    """The S3 library cannot sign the address; the text is its message."""
 
 
 @lru_cache(maxsize=512)
 def fetch_url(address: str, keys: Keys, now: int) -> str:
-    """An ``s3://`` address as a URL that iPXE can fetch; any other as it is. Raises ``Unsigned``.
+    """An ``s3://`` address as a URL that iPXE can fetch; any other address unchanged. Raises ``SigningError``.
 
-    Kept because thousands of nodes that boot together get the same one.
+    Cached because thousands of nodes that boot together get the same URL.
     """
     if address[:3].lower() != "s3:" or _BAD_ESCAPE.search(address) or _NOT_IN_URLS.search(address):
         return address

@@ -1,4 +1,4 @@
-"""Cloud-init: what a node is told, and tells, by the address that it asks from."""
+"""Cloud-init data of a node, which BSS identifies by its source address, and ``/phone-home``."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class CloudInit:
         return encoded(entry_record(BootData(cloud_init=cloud_init), [xname]))
 
     def _with_node_facts(self, xname: str, node_data: Json) -> Json:
-        """With what HSM knows of the node, where nothing else was set."""
+        """The meta-data, completed with HSM's name, role and sub-role of the node."""
         node_data = node_data | {"instance-id": self._new_instance_id(xname or "default")}
         component = self._inventory.by_name(xname)
         if component is None:
@@ -97,14 +97,14 @@ class CloudInit:
         return self._store.first(role)
 
     def _new_instance_id(self, prefix: str) -> str:
-        """A new one at every request."""
+        """A new instance id; every request gets another one."""
         number = self._instances.get("last", 0) + 1
         self._instances["last"] = number
         return f"{prefix}-{self._context.random.hex(12, 'bss.instance', number)}".lower()
 
 
 def _source(call: Call) -> str:
-    """Envoy adds the address of its caller at the end."""
+    """The address of the caller, which Envoy appends to X-Forwarded-For."""
     forwarded = call.headers.get("x-forwarded-for", "")
     return forwarded.split(",")[-1] if forwarded else call.peer
 

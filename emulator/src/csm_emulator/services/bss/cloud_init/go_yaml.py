@@ -1,4 +1,4 @@
-"""YAML as Go's yaml.v2 writes it: nodes read it, and people compare it."""
+"""YAML in the format of Go's yaml.v2, so that it can be compared with that of the real BSS."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _number(dumper: yaml.SafeDumper, number: float) -> yaml.ScalarNode:
 
 
 def _plain_tag(dumper: yaml.SafeDumper, text: str) -> str:
-    """What the plain text would be taken for."""
+    """The YAML tag of the text without quotes."""
     return str(dumper.resolve(yaml.ScalarNode, text, (True, False)))  # type: ignore[no-untyped-call]
 
 
@@ -52,12 +52,12 @@ _Dumper.add_multi_representer(float, _number)
 
 
 def cloud_config(data: Json) -> str:
-    """What cloud-init takes for a configuration."""
+    """The data as a cloud-config document."""
     return "#cloud-config\n" + yaml.dump(data, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, width=80)
 
 
 def _shortest(number: float) -> str:
-    """As Go's ``%g``: seven digits and more before the point want an exponent."""
+    """The number as Go's ``%g`` formats it: with an exponent from seven digits before the point."""
     sign, digits, exponent = Decimal(repr(number)).normalize().as_tuple()
     power = len(digits) + int(exponent) - 1
     if number == 0 or -4 <= power < 6:
@@ -68,7 +68,7 @@ def _shortest(number: float) -> str:
 
 
 def _sort_key(key: str) -> list[tuple[int, ...]]:
-    """Signs before numbers before letters, and numbers by their value."""
+    """Sorts punctuation before numbers before letters, and numbers by their value."""
     return [
         (1, ord(run), 0) if run.isalpha() else ((0, 1, int(run), len(run)) if run.isdecimal() else (0, 0, ord(run)))
         for run in _RUNS.findall(key)

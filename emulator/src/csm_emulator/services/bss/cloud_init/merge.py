@@ -1,4 +1,4 @@
-"""How two pieces of cloud-init data become one."""
+"""Merging of cloud-init data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from csm_emulator.transport.call import Json
 
 
 def merge_patch(existing: Json, patch: Json) -> Json:
-    """A merge patch (RFC 7396); where there was nothing, the patch as it is, with its nulls."""
+    """Apply a merge patch (RFC 7396); without existing data the result is the patch, with its nulls."""
     if not patch:
         return existing
     return _merge_objects(existing, patch) if existing else patch
@@ -15,7 +15,7 @@ def merge_patch(existing: Json, patch: Json) -> Json:
 
 def _merge_objects(document: Json, patch: Json) -> Json:
     if not isinstance(patch, dict):
-        # Only a patch in the place of what is no object loses its nulls.
+        # Only a patch that replaces something other than an object loses its nulls.
         return patch if isinstance(document, dict) else _without_nulls(patch)
     if not isinstance(document, dict):
         return _without_nulls(patch)
@@ -37,7 +37,7 @@ def _without_nulls(value: Json) -> Json:
 
 
 def patched_cloud_init(existing: Json, patch: Json) -> Json:
-    """All of what a node told by phone is replaced when any of it is said."""
+    """The patched data; a patch of any phone-home field replaces all of them."""
     return {
         "meta-data": merge_patch(existing["meta-data"], patch["meta-data"]),
         "user-data": merge_patch(existing["user-data"], patch["user-data"]),
@@ -46,7 +46,7 @@ def patched_cloud_init(existing: Json, patch: Json) -> Json:
 
 
 def merge(first: Json, second: Json) -> Json:
-    """The second wins; objects are merged. The real one dies of an object that meets something else."""
+    """Both documents merged, the second wins; raises ``Panic`` where an object meets another type, as BSS does."""
     result = dict(first)
     for key, value in second.items():
         if isinstance(first.get(key), dict):
@@ -59,7 +59,7 @@ def merge(first: Json, second: Json) -> Json:
 
 
 def lookup(data: Json, keys: list[str]) -> Json:
-    """What stands at the end of the keys; raises ``KeyError``."""
+    """The value at this path of keys; raises ``KeyError``."""
     for key in keys:
         if not isinstance(data, dict):
             raise KeyError(key)

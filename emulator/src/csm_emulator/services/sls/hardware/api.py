@@ -144,12 +144,12 @@ def _class_problem(hardware_class: str) -> Reply | None:
 
 
 def _is_class(text: str) -> bool:
-    """Here in any case; only the check before storing wants the right one."""
+    """Whether it is a class in any letter case; the check before storing requires the exact spelling."""
     return text.lower() in {name.lower() for name in CLASSES}
 
 
 def _search_properties(call: Call) -> SearchProperties | None:
-    """None when a query names no field."""
+    """The properties to search for; None when ``extra_properties`` names no field."""
     properties: SearchProperties = {
         field: call.first(name) for name, field in _TEXT_PROPERTIES.items() if call.first(name)
     }

@@ -1,4 +1,4 @@
-"""The hardware that SLS knows, and what is computed of it: parents, children, types."""
+"""The table of hardware, with computed parents, children and types."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from csm_emulator.services.sls.versions import Versions
 from csm_emulator.transport.call import Json
 
 _INDEXED = ("NID", "Aliases", "NodeNics", "Networks", "Peers")
-"""Properties that a search does not read every row for."""
+"""Properties with an index, so that a search does not read every row."""
 
 
 class InvalidHardware(Exception):
-    """The database, or SLS's own check before it, does not take this."""
+    """The database, or SLS's own check before it, refuses the record."""
 
 
 class HardwareTable:
-    """Rows are ``{"Class", "ExtraProperties", "at"}``; the site's own have no ``at``: they came with the machine."""
+    """Rows are ``{"Class", "ExtraProperties", "at"}``; those of the site's own description have no ``at``."""
 
     def __init__(self, context: Context, versions: Versions) -> None:
         self._versions = versions
@@ -51,7 +51,7 @@ class HardwareTable:
         return sorted(self._children.get(xname, ()))
 
     def candidates(self, properties: Mapping[str, str | list[str]]) -> list[str] | None:
-        """Those among which the ones with these properties are; None for all."""
+        """Xnames that include all matches; None when none of the properties has an index."""
         for name, lookup in self._by_property.items():
             if value := properties.get(name):
                 return lookup.candidates([value] if isinstance(value, str) else value)
@@ -74,7 +74,7 @@ class HardwareTable:
         return head | record | times(row.get("at", self._versions.begin)) | extra
 
     def put(self, xname: str, hardware_class: str, properties: Json) -> bool:
-        """Whether it is new; raises ``Refused``."""
+        """Whether the row is new; raises ``InvalidHardware``."""
         check_storable(xname, hardware_class)
         if has_nul(properties):
             self._versions.fail()
@@ -84,14 +84,14 @@ class HardwareTable:
         return created
 
     def delete(self, xname: str) -> None:
-        """With everything below it that hangs together, each a change of its own."""
+        """Delete it and its descendants, each as a change of its own."""
         for child in self.children(xname):
             self.delete(child)
         self._versions.change()
         self._remove(xname)
 
     def replace(self, rows: Sequence[tuple[str, str, Json]]) -> None:
-        """All at once, one change; raises ``Refused`` and then changes nothing."""
+        """Replace all rows in one change; raises ``InvalidHardware`` and then changes nothing."""
         new = {xname: (hardware_class, properties) for xname, hardware_class, properties in rows}
         if len(new) != len(rows) or any(has_nul(properties) for _, properties in new.values()):
             self._versions.fail()
@@ -114,13 +114,13 @@ class HardwareTable:
 
 
 def check_storable(xname: str, hardware_class: str) -> None:
-    """What SLS looks at before it stores: raises ``Refused``."""
+    """SLS's own check before it stores; raises ``InvalidHardware``."""
     if hms_type(xname) not in COMPTYPES or hardware_class not in CLASSES:
         raise InvalidHardware
 
 
 def record_without_times(xname: str, hardware_class: str, properties: Json) -> Json:
-    """Without what only the database knows."""
+    """The record without its children and times, which only the database has."""
     kind = hms_type(xname)
     record = {
         "Parent": parent(xname),
