@@ -10,7 +10,7 @@ INVALID = 22
 """EINVAL, which most refusals carry."""
 
 
-class Refusal(Exception):
+class CapmcError(Exception):
     """Becomes the answer."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -18,7 +18,7 @@ class Refusal(Exception):
         self.status = status
 
 
-class BadIds(Exception):
+class InvalidIds(Exception):
     """Some of the names or numbers are of no use."""
 
     def __init__(self, message: str, ids: Iterable[object]) -> None:
@@ -27,7 +27,7 @@ class BadIds(Exception):
         super().__init__(f"{message}: {go_list(self.ids)}")
 
 
-def error(status: int, message: str, headers: tuple[tuple[str, str], ...] = ()) -> Reply:
+def error_reply(status: int, message: str, headers: tuple[tuple[str, str], ...] = ()) -> Reply:
     return json_reply({"e": status, "err_msg": message}, status, headers=headers)
 
 

@@ -10,9 +10,9 @@ from csm_emulator.context import Context
 from csm_emulator.services.capmc.hsm_client import Hsm, Keys
 from csm_emulator.transport.call import Json
 
-LOOK = 2.0
+POLL_INTERVAL = 2.0
 """Seconds before the first look at a transition, and between two."""
-_LOOK_AT_IT = "capmc.look"
+_POLL = "capmc.look"
 _POST_FAILED = "Error: Failed to send power request to PCS."
 _GET_FAILED = "Error: Failed to get transition from PCS."
 
@@ -22,12 +22,12 @@ class Outcome:
     """What a client waits for."""
 
     answer: Json | None = None
-    lost: bool = False
+    abandoned: bool = False
     """CAPMC went away meanwhile."""
 
-    def known(self, *, standing: bool) -> Json | None:
+    def answer_now(self, *, clock_stopped: bool) -> Json | None:
         """The answer when there is one. A clock that stands makes no client wait: the order counts as begun."""
-        return {"e": 0, "err_msg": ""} if self.answer is None and standing else self.answer
+        return {"e": 0, "err_msg": ""} if self.answer is None and clock_stopped else self.answer
 
 
 class PowerOrders:
@@ -39,9 +39,9 @@ class PowerOrders:
         self._table = context.tables.open("capmc.orders")
         self._count = context.tables.open("capmc.count")
         self._outcomes: dict[str, Outcome] = {}
-        context.scheduler.answer(_LOOK_AT_IT, self._look)
+        context.scheduler.answer(_POLL, self._poll)
 
-    def begin(self, names: Sequence[str], word: str, operations: Sequence[str], keys: Keys) -> Outcome:
+    def start(self, names: Sequence[str], word: str, operations: Sequence[str], keys: Keys) -> Outcome:
         """``operations`` one after the other, on components that are reserved with these keys."""
         self._count["orders"] = count = self._count.get("orders", 0) + 1
         number = str(count)
@@ -57,32 +57,32 @@ class PowerOrders:
         """
         for number, order in list(self._table.items()):
             self._hsm.release(order["keys"])
-            self._lose(number)
+            self._abandon(number)
             del self._table[number]
 
     def _send(self, number: str, order: Json) -> None:
-        operation, *left = order["left"]
+        operation, *remaining = order["left"]
         location = [{"xname": name, "deputyKey": order["keys"][name][1]} for name in order["names"]]
         reply = self._context.mesh.ask("pcs", "POST", "/transitions", {"operation": operation, "location": location})
         if not reply.ok:
             self._end(number, order, 500, _POST_FAILED)
             return
-        self._table[number] = {**order, "left": left, "transition": reply.json()["transitionID"]}
-        self._context.scheduler.after(LOOK, _LOOK_AT_IT, number, operation)
+        self._table[number] = {**order, "left": remaining, "transition": reply.json()["transitionID"]}
+        self._context.scheduler.after(POLL_INTERVAL, _POLL, number, operation)
 
-    def _look(self, number: str, operation: str) -> None:
+    def _poll(self, number: str, operation: str) -> None:
         order = self._table.get(number)
         if order is None:
             return
         if self._context.faults.present("service-restart", "capmc"):
-            self._lose(number)
+            self._abandon(number)
             return
         self._hsm.renew(order["keys"])
         reply = self._context.mesh.ask("pcs", "GET", f"/transitions/{order['transition']}")
         if not reply.ok:
             self._end(number, order, 500, _GET_FAILED)
-        elif _goes_on(reply.json(), to_the_end=bool(order["left"])):
-            self._context.scheduler.after(LOOK, _LOOK_AT_IT, number, operation)
+        elif _must_wait(reply.json(), until_done=bool(order["left"])):
+            self._context.scheduler.after(POLL_INTERVAL, _POLL, number, operation)
         elif order["left"]:
             self._send(number, order)
         else:
@@ -101,17 +101,17 @@ class PowerOrders:
             outcome.answer = {"e": error, "err_msg": message}
         self._table.pop(number, None)
 
-    def _lose(self, number: str) -> None:
+    def _abandon(self, number: str) -> None:
         """The client gets no answer; the reservations stay until ``release_all``."""
         outcome = self._outcomes.pop(number, None)
         if outcome is not None:
-            outcome.lost = True
+            outcome.abandoned = True
 
 
-def _goes_on(transition: Json, *, to_the_end: bool) -> bool:
+def _must_wait(transition: Json, *, until_done: bool) -> bool:
     """Whether CAPMC waits on: until PCS has begun with all, or, between off and on, until it is done with all."""
     counts = transition["taskCounts"]
     if transition["transitionStatus"] == "new" or counts["new"]:
         return True
     ended = counts["failed"] + counts["succeeded"] + counts["un-supported"]
-    return to_the_end and bool(ended < counts["total"])
+    return until_done and bool(ended < counts["total"])

@@ -18,10 +18,10 @@ def merge(policies: Sequence[Document], *, edge: bool) -> dict[str, Any]:
     def first(name: str, default: Any) -> Any:
         return next((policy[name] for policy in policies if name in policy), default)
 
-    told = {"online": first("state", "OFFLINE") == "ONLINE", "speed": first("speed", SPEED)}
+    link_state = {"online": first("state", "OFFLINE") == "ONLINE", "speed": first("speed", SPEED)}
     native = first("nativeVlanId", f"/fabric/vlans/{DEFAULT_VLAN}" if edge else None)
     allowed = first("allowedVlans", [native] if edge else None)
-    return told | {
+    return link_state | {
         "native": None if native is None else vlan_of(native),
         "allowed": None if allowed is None else frozenset(map(vlan_of, allowed)),
         "untagged": bool(first("isUntaggedAllowed", edge)),

@@ -7,13 +7,13 @@ from typing import Any
 
 from csm_emulator.context import Context
 from csm_emulator.machine.fabric.plan import PortPlace, SwitchPlace
-from csm_emulator.services.fabric_manager.documents import INSTALLED, Document, Envelope, not_found
+from csm_emulator.services.fabric_manager.documents import INSTALLATION_TIME, Document, Envelope, not_found
 from csm_emulator.transport.call import Call, Reply, json_reply
 from csm_emulator.transport.routes import Route
 
 PATH = "/fabric/switches"
 FIRMWARE = "2.3.0-152"
-_SETS = {"fabric-ports": False, "edge-ports": True}
+_SET_HAS_EDGE_PORTS = {"fabric-ports": False, "edge-ports": True}
 """Whether their ports are edge ports."""
 
 
@@ -38,10 +38,10 @@ class Switches:
         return self._envelope.list_links(links, totalCount=len(links))
 
     def _one(self, call: Call) -> Reply:
-        found = self._by_controller.get(call.args["switch"])
-        if found is None:
+        switch = self._by_controller.get(call.args["switch"])
+        if switch is None:
             raise not_found(f"{PATH}/{call.args['switch']}")
-        return json_reply(self._document(found))
+        return json_reply(self._document(switch))
 
     def _document(self, switch: SwitchPlace) -> Document:
         ports = self._plan.ports_of(switch.xname)
@@ -65,7 +65,9 @@ class Switches:
             "switchLabelList": [],
             "switchPolicyLink": "/fabric/switch-policies/default",
         }
-        return document | self._envelope.wrap("SwitchState", f"{PATH}/{switch.controller}", "POST", 0, INSTALLED)
+        return document | self._envelope.wrap(
+            "SwitchState", f"{PATH}/{switch.controller}", "POST", 0, INSTALLATION_TIME
+        )
 
     def _ports_of_set(self, call: Call) -> Reply:
         return json_reply({"ports": [port.xname for port in self._set(call)]})
@@ -81,9 +83,9 @@ class Switches:
 
     def _set(self, call: Call) -> Iterable[PortPlace]:
         name = call.args["set"]
-        if name not in _SETS:
+        if name not in _SET_HAS_EDGE_PORTS:
             raise not_found(f"/port-sets/{name}")
-        return [port for port in self._plan.ports.values() if port.edge == _SETS[name]]
+        return [port for port in self._plan.ports.values() if port.edge == _SET_HAS_EDGE_PORTS[name]]
 
 
 def _links(ports: Iterable[PortPlace]) -> list[str]:

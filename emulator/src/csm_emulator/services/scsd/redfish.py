@@ -23,8 +23,8 @@ class Redfish:
     def answers(self, target: str) -> bool:
         """Whether a request to it comes back. Asking counts as a request: ask once for each operation."""
         host = without_port(target)
-        struck = self._context.faults.strikes("bmc-unreachable", host)
-        return not struck and self._context.machine.power.reachable(host)
+        unreachable = self._context.faults.strikes("bmc-unreachable", host)
+        return not unreachable and self._context.machine.power.reachable(host)
 
     def vendor(self, target: str) -> str:
         """By what stands in its Chassis collection; empty for a controller that is like none of them."""
@@ -50,5 +50,5 @@ def without_port(target: str) -> str:
     return target.partition(":")[0]
 
 
-def bad_return(target: str, path: str, status: int = 500) -> str:
+def bad_status(target: str, path: str, status: int = 500) -> str:
     return f"Bad return code from 'https://{target}{path}': {status} - {HTTPStatus(status).phrase}"

@@ -21,12 +21,12 @@ class Performance:
             Route("DELETE", "/fabric/performance", self.reset),
         ]
 
-    def note(self, asked: int, used: int) -> None:
-        for name, value in (("asked", asked), ("used", used)):
+    def record(self, reserved: int, used: int) -> None:
+        for name, value in (("asked", reserved), ("used", used)):
             self._table[name] = _with(name, self._table[name], value)
 
     def get(self, _: Call) -> Reply:
-        return json_reply([_shown(name, self._table[name]) for name in _DIVIDERS])
+        return json_reply([_document(name, self._table[name]) for name in _DIVIDERS])
 
     def reset(self, _: Call) -> Reply:
         for name in _DIVIDERS:
@@ -38,23 +38,23 @@ def _nothing(name: str) -> Json:
     return {"min": 0, "max": 0, "sum": 0, "count": 0, "buckets": [0] * (len(_DIVIDERS[name]) + 1)}
 
 
-def _with(name: str, before: Json, value: int) -> Json:
+def _with(name: str, statistics: Json, value: int) -> Json:
     at = bisect_left(_DIVIDERS[name], value)
     return {
-        "min": min(before["min"], value) if before["count"] else value,
-        "max": max(before["max"], value),
-        "sum": before["sum"] + value,
-        "count": before["count"] + 1,
-        "buckets": [count + (place == at) for place, count in enumerate(before["buckets"])],
+        "min": min(statistics["min"], value) if statistics["count"] else value,
+        "max": max(statistics["max"], value),
+        "sum": statistics["sum"] + value,
+        "count": statistics["count"] + 1,
+        "buckets": [count + (place == at) for place, count in enumerate(statistics["buckets"])],
     }
 
 
-def _shown(name: str, kept: Json) -> Json:
+def _document(name: str, statistics: Json) -> Json:
     return {
-        "min": kept["min"],
-        "max": kept["max"],
-        "average": kept["sum"] / kept["count"] if kept["count"] else 0,
-        "count": kept["count"],
-        "buckets": kept["buckets"],
+        "min": statistics["min"],
+        "max": statistics["max"],
+        "average": statistics["sum"] / statistics["count"] if statistics["count"] else 0,
+        "count": statistics["count"],
+        "buckets": statistics["buckets"],
         "dividers": _DIVIDERS[name],
     }

@@ -79,8 +79,8 @@ class RedfishEndpoints:
         if xnames := lookup_values(values(call, "id")):
             return [xname for xname in dict.fromkeys(map(verified, xnames)) if xname in self._table]
         for name, lookup in self._lookups.items():
-            if texts := lookup_values(values(call, name)):
-                return lookup.candidates(texts)
+            if filter_values := lookup_values(values(call, name)):
+                return lookup.candidates(filter_values)
         return self._table
 
     def query(self, call: Call) -> Reply:
