@@ -1,4 +1,4 @@
-"""What CAPMC asks of HSM."""
+"""CAPMC's client of HSM: components and reservations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from csm_emulator.transport.call import Json, Reply
 from csm_emulator.transport.mesh import Mesh
 
 MAX_IDS = 2048
-"""So many ids go into one URL."""
+"""The largest number of ids in one URL."""
 RESERVATIONS = "/hsm/v2/locks/service/reservations"
 RESERVATION_MINUTES = 3
 _LEAVES = frozenset({"Node", "CabinetPDUOutlet", "CabinetPDUPowerConnector", "HSNBoard"})
@@ -18,7 +18,7 @@ _DESCENDANTS = ("chassis", "cabinetpdu", "routermodule", "hsnboard", "computemod
 
 Query = Sequence[tuple[str, str]]
 Keys = Mapping[str, Sequence[str]]
-"""Reservation key and deputy key, by xname."""
+"""Xname → [reservation key, deputy key]."""
 
 
 class Hsm:
@@ -41,7 +41,7 @@ class Hsm:
         return reply.json().get("Components") or []
 
     def by_xname(self, names: Sequence[str], query: Query) -> list[Json]:
-        """All that match, or those that were named; raises ``BadIds`` when one of them is not there."""
+        """The named components, or without names all that match; raises ``InvalidIds`` when a named one is missing."""
         components: dict[str, Json] = {}
         for start in range(0, max(len(names), 1), MAX_IDS):
             ids = [("id", name) for name in names[start : start + MAX_IDS]]
@@ -56,7 +56,7 @@ class Hsm:
         return [components[name] for name in names] if names else list(components.values())
 
     def descendants(self, names: Iterable[str], types: Iterable[str]) -> list[str]:
-        """With everything below them; raises ``BadIds`` for those that HSM has nothing for."""
+        """The components and all below them; raises ``InvalidIds`` for those that HSM does not have."""
         xnames: dict[str, None] = {}
         invalid: list[str] = []
         query = [("state", "!Empty"), *(("type", kind) for kind in _DESCENDANTS)]
@@ -74,7 +74,7 @@ class Hsm:
         return list(xnames)
 
     def reserve(self, names: Sequence[str]) -> Keys | None:
-        """All or none; None when another holds one of them, or it is locked."""
+        """Reserve all or none; None when one of them is reserved or locked."""
         body = {"ComponentIDs": list(names), "ProcessingModel": "rigid", "ReservationDuration": RESERVATION_MINUTES}
         reply = self._mesh.ask("smd", "POST", RESERVATIONS, body)
         reservations = (reply.json().get("Success") or []) if reply.ok else []
@@ -91,7 +91,7 @@ class Hsm:
         self._mesh.ask("smd", "POST", f"{RESERVATIONS}/renew", {**body, "ReservationDuration": RESERVATION_MINUTES})
 
     def release(self, keys: Keys) -> None:
-        """What cannot be released falls off by itself."""
+        """Release them; reservations that cannot be released expire."""
         if keys:
             body = {"ReservationKeys": _reservation_keys(keys), "ProcessingModel": "flexible"}
             self._mesh.ask("smd", "POST", f"{RESERVATIONS}/release", body)
@@ -102,7 +102,7 @@ def _reservation_keys(keys: Keys) -> list[Json]:
 
 
 def _error_message(reply: Reply) -> str:
-    """What CAPMC makes of an error (``doRequest`` in hsmapi.go)."""
+    """CAPMC's message about an error of HSM (``doRequest`` in hsmapi.go)."""
     if not reply.media.startswith("application/problem+json"):
         return reply.body.decode(errors="replace")
     problem = reply.json()

@@ -1,4 +1,4 @@
-"""``get_power_cap``, ``set_power_cap`` and ``get_power_cap_capabilities``: by NID, straight to the controllers."""
+"""``get_power_cap``, ``set_power_cap`` and ``get_power_cap_capabilities``: by NID, directly from the controllers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class PowerCap:
         return json_reply(_exchange_reply(entries, any("e" in entry for entry in entries)))
 
     def _caps(self, nid: int, node: str) -> list[Json]:
-        """Those of one node; a request that fails is told for each control that has an address of its own."""
+        """The entries of one node; a failed request gives an entry for each control with a URL of its own."""
         part = self._machine.part(node)
         controls = controls_of(part) if part else []
         if not controls:
@@ -110,8 +110,8 @@ class PowerCap:
         return "" if names else "No NID supported controls specified"
 
     def _settable_controls(self, node: str) -> dict[str, Control]:
-        """By the name that CAPMC takes. It shows that of HPE's servers under another (hsmapi.go, nodecap.go), and
-        knows limits of theirs only for those with accelerators.
+        """CAPMC's name → control. CAPMC shows that of HPE's servers under another name (hsmapi.go, nodecap.go), and
+        has limits only for HPE's servers with accelerators.
         """
         part = self._machine.part(node)
         if part is None or part.hardware_class != "River":
@@ -137,7 +137,7 @@ class PowerCap:
         return json_reply({"e": 0, "err_msg": ""} | ({"groups": groups} if groups else {}))
 
     def _groups(self, nodes: dict[int, Json]) -> list[Json]:
-        """One for each kind of node; those that HSM knows and the machine has not are in none."""
+        """One group for each model of node, without nodes that are in HSM but not in the machine."""
         by_model: dict[str, tuple[Part, list[int]]] = {}
         for nid, node in nodes.items():
             part = self._machine.part(node["ID"])
@@ -172,7 +172,7 @@ def _undefined_nids(nids: Iterable[int], nodes: dict[int, Json]) -> list[Json]:
 
 
 def _range_error(name: str, watts: int, limits: tuple[int, int]) -> str:
-    """0 takes the cap away, and is no limit."""
+    """The error about a value outside the limits; a value of 0 removes the cap, a limit of 0 is none."""
     low, high = limits
     if watts and low and watts < low:
         return f"Control ({name}) value ({watts}) is less than minimum ({low})"
@@ -180,7 +180,7 @@ def _range_error(name: str, watts: int, limits: tuple[int, int]) -> str:
 
 
 def _exchange_reply(nids: list[Json], failed: bool) -> Json:
-    """An empty list is null, as Go prints it."""
+    """The reply with these entries; an empty list is null, as in Go."""
     result = {"e": BAD_EXCHANGE, "err_msg": "Invalid exchange"} if failed else {"e": 0, "err_msg": ""}
     return result | {"nids": nids or None}
 
@@ -204,7 +204,7 @@ def _group(part: Part, nids: list[int]) -> Json:
 
 
 def _capability(part: Part, control: Control, limited: bool) -> Json:
-    """HPE's servers in racks give their control no name, or that of a service."""
+    """The limits of a control; that of HPE's rack servers has no name, or that of a Redfish service."""
     name = control.name
     if part.hardware_class == "River" and name == NODE_LIMIT:
         name = "PowerLimit Resource for AccPowerService" if limited else ""
@@ -217,7 +217,7 @@ def _accelerator(model: NodeModel) -> Fru | None:
 
 
 def _group_name(model: NodeModel) -> str:
-    """Processor, cores, memory and accelerator in one word, as Cascade named its kinds of node."""
+    """Processor, cores, memory and accelerator in one name, in the style of Cray Cascade."""
     by_kind = {fitting.fru.kind: fitting for fitting in model.fittings}
     processor, memory = by_kind.get("Processor"), by_kind.get("Memory")
     name = "3_"

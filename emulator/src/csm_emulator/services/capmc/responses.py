@@ -1,4 +1,4 @@
-"""CAPMC's shapes: an error number and a message beside whatever else there is to say."""
+"""The replies of CAPMC: an error number, a message, and other fields."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from csm_emulator.transport.call import Reply, json_reply
 
 INVALID = 22
-"""EINVAL, which most refusals carry."""
+"""EINVAL, the number of most errors."""
 
 
 class CapmcError(Exception):
-    """Becomes the answer."""
+    """The request fails with this status and message."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -19,7 +19,7 @@ class CapmcError(Exception):
 
 
 class InvalidIds(Exception):
-    """Some of the names or numbers are of no use."""
+    """Some xnames or NIDs are invalid."""
 
     def __init__(self, message: str, ids: Iterable[object]) -> None:
         self.message = message
@@ -32,5 +32,5 @@ def error_reply(status: int, message: str, headers: tuple[tuple[str, str], ...] 
 
 
 def go_list(values: Iterable[object]) -> str:
-    """As ``%v`` prints a slice."""
+    """The values as Go's ``%v`` prints a slice."""
     return f"[{' '.join(map(str, values))}]"

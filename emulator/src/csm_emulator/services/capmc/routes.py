@@ -1,4 +1,4 @@
-"""All of CAPMC, on its paths."""
+"""The routes of CAPMC."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _health(connection: str, credentials: int) -> Reply:
         "vault": f"Vault connection established with {credentials} credentials loaded",
         "hsm": connection,
     }
-    # The status goes out before the type is set, so that Go guesses the type.
+    # CAPMC sends the status before it sets the Content-Type, so Go guesses it.
     return json_reply(health, media="text/plain; charset=utf-8")
 
 

@@ -1,4 +1,7 @@
-"""Orders under way: PCS gets the deputy keys; when it has begun, they are released. Facts: compctl.go, reserve.go."""
+"""Power orders: PCS gets the deputy keys, and CAPMC releases the reservations once PCS has begun.
+
+Facts from compctl.go and reserve.go.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from csm_emulator.services.capmc.hsm_client import Hsm, Keys
 from csm_emulator.transport.call import Json
 
 POLL_INTERVAL = 2.0
-"""Seconds before the first look at a transition, and between two."""
+"""Seconds before the first poll of a transition, and between two polls."""
 _POLL = "capmc.look"
 _POST_FAILED = "Error: Failed to send power request to PCS."
 _GET_FAILED = "Error: Failed to get transition from PCS."
@@ -19,19 +22,19 @@ _GET_FAILED = "Error: Failed to get transition from PCS."
 
 @dataclass(slots=True)
 class Outcome:
-    """What a client waits for."""
+    """The result of an order, for which a client waits."""
 
     answer: Json | None = None
     abandoned: bool = False
-    """CAPMC went away meanwhile."""
+    """CAPMC stopped before the order ended."""
 
     def answer_now(self, *, clock_stopped: bool) -> Json | None:
-        """The answer when there is one. A clock that stands makes no client wait: the order counts as begun."""
+        """The answer, or None before there is one. While the clock is stopped, a started order counts as a success."""
         return {"e": 0, "err_msg": ""} if self.answer is None and clock_stopped else self.answer
 
 
 class PowerOrders:
-    """An order is a row of the table while it is under way; a client that goes does not end it."""
+    """An order is a row of the table until it ends; a client that disconnects does not end it."""
 
     def __init__(self, context: Context, hsm: Hsm) -> None:
         self._context = context
@@ -42,7 +45,7 @@ class PowerOrders:
         context.scheduler.answer(_POLL, self._poll)
 
     def start(self, names: Sequence[str], word: str, operations: Sequence[str], keys: Keys) -> Outcome:
-        """``operations`` one after the other, on components that are reserved with these keys."""
+        """Start ``operations`` one after the other, on components that are reserved with these keys."""
         self._count["orders"] = count = self._count.get("orders", 0) + 1
         number = str(count)
         outcome = self._outcomes[number] = Outcome()
@@ -51,9 +54,9 @@ class PowerOrders:
         return outcome
 
     def release_all(self) -> None:
-        """A process that is told to end releases all that it has reserved, and forgets its orders.
+        """When the process stops, it releases all reservations and drops its orders.
 
-        After a crash (the fault ``service-restart``) this is done when it is back.
+        After a crash (the fault ``service-restart``) this happens at the next start.
         """
         for number, order in list(self._table.items()):
             self._hsm.release(order["keys"])
@@ -89,7 +92,7 @@ class PowerOrders:
             self._finish(number, order, reply.json()["taskCounts"])
 
     def _finish(self, number: str, order: Json, counts: dict[str, Any]) -> None:
-        """Which of them failed is not told: CAPMC looks for "Failed" where PCS writes "failed"."""
+        """The reply does not name the failed components: CAPMC searches for "Failed" where PCS writes "failed"."""
         failures = counts["failed"] + counts["un-supported"]
         message = f"Errors encountered with {failures}/{len(order['names'])} Xnames issued {order['word']}"
         self._end(number, order, *((-1, message) if failures else (0, "")))
@@ -102,14 +105,14 @@ class PowerOrders:
         self._table.pop(number, None)
 
     def _abandon(self, number: str) -> None:
-        """The client gets no answer; the reservations stay until ``release_all``."""
+        """End the order without an answer; its reservations stay until ``release_all``."""
         outcome = self._outcomes.pop(number, None)
         if outcome is not None:
             outcome.abandoned = True
 
 
 def _must_wait(transition: Json, *, until_done: bool) -> bool:
-    """Whether CAPMC waits on: until PCS has begun with all, or, between off and on, until it is done with all."""
+    """Whether CAPMC continues to wait: until PCS has begun all tasks or, between off and on, until all are done."""
     counts = transition["taskCounts"]
     if transition["transitionStatus"] == "new" or counts["new"]:
         return True

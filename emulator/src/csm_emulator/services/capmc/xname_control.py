@@ -1,4 +1,4 @@
-"""``xname_on``, ``xname_off`` and ``xname_reinit``: what to switch is found out here, PCS switches it."""
+"""``xname_on``, ``xname_off`` and ``xname_reinit``: CAPMC selects the components, PCS switches them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ POWERED = (
     "Node",
 )
 _SEQUENCE = {ON: POWERED, OFF: POWERED, RESTART: ("Node",)}
-"""The types that a command is for (PowerControls in config.toml)."""
+"""Command → the types that it supports (PowerControls in config.toml)."""
 _REQUEST = struct(
     "capmc.XnameControl",
     {"xnames": STRINGS, "force": BOOL, "reason": STRING, "recursive": BOOL, "prereq": BOOL, "continue": BOOL},
@@ -36,7 +36,7 @@ NO_LOCK = 37
 
 
 def split_valid(names: Sequence[str], *, allow_duplicates: bool) -> tuple[list[str], list[str]]:
-    """Good ones and bad ones; those that come twice are bad, unless that is all right."""
+    """The valid and the invalid names; duplicates are invalid unless they are allowed."""
     valid: dict[str, None] = {}
     invalid: list[str] = []
     names_so_far: set[str] = set()
@@ -111,7 +111,7 @@ class XnameControl:
         return names
 
     def _with_prerequisites(self, names: list[str]) -> list[str]:
-        """What must be on before them: blades and chassis."""
+        """The components and those that must be on before them: blades and chassis."""
         present = {each["ID"] for each in self._hsm.components([])}
         xnames: dict[str, None] = {}
         invalid: list[str] = []
@@ -180,7 +180,7 @@ def _unsupported(component: Json, word: str) -> Json:
 
 
 def _with_dependants(names: list[str], command: str) -> list[str]:
-    """A switch's ASIC goes off before its board, and on with it."""
+    """The ASIC board of a switch is added before power off, and goes on together with its switch."""
     boards = [f"{name}e0" for name in names if hms_type(name) == "RouterModule"]
     if command == OFF:
         return list(dict.fromkeys([*names, *boards]))

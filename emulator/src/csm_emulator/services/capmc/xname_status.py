@@ -1,4 +1,4 @@
-"""``get_xname_status``: from the hardware, as PCS has it, or from HSM."""
+"""``get_xname_status``: the state of the hardware from PCS, or that of HSM."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class XnameStatus:
                 flags.setdefault("disabled", []).append(component["ID"])
         shown_states = {state: states[state] for state in _STATES if state in states and state in filters}
         shown_flags = {flag: flags[flag] for flag in _FLAGS if flag in flags and flag in filters}
-        # Disabled is told with the flags, when there is one to be told.
+        # CAPMC shows disabled components with the flags, but only if there is another flag.
         if shown_flags and "disabled" in flags and "disabled" in filters:
             shown_flags["disabled"] = flags["disabled"]
         return {"e": 0, "err_msg": ""} | shown_states | ({"flags": shown_flags} if shown_flags else {})
@@ -132,7 +132,7 @@ def _query(text: str, filters: frozenset[str], *, from_hsm: bool) -> list[tuple[
     query = [("type", kind) for kind in POWERED]
     if not text:
         return query
-    # The hardware's own states are wanted whatever HSM thinks of them.
+    # For the state of the hardware, components that are on or off in HSM are always included.
     hardware = frozenset() if from_hsm else frozenset({"off", "on"})
     query += [
         ("state", state.title()) for state in ("halt", "off", "on", "ready", "standby") if state in filters | hardware

@@ -1,4 +1,4 @@
-"""Multicast addresses for jobs, as Slurm asks for them: a token per job, steps that come and go."""
+"""Multicast addresses for jobs, as Slurm requests them: a token for each job, and its running steps."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Collectives:
         return json_reply(self._documents.delete(call.args["name"]))
 
     def _patch(self, call: Call) -> Reply:
-        """A step that is null is over."""
+        """Add or end steps; null ends a step."""
         name = call.args["name"]
         job = self._documents.get(name)
         body = read_object(call)

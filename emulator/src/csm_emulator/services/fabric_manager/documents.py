@@ -1,6 +1,6 @@
-"""Documents: what they are wrapped in, how they are listed, and how the Fabric Manager says no.
+"""Documents: their common fields, lists, and errors of the Fabric Manager.
 
-The wrapping has the names of VMware Xenon's service documents.
+The common fields have the names of VMware Xenon's service documents.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ Document = dict[str, Any]
 MODELS = "com:services:fabric:models:"
 ERROR = "com:vmware:xenon:common:ServiceErrorResponse"
 INSTALLATION_TIME = 1_700_000_000_000_000
-"""When what is there on the first day was written, in microseconds."""
+"""The time of the documents of a new installation, in microseconds since 1970."""
 _PRINCIPAL = "/core/authz/system-user"
 
 
 class RequestRejected(Exception):
-    """Becomes the answer."""
+    """The request fails with this status and message."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -56,7 +56,7 @@ def read_object(call: Call) -> Document:
 
 
 class Envelope:
-    """What all documents of this Fabric Manager have."""
+    """The fields that all documents of this Fabric Manager have."""
 
     def __init__(self, context: Context) -> None:
         self._clock = context.clock
@@ -93,7 +93,7 @@ class Envelope:
 
 
 class DocumentCollection:
-    """Documents of one kind, by the last piece of their links."""
+    """Documents of one kind, by the last segment of their links."""
 
     def __init__(self, table: RecordTable, envelope: Envelope, kind: str, path: str) -> None:
         self._table = table
@@ -102,7 +102,7 @@ class DocumentCollection:
         self.path = path
 
     def routes(self, create: Handler, delete: Handler, patch: Handler | None = None) -> Sequence[Route]:
-        """All are listed and read alike; what is written is looked at by who knows the kind."""
+        """The routes of a kind of documents: list and read are the same for all kinds, the others are given."""
         one = f"{self.path}/{{name}}"
         return (
             Route("GET", self.path, lambda _: self.list()),
@@ -128,7 +128,7 @@ class DocumentCollection:
         return f"{self.path}/{name}"
 
     def name_in(self, link: object) -> str | None:
-        """Of a link to something that is here; None for everything else."""
+        """The name of the document of a link; None when there is no such document."""
         if not isinstance(link, str) or not link.startswith(f"{self.path}/"):
             return None
         name = link[len(self.path) + 1 :]
@@ -146,7 +146,7 @@ class DocumentCollection:
         return self._put(name, content, "POST", 0)
 
     def change(self, name: str, content: Mapping[str, Any], action: str = "PATCH") -> Document:
-        """What is not named stays."""
+        """Change the fields in ``content``; the others stay."""
         document = self.get(name)
         return self._put(name, {**document, **content}, action, document["documentVersion"] + 1)
 
@@ -156,7 +156,7 @@ class DocumentCollection:
         return document
 
     def delete(self, name: str) -> Document:
-        """The answer is the document as it was, for the last time."""
+        """Delete the document, and return it."""
         document = self.get(name)
         del self._table[name]
         return {

@@ -1,6 +1,6 @@
-"""The fields of a body: of the right type, or refused.
+"""Validation of the fields of a body; raises ``RequestRejected`` on a wrong type.
 
-What is null is not said, and what is not known is not looked at.
+A null field counts as missing, and unknown fields are ignored.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _inside(outer: str, kind: FieldReader) -> FieldReader:
 
 
 def path_name(field: str, value: Any) -> str:
-    """A name that can stand as one piece of a path."""
+    """A name that can be one segment of a path."""
     name = text(field, value)
     if not _NAME.fullmatch(name) or name in (".", ".."):
         raise RequestRejected(400, f"{field} must have 1 to 255 of the characters A-Z a-z 0-9 . _ ~ : @ + -")

@@ -1,4 +1,4 @@
-"""Port policies: what a port does, as far as the policy says anything of it."""
+"""Port policies: settings of ports, of which a policy may have only some."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Policies:
         return json_reply(self._documents.create(name, {"autoRetry": NO_RETRY, "headShellReset": NO_RETRY} | fields))
 
     def _name(self, body: Json) -> str:
-        """The last piece of the link, or the whole of it; without one the document gets a name that says nothing."""
+        """The name in the link, which may be the link itself; without a link, a new id."""
         link = body.get("documentSelfLink")
         if link in (None, ""):
             return self._store.new_id("policy")
@@ -82,7 +82,7 @@ class Policies:
         return json_reply(changed)
 
     def _delete(self, call: Call) -> Reply:
-        """Inferred: one that a port has is not deleted; clients take it off every port first."""
+        """Inferred: a policy that a port has cannot be deleted; clients remove it from every port first."""
         name = call.args["name"]
         self._documents.get(name)
         link = self._documents.link(name)

@@ -1,4 +1,4 @@
-"""Ports, and the policies that each has. A port changes by nothing else than that list."""
+"""Ports and their lists of policies. A client can change nothing else of a port."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FIELDS = {"portPolicyLinks": texts}
 
 
 class Ports:
-    """Only what differs from the first day is kept: there are tens of thousands."""
+    """Stores only ports that were changed, since there are tens of thousands."""
 
     def __init__(self, context: Context, store: DocumentStore) -> None:
         self._plan = context.machine.fabric.plan
@@ -67,7 +67,7 @@ class Ports:
                 )
 
     def target_state(self, port: PortPlace) -> dict[str, Any]:
-        """What the documents say that the switch should do now."""
+        """The state of the port that its policies define now."""
         policies = self._store.policies
         names = filter(None, map(policies.name_in, self.policy_links(port)))
         return merge([policies.get(name) for name in names], edge=port.edge)
@@ -98,7 +98,7 @@ class Ports:
         return document | address | wrapped
 
     def _patch(self, call: Call) -> Reply:
-        """The whole list is replaced; the switch is told even when nothing is new."""
+        """Replace the whole list; the switch is configured even when the list is the same."""
         port = self._find(call)
         links = read_fields(read_object(call), _FIELDS).get("portPolicyLinks", self.policy_links(port))
         for link in links:

@@ -1,4 +1,4 @@
-"""The Fabric Manager's paths."""
+"""The routes of the Fabric Manager."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def create_service(context: Context) -> EmulatedService:
 
 
 def _merging_slashes(service: EmulatedService) -> Handler:
-    """A path with doubled slashes is answered as the one without them; any other is not found.
+    """A handler of unknown paths that takes repeated slashes as one; other unknown paths are not found.
 
     SAT joins ``/apis/fabric-manager/`` and the link of a document, which begins with a slash of its own. The gateway
-    leaves both (Istio normalizes paths as BASE, which CSM does not change): the Fabric Manager takes them as one.
+    leaves both (Istio normalizes paths as BASE, which CSM does not change), so the Fabric Manager must accept them.
     """
     router = Router(service.routes)
 

@@ -1,7 +1,7 @@
-"""How documents come to the switches: not at once, but when the Fabric Manager next goes round.
+"""The transfer of documents to the switches: not at once, but in the next sweep of the Fabric Manager.
 
-It goes round about every eleven seconds, as its sweep over the switches' availability does; how it brings policies out
-is not published. It does not look whether a port still is as it was told: only a change of a document tells it again.
+A sweep is about every eleven seconds, like that over the switches' availability; how it distributes policies is not
+published. It does not compare the state of a port with its policies: only the change of a document configures it again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from csm_emulator.state.clock import next_beat
 
 SWEEP_INTERVAL = 11.0
 PUSH_DELAY = (0.2, 3.0)
-"""From the beginning of a round until a switch has its orders."""
+"""Shortest and longest time in seconds from the start of a sweep until a switch is configured."""
 SLOW_DELAY = 60.0
 SERVICE = "fabric-manager"
 _KIND = "fabric-manager.push"
@@ -27,11 +27,11 @@ class SwitchSync:
         self._target_state = target_state
         self._fabric = context.machine.fabric
         self._due = context.tables.open("fabric-manager.due")
-        """By port, when the switch is to hear of it."""
+        """Port → time at which its switch is to be configured."""
         context.scheduler.answer(_KIND, self._push)
 
     def schedule(self, ports: Iterable[PortPlace]) -> None:
-        """Put on for each switch of these ports: the documents of then are what it gets."""
+        """Schedule the configuration of these ports; they get the settings of the documents at that time."""
         moments: set[tuple[str, float]] = set()
         for port in ports:
             slow = self.delay(port.xname)
@@ -48,7 +48,7 @@ class SwitchSync:
         return float(fault.facts.get("seconds", SLOW_DELAY)) if fault else 0.0
 
     def reaches(self, switch: SwitchPlace) -> bool:
-        """Whether the agent on the switch hears of anything."""
+        """Whether the agent on the switch is reachable."""
         power = self._context.machine.power
         return self._fabric.powered(switch.xname) and power.reachable(switch.controller)
 
@@ -61,7 +61,7 @@ class SwitchSync:
             self._context.scheduler.at(due, _KIND, switch, due)
 
     def _push(self, name: str, due: float) -> None:
-        """Bring out what is due now; what cannot be brought out waits for the next round."""
+        """Configure the ports that are due now; those of an unreachable switch wait for the next sweep."""
         switch = self._fabric.plan.switches[name]
         ports = [port for port in self._fabric.plan.ports_of(name) if self._due.get(port.xname) == due]
         if not self.reaches(switch) or self._context.faults.present("service-restart", SERVICE):

@@ -1,4 +1,4 @@
-"""Switches, as the Fabric Manager lists them, and the sets of ports of the Fabric Controller before it."""
+"""Switches of the Fabric Manager, and the port sets of its predecessor, the Fabric Controller."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from csm_emulator.transport.routes import Route
 PATH = "/fabric/switches"
 FIRMWARE = "2.3.0-152"
 _SET_HAS_EDGE_PORTS = {"fabric-ports": False, "edge-ports": True}
-"""Whether their ports are edge ports."""
+"""Port set → whether its ports are edge ports."""
 
 
 class Switches:
@@ -73,7 +73,7 @@ class Switches:
         return json_reply({"ports": [port.xname for port in self._set(call)]})
 
     def _status_of_set(self, call: Call) -> Reply:
-        """As the switches tell, not as the documents want it."""
+        """The states on the switches, not those that the documents define."""
         return json_reply({"ports": [self._status(port) for port in self._set(call)]})
 
     def _status(self, port: PortPlace) -> dict[str, Any]:

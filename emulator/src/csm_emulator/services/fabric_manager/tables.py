@@ -1,4 +1,4 @@
-"""All documents that somebody can make, change or delete."""
+"""The tables of all documents that clients can create, change or delete."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class DocumentStore:
         return DocumentCollection(table, self.envelope, kind, path)
 
     def next_number(self, what: str) -> int:
-        """One more than the last time."""
+        """The next number of this counter, from 1."""
         number = int(self._counters.get(what, 0)) + 1
         self._counters[what] = number
         return number

@@ -1,4 +1,4 @@
-"""VLANs: a number and a name, to which policies refer."""
+"""VLANs: numbers with names, to which policies refer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from csm_emulator.transport.call import Call, Reply, json_reply
 from csm_emulator.transport.routes import Route
 
 MAX_VLANS = 256
-"""So many the public operator of HPE knows of; inferred to be what a switch holds."""
+"""The limit in HPE's public operator; inferred to be the limit of a switch."""
 _FIELDS = {"id": integer, "name": text, "status": one_of("ONLINE")}
 
 

@@ -1,4 +1,4 @@
-"""State changes: from HSM into a batch, and from there to whoever subscribed."""
+"""State changes: HMNFD collects those of HSM in a batch, and sends the batch to the subscribers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PRUNE_INTERVAL = 10
 _ATTRIBUTES = ("Role", "SubRole", "State", "SoftwareStatus")
 _BATCH_FIELDS = ("State", "Flag", "SoftwareStatus", "Role")
 _SENT_FIELDS = ("Components", "Enabled", "Role", "SubRole", "SoftwareStatus", "State", "Timestamp")
-"""The flag is not handed on."""
+"""The fields that subscribers get; not the flag."""
 _UNAVAILABLE = ("empty", "off", "halt")
 _NODE = re.compile("x.*b[0-9]+n[0-9]+")
 _SCN = struct(
@@ -33,7 +33,7 @@ _SCN = struct(
 
 
 class Fanout:
-    """``batch``, ``pruned`` and ``timers`` are memory of the real one, kept here so that time can be cut anywhere."""
+    """The real HMNFD has ``batch``, ``pruned`` and ``timers`` in memory; here they are tables, to survive a restart."""
 
     def __init__(self, context: Context, params: Params, subscriptions: RecordTable) -> None:
         self._context = context
@@ -61,18 +61,18 @@ class Fanout:
             self._append_to_batch(scn, batch)
         else:
             self._flush()
-            # The real one copies what is said over the last batch, whose Enabled stays when nobody says another.
+            # The real HMNFD decodes the change over the last batch, whose Enabled stays if the change has none.
             enabled = batch["scn"]["Enabled"] if scn["Enabled"] is None else scn["Enabled"]
             self._store_batch({**scn, "Enabled": enabled}, 1)
         return Reply(200)
 
     def remove_subscriber(self, subscriber: str) -> None:
-        """Nothing that is under way shall reach it, and its subscriptions go."""
+        """Send it nothing from now on, and remove its subscriptions at the next prune."""
         self._pruned[subscriber] = True
         self._start_timer("prune", PRUNE_INTERVAL)
 
     def restarted(self) -> None:
-        """The memory is empty; of what is down in HSM the subscriptions go."""
+        """A restart empties the memory, and removes the subscriptions of nodes that are down in HSM."""
         self._batch.clear()
         self._pruned.clear()
         reply = self._context.mesh.ask(
@@ -145,7 +145,7 @@ def _is_unavailable(scn: Mapping[str, Json]) -> bool:
 
 
 def _common(subscribed: Sequence[str], components: Sequence[str]) -> list[str]:
-    """What both name, each once. The first of the wanted may stand for all, or for all nodes."""
+    """The components that are subscribed to, each once. The first subscribed name may be ``all`` or ``allnodes``."""
     if subscribed and subscribed[0] == "all":
         return list(components)
     if subscribed and subscribed[0] == "allnodes":

@@ -1,4 +1,4 @@
-"""HMNFD's own subscription with HSM: for what it needs itself, and for what anybody asked of it."""
+"""HMNFD's own subscription with HSM: for its own needs, and for all subscriptions of its clients."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class HsmSubscription:
         self._table = context.tables.open("hmnfd.hsm")
         context.scheduler.answer("hmnfd.subscribe", self._subscribe)
         if context.machine.topology.parts and "begun" not in self._table:
-            # A machine without hardware is a set of empty databases: there nobody has subscribed yet.
+            # A machine without hardware has empty databases, without any subscription.
             self._table["begun"] = True
             context.scheduler.after(0.0, "hmnfd.subscribe", _OWN_SUBSCRIPTION)
 
     def extend(self, subscription: Json) -> None:
-        """Somebody subscribed here: what HSM does not tell yet, it shall tell."""
+        """Subscribe with HSM to the changes of a new subscription that HSM does not send yet."""
         self._subscribe({name: subscription[name] for name in _OWN_SUBSCRIPTION})
 
     def restarted(self) -> None:
@@ -40,8 +40,8 @@ class HsmSubscription:
         self._subscribe(_OWN_SUBSCRIPTION)
 
     def status(self) -> str:
-        stored = self._table.get("stored")
-        return f"HSM Subscription: {marshal(stored)}" if stored else "HSM Subscription key not present"
+        subscription = self._table.get("stored")
+        return f"HSM Subscription: {marshal(subscription)}" if subscription else "HSM Subscription key not present"
 
     def _subscribe(self, subscription: Json) -> None:
         current = self._table.get("known", {"Enabled": False} | {name: [] for name in _FIELD_OF_KEY})
@@ -55,7 +55,7 @@ class HsmSubscription:
             self._table["known"] = extended
             self._table["stored"] = {name: value for name, value in extended.items() if value}
             return
-        # The lists count as subscribed although HSM refused, so that only ``Enabled`` brings it to try again.
+        # HMNFD takes the lists as subscribed although HSM refused, so only ``Enabled`` causes a retry.
         self._table["known"] = extended | {"Enabled": current["Enabled"]}
         if subscription["Enabled"] is True and not current["Enabled"]:
             self._context.scheduler.after(RETRY_DELAY, "hmnfd.subscribe", subscription)

@@ -1,4 +1,4 @@
-"""What can be set while it runs."""
+"""HMNFD's parameters, which can change while it runs."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _BODY = struct(
 )
 _UNCHANGEABLE = ("Port", "Scn_in_url")
 _ABSENT_VALUES = (None, -1, "xxx")
-"""The values by which HMNFD itself marks what a body does not mention."""
+"""The values by which HMNFD itself marks fields that a body does not have."""
 _UNCHECKED_TYPES = ("Scn_retries", "Scn_backoff", "SM_retries", "SM_timeout")
-"""Of these it does not find out that the type is wrong."""
+"""HMNFD's error message does not name these fields when their type is wrong."""
 
 
 class Params(RunningParams):
@@ -60,7 +60,7 @@ def lower_case(body: bytes) -> bytes:
 
 
 def lower_case_fields(body: bytes) -> dict[str, Json]:
-    """The body in small letters, as a Go map; raises ``Undecodable``."""
+    """The fields of the body in lower case, as a Go map; raises ``Undecodable``."""
     return decode(lower_case(body), ANYTHING_BY_NAME) or {}
 
 

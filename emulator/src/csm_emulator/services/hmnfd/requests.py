@@ -1,4 +1,4 @@
-"""What a subscription's body may be, and the words for what it may not."""
+"""Validation of the body of a subscription, with HMNFD's error messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TRIGGERS = ("States", "SoftwareStatus", "Roles", "SubRoles")
 
 
 def read_subscription(body: bytes, instance: str) -> Json | Reply:
-    """Everything is put in small letters first, URLs too."""
+    """The subscription or an error reply. HMNFD converts the whole body to lower case first, URLs too."""
     try:
         return decode(lower_case(body), BODY)
     except Undecodable:
@@ -29,7 +29,7 @@ def type_error(body: bytes, kind: Struct, instance: str) -> Reply:
 
 
 def _field_error(name: str, value: Json) -> str:
-    """Few are looked at; SubRoles is always wrong, for Go takes no ``[]interface{}`` for a ``[]string``."""
+    """The error of one field. Few are checked; SubRoles always fails, since Go's ``[]interface{}`` is no ``[]string``."""
     if value is None:
         return ""
     if name == "SubRoles":
@@ -41,7 +41,7 @@ def _field_error(name: str, value: Json) -> str:
 
 
 def missing_field(subscription: Json) -> str:
-    """What a subscription lacks; empty when nothing."""
+    """The error about a missing field; empty when the subscription is complete."""
     if not subscription["Components"]:
         return "Subscription request missing Components array field."
     if not subscription["Url"]:

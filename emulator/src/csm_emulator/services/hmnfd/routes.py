@@ -1,4 +1,4 @@
-"""HMNFD's paths."""
+"""The routes of HMNFD."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _health(subscribed: str, pruned: int) -> Reply:
         "PruneMap": f"Number of items:{pruned}" if pruned else "No contents",
         "WorkerPool": "Workers:500, Jobs:0",
     }
-    # The Content-Type is set after the header went out, so Go's guess stands.
+    # HMNFD sets the Content-Type after the header was sent, so Go's guess stays.
     return encoded(health, media=SNIFFED)
 
 

@@ -1,6 +1,6 @@
-"""A subscription is a key that says it all: ``sub#<xname>#hs.<state>…#ss.…#enbl.enbl#roles.…#subroles.…#svc.<agent>``.
+"""The key of a subscription: ``sub#<xname>#hs.<state>…#ss.…#enbl.enbl#roles.…#subroles.…#svc.<agent>``.
 
-Its value says where to and about whom. State changes are matched against the text of the key, and by nothing finer.
+Its value has the URL and the components. HMNFD matches a state change by searching for its words in the key.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def subscriber_of(key: str) -> str:
 
 
 def read_key(key: str, value: Json) -> Json:
-    """As the API shows it; what is empty is left out."""
+    """The subscription in the form of the API, without empty fields."""
     xname = xname_of(key)
     fields: dict[str, Json] = {"Components": value["ScnNodes"], "Subscriber": xname}
     for part in key.split("#")[2:]:

@@ -1,4 +1,4 @@
-"""Who wants to hear of what: the old form with everything in the body, and the new one per node and agent."""
+"""The routes of subscriptions: v1 with everything in the body, v2 with node and agent in the path."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from csm_emulator.transport.call import Call, Json, Reply
 from csm_emulator.transport.routes import Route
 
 V1_INSTANCE = "/subscribe"
-"""How the old form calls itself in its problems."""
+"""The instance in the problem documents of v1."""
 EXISTS = "Subscription exists, cannot modify in POST operation"
 _DELETE = struct("main.NodeSubscriptionDelete", {"Subscriber": STRING, "Url": STRING})
 _CLOSE = [("Connection", "close")]
 
 
 class Subscriptions:
-    """``told`` is called for each new one, ``gone`` with each subscriber whose own went."""
+    """``on_subscribe`` gets each new subscription, ``on_unsubscribe`` the subscriber of each removed one."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Subscriptions:
         return Reply(200, headers=_CLOSE)
 
     def change(self, call: Call) -> Reply:
-        """The first of this subscriber with this URL; when there is none, nothing, which is a success too."""
+        """Change the first subscription of this subscriber with this URL; without one it succeeds too."""
         subscription = _subscription_in_v1(call)
         if isinstance(subscription, Reply):
             return subscription
@@ -100,7 +100,7 @@ class Subscriptions:
         return Reply(200)
 
     def change_agent(self, call: Call) -> Reply:
-        """What the body lacks is not asked for here."""
+        """Change the first subscription of this agent; missing fields are not checked here."""
         xname = verified(call.args["xname"])
         if not xname:
             return _bad_xname(call)
@@ -123,7 +123,7 @@ class Subscriptions:
             invalid(f"Missing {name} field in request", V1_INSTANCE) for name in _DELETE.fields if not request[name]
         ]
         if errors:
-            # It complains of each and goes on, so that two complaints stand in one answer.
+            # HMNFD continues after an error, so that a reply may have two problem documents.
             return Reply(400, b"".join(error.body for error in errors), errors[0].media)
         for key in sorted(self._table):
             same_url = self._table[key]["Url"].lower() == request["Url"].lower()

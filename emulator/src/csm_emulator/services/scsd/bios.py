@@ -1,4 +1,4 @@
-"""Whether a node's TPM is on: what is asked for takes effect when the node starts next."""
+"""The state of nodes' TPMs: a change takes effect at the next start of the node."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Bios:
         return Reply(204, media="application/json")
 
     def _node(self, xname: str, title: str) -> str:
-        """The node that its controller knows, or the reason why there is none."""
+        """The node, if its controller has it; raises ``OperationError``."""
         kind = hms_type(xname)
         if not kind:
             raise OperationError(400, title, f"ERROR: {xname} is an invalid xname")

@@ -1,4 +1,4 @@
-"""TLS certificates of controllers: made for a whole domain, kept in the vault, then put on them."""
+"""TLS certificates of controllers: created for a whole domain, stored in Vault, then installed on controllers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from csm_emulator.transport.call import Call, Json, Reply
 from csm_emulator.transport.routes import Route
 
 SEPARATORS = {"cabinet": "c", "chassis": "s", "blade": "b", "bmc": ""}
-"""A domain's name is what stands before this letter in the xname."""
+"""Kind of domain → letter of the xname before which the name of the domain ends."""
 REPLACE = "/redfish/v1/CertificateService/Actions/CertificateService.ReplaceCertificate"
 IMPORT = "/redfish/v1/Managers/1/SecurityService/HttpsCert/Actions/HpeHttpsCert.ImportCertificate"
 _MANAGE = struct("main.bmcManageCertPost", {"Domain": STRING, "DomainIDs": STRINGS, "FQDN": STRING})
@@ -27,12 +27,12 @@ _SET = struct("main.rfCertPost", {"Force": BOOL, "CertDomain": STRING, "Targets"
 
 
 class NotInDomain(Exception):
-    """Why a name lies in no domain."""
+    """A name is in no domain; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Certificate:
-    """What the vault has for a domain; all empty where it has nothing, which it does not call an error."""
+    """The certificate of a domain in Vault; all fields are empty without one, which is no error."""
 
     certificate: str = ""
     fqdn: str = ""
@@ -88,9 +88,9 @@ class Certificates:
         results = []
         for name in request["DomainIDs"] or ():
             try:
-                stored = self._stored(domain_of(name, separator))
-                data = stored.certificate.strip("\n").replace("\n", "\\n")
-                results.append({**_ok(name), "Cert": {"CertType": "PEM", "CertData": data, "FQDN": stored.fqdn}})
+                certificate = self._stored(domain_of(name, separator))
+                data = certificate.certificate.strip("\n").replace("\n", "\\n")
+                results.append({**_ok(name), "Cert": {"CertType": "PEM", "CertData": data, "FQDN": certificate.fqdn}})
             except NotInDomain as error:
                 results.append(_outside_domain(name, error))
         return _results_reply(results)
@@ -106,7 +106,7 @@ class Certificates:
         separator = _separator(request["CertDomain"])
         errors, is_outside = _split_domain(names, separator, request["CertDomain"])
         inside = [name for name, outside in zip(names, is_outside, strict=True) if not outside]
-        # The real one looks for the marks of the bad ones in the list that has lost them: some good ones go unserved.
+        # The real SCSD applies the marks of the removed names to the shortened list, and so skips some valid ones.
         served = [name for index, name in enumerate(inside) if not is_outside[index]]
         return marshalled({"Targets": (errors + self._install(served, separator)) or None})
 
@@ -135,7 +135,7 @@ class Certificates:
         return _Certificate(record["certificate"], record["fqdn"]) if record else _Certificate()
 
     def _install(self, names: Sequence[str], separator: str) -> list[Json]:
-        """Those that do not answer, then Cray's, HPE's, and those that take no certificate."""
+        """The results: those of silent controllers, then of Cray's, of HPE's, and of unsupported ones."""
         results: dict[str, list[Json]] = {"silent": [], CRAY: [], HPE: [], "": []}
         for name in names:
             if not self._redfish.answers(name):
@@ -191,13 +191,13 @@ def _read(body: bytes, kind: Kind, word: str) -> Json:
 def _separator(domain: str) -> str:
     separator = SEPARATORS.get(domain.lower())
     if separator is None:
-        # It prints the wrong one of two errors, which is none.
+        # SCSD prints the wrong one of two errors, which is nil.
         raise OperationError(400, "Bad request data", "<nil>")
     return separator
 
 
 def _pem(random: SeededRandom, domain: str, number: int) -> str:
-    """Looks like one; no X.509 is in it."""
+    """A text in PEM format with random bytes, not an X.509 certificate."""
     content = b"".join(bytes.fromhex(random.hex(64, "certificate", domain, number, line)) for line in range(24))
     text = base64.b64encode(content).decode()
     lines = [text[start : start + 64] for start in range(0, len(text), 64)]

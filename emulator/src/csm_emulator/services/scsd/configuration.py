@@ -1,4 +1,4 @@
-"""The operations on NetworkProtocol: for many controllers, and for one."""
+"""The operations on NetworkProtocol settings: of many controllers, and of one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ONE = struct("main.cfgSingle", {"Force": BOOL, "Params": PARAMS})
 
 
 class _FactorySettings(Mapping[str, Json]):
-    """Every controller of the machine as it was delivered."""
+    """The factory settings of every Cray controller of the machine."""
 
     def __init__(self, machine: Machine, redfish: Redfish) -> None:
         controllers = machine.parts("ChassisBMC", "NodeBMC", "RouterBMC")

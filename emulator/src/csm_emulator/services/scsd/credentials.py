@@ -1,4 +1,4 @@
-"""Passwords of controllers, on them and in the vault. One that fails spoils it for all."""
+"""Passwords of controllers, on the controllers and in Vault. A failure of one controller fails the whole request."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ONE = struct("main.credsPostSingle", {"Force": BOOL, "Creds": _CREDS})
 
 @dataclass(frozen=True, slots=True)
 class _Titles:
-    """Each operation has its own titles for the same failures."""
+    """The titles of failures, which differ between the operations."""
 
     unread: tuple[int, str]
     state: str
@@ -115,7 +115,7 @@ class Credentials:
         for name, each in creds.items():
             if self._vault_enabled():
                 self._vault[without_port(name)] = dict(each)
-        # So that HSM speaks to them with what is true now; its answer does not matter.
+        # So that HSM uses the new passwords; its reply does not matter.
         self._context.mesh.ask("smd", "POST", "/hsm/v2/Inventory/Discover", {"xnames": list(creds), "force": True})
 
     def get(self, call: Call) -> Reply:
@@ -142,12 +142,12 @@ class Credentials:
             raise OperationError(500, "Can't get HSM component data", detail) from trouble
 
     def _entry(self, name: str) -> Json:
-        stored = self._vault.get(name, {"Username": "", "Password": ""})
+        credentials = self._vault.get(name, {"Username": "", "Password": ""})
         status, message = (200, "OK") if name in self._vault else (404, "Not Found")
         return {
             "Xname": name,
-            "Username": stored["Username"] or EMPTY,
-            "Password": stored["Password"] or EMPTY,
+            "Username": credentials["Username"] or EMPTY,
+            "Password": credentials["Password"] or EMPTY,
             "StatusCode": status,
             "StatusMsg": message,
         }

@@ -1,4 +1,4 @@
-"""SCSD about itself."""
+"""SCSD's parameters, health and version."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BODY = struct("main.opParams", {name: maybe(_KINDS[type(value)]) for name, valu
 
 
 class Service:
-    """The parameters are in memory only; they stand on a table so that time can be cut anywhere."""
+    """The real SCSD has its parameters in memory only; here they survive a restart of the emulator."""
 
     def __init__(self, tables: RecordTables) -> None:
         self._table = tables.open("scsd.params", DEFAULTS)
@@ -57,7 +57,7 @@ class Service:
         return marshalled(dict(self._table))
 
     def set_params(self, call: Call) -> Reply:
-        """What cannot be changed is ignored."""
+        """Change parameters; fields that cannot be changed are ignored."""
         try:
             request = decode(call.body, _BODY)
         except Undecodable as error:

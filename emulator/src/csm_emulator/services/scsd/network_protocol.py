@@ -1,4 +1,4 @@
-"""NTP, syslog and SSH keys of a controller: Redfish's NetworkProtocol, which only Cray's own controllers have whole."""
+"""NTP, syslog and SSH keys of a controller: Redfish's NetworkProtocol, which only Cray's controllers fully support."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ FACTORY: Json = {
     "SSHKey": "",
     "SSHConsoleKey": "",
 }
-"""What CSM's installation leaves on a controller."""
+"""The settings of a controller after the installation of CSM."""
 
 
 def fetch(table: MutableMapping[str, Json], targets: Sequence[Target], names: Iterable[str]) -> list[Json]:
-    """Raises ``NoTargets``."""
+    """The settings of all targets; raises ``NoValidTargets``."""
     lower_names = {name.lower() for name in names}
     controllers = _controllers(targets)
     hosts = [without_port(target.name) for target in controllers]
@@ -63,7 +63,7 @@ def fetch(table: MutableMapping[str, Json], targets: Sequence[Target], names: It
 
 
 def load(table: MutableMapping[str, Json], targets: Sequence[Target], settings: Json) -> list[Json]:
-    """Raises ``NoTargets``. Who is no Cray controller is passed over without a word."""
+    """Change the settings of Cray controllers; others are skipped without an error. Raises ``NoValidTargets``."""
     controllers = _controllers(targets)
     hosts = dict.fromkeys(without_port(target.name) for target in controllers)
     _check_size(len(hosts) * len(json.dumps(settings)))
@@ -79,7 +79,7 @@ def load(table: MutableMapping[str, Json], targets: Sequence[Target], settings: 
 
 
 def _check_size(size: int) -> None:
-    """A long key, said once, is written to each target or told of each. Raises ``Failed``."""
+    """Limit the sum over all targets, since one long key is stored or shown for each. Raises ``OperationError``."""
     if size > MAX_CHARACTERS:
         raise OperationError(
             413, "Request Entity Too Large", f"ERROR: more than {MAX_CHARACTERS} characters for all targets\n"
@@ -94,7 +94,7 @@ def _controllers(targets: Iterable[Target]) -> list[Target]:
 
 
 def _merged(settings: Json, changes: Json) -> Json:
-    """What is empty, zero or false does not get into the PATCH, so that nothing can be switched off by it."""
+    """The changed settings. SCSD does not send empty, zero or false values, so nothing can be switched off."""
     result = dict(settings)
     for name in NAMES:
         value = changes[name]

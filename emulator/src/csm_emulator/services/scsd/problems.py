@@ -1,4 +1,4 @@
-"""The ways in which every operation of SCSD fails."""
+"""Failures that SCSD's operations share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from csm_emulator.transport.routes import Handler, catching
 
 
 class OperationError(Exception):
-    """Ends an operation: status, title, detail."""
+    """The operation fails with a problem document: status, title, detail."""
 
     def __init__(self, status: int, title: str, detail: str) -> None:
         super().__init__(detail)

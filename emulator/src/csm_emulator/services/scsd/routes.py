@@ -1,4 +1,4 @@
-"""SCSD's paths."""
+"""The routes of SCSD."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom a request is about, checked with HSM: xnames of controllers, and groups that hold some."""
+"""The targets of a request, checked with HSM: xnames of controllers, and groups with controllers."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ NO_VALID = "ERROR: No valid targets."
 
 
 class HsmError(Exception):
-    """What SCSD says when HSM does not answer as it should."""
+    """HSM answered with an error; the text is SCSD's message."""
 
 
 class NoValidTargets(Exception):
-    """Nobody is left to do it to."""
+    """No target is in a good state."""
 
     def __init__(self) -> None:
         super().__init__(NO_VALID)
@@ -34,7 +34,7 @@ class Target:
     name: str
     state: str = "Unknown"
     group_matched: bool = False
-    """A group's name whose controllers stand for it."""
+    """Whether it is the name of a group, which is replaced by the controllers of the group."""
     mountain: bool = False
 
     @property
@@ -47,7 +47,7 @@ class Target:
 
 
 def ask_hsm(context: Context, path: str, body: Json = NO_BODY) -> Json:
-    """With a body it is a POST. Raises ``HsmTrouble``."""
+    """The reply of HSM to a GET, or with a body to a POST. Raises ``HsmError``."""
     reply = context.mesh.ask("smd", "GET" if body is NO_BODY else "POST", path, body)
     if not reply.ok:
         raise HsmError(f"Bad return status from state manager: {reply.status}")
@@ -55,13 +55,13 @@ def ask_hsm(context: Context, path: str, body: Json = NO_BODY) -> Json:
 
 
 def verify(context: Context, names: Sequence[str], *, force: bool, groups: bool) -> list[Target]:
-    """With ``force`` HSM is not asked: everything that looks like an xname will do."""
+    """The targets with their HSM states. With ``force`` HSM is not asked, and every valid xname is Ready."""
     if force:
         return [Target(name, "Ready" if verified(without_port(name)) else "Unknown") for name in names]
     targets = [Target(name) for name in names]
     if groups and any(not verified(without_port(name)) for name in names):
         targets += _members(context, targets)
-    # Of two with the same name the later one is looked up, and the other stays unknown.
+    # Of two targets with the same name only the later one gets its state; the other stays unknown.
     target_by_name = {target.name: target for target in targets if not target.group_matched}
     # SCSD asks for all controllers; with few targets HSM's answer about those is the same.
     xnames = [name for name in target_by_name if name and verified(name) == name]
@@ -86,7 +86,7 @@ def _members(context: Context, targets: Sequence[Target]) -> list[Target]:
 
 
 def find_mountain(redfish: Redfish, targets: Iterable[Target]) -> None:
-    """Who has a Cray enclosure; who does not answer counts as having none. Raises ``NoTargets``."""
+    """Mark the targets in Cray enclosures, without those that do not answer. Raises ``NoValidTargets``."""
     good = [target for target in targets if target.good]
     if not good:
         raise NoValidTargets

@@ -1,4 +1,4 @@
-"""How VNID is, and the switch that empties it."""
+"""``/fabric/status``: health, verbosity, and the removal of all jobs and VNIs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Status:
         return self.get(call)
 
     def empty(self, _: Call) -> Reply:
-        """Jobs and VNIs go; partitions and their pools stay."""
+        """Remove all jobs and VNIs; partitions and their pools stay."""
         for partition in self._vni_table.partitions:
             for name in self._vni_table.names(self._vni_table.jobs, partition):
                 self._jobs.end_multicast(partition, name)

@@ -1,4 +1,4 @@
-"""Jobs of workload managers: a VNI between the steps of a job, VNIs of its steps, and multicast addresses."""
+"""Jobs of workload managers: the VNI that the steps of a job share, VNIs of steps, and multicast addresses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _JOB = {
     "mcastMinNodes": int,
 }
 DEFAULT_CLASSES = {"best_effort": True, "low_latency": True, "bulk_data": False, "dedicated_access": False}
-"""What a job may use when nothing is said."""
+"""The traffic classes that a job may use by default."""
 _COLLECTIVES = "/fabric/collectives/jobs"
 
 
@@ -83,7 +83,7 @@ class Jobs:
         return json_reply({})
 
     def requested_job(self, partition: str, fields: dict[str, Any]) -> str | None:
-        """The job that VNIs are wanted for, if it is there and the user's."""
+        """The job of a request for VNIs, or None; raises ``RequestRejected`` unless it exists and is the user's."""
         name = fields.get("jobID")
         if name is None:
             return None
@@ -113,7 +113,7 @@ class Jobs:
             self._vni_table.jobs[f"{partition}/{name}"] = {**record, **remaining}
 
     def fields_for_steps(self, partition: str, name: str | None) -> Json:
-        """What a step has to know of its job."""
+        """The fields of its job that a step needs."""
         if name is None:
             return {}
         record = self._vni_table.jobs[f"{partition}/{name}"]
@@ -134,7 +134,7 @@ class Jobs:
         }
 
     def end_multicast(self, partition: str, name: str) -> None:
-        """What the fabric manager has forgotten already is no trouble."""
+        """Delete the job in the Fabric Manager; it is no error when it is deleted already."""
         if self._vni_table.jobs[f"{partition}/{name}"]["multicast"]:
             self._mesh.ask("fabric-manager", "DELETE", f"{_COLLECTIVES}/{quote(_session(partition, name), safe='')}")
 

@@ -1,4 +1,4 @@
-"""Partitions, and the pools inside of them."""
+"""Partitions, and the pools inside them."""
 
 from __future__ import annotations
 

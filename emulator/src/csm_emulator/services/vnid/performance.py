@@ -1,4 +1,4 @@
-"""What VNID measures of itself: how many VNIs a request takes, and how many are in use after it."""
+"""VNID's own statistics: the number of VNIs of a request, and the number in use after it."""
 
 from __future__ import annotations
 

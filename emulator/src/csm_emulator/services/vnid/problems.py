@@ -1,4 +1,4 @@
-"""What VNID says when it will not, and how it reads what it is told."""
+"""Problem documents of VNID, and validation of the fields of a body."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Fields = Mapping[str, type]
 
 
 class RequestRejected(Exception):
-    """Becomes the answer: a status and its detail."""
+    """The request fails with this status and detail."""
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(detail)
@@ -28,7 +28,7 @@ def problem(status: int, detail: str) -> Reply:
 
 
 def read_fields(call: Call, fields: Fields, required: str = "") -> dict[str, Any]:
-    """The fields that were said, each of its own type; one that is null was not said."""
+    """The fields of the body, with their types checked; a null field counts as missing."""
     try:
         body = json.loads(call.body)
     except (ValueError, RecursionError) as error:
@@ -45,13 +45,13 @@ def read_fields(call: Call, fields: Fields, required: str = "") -> dict[str, Any
 
 
 def check_name(name: str, what: str) -> None:
-    """A name stands in paths: it has no slash, and is not one of their steps."""
+    """Check that a name can be a segment of a path: it has no slash, and is neither ``.`` nor ``..``."""
     valid = name.isprintable() and "/" not in name and name not in ("", ".", "..") and len(name) <= LONGEST_NAME
     if not valid or name != name.strip():
         raise RequestRejected(400, f"Invalid {what} {name!r}")
 
 
 def _check_type(name: str, value: Json, kind: type) -> None:
-    # For Python a truth value is a number.
+    # In Python a boolean is an integer.
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise RequestRejected(400, f"Parameter {name} must be {_KINDS[kind]}")

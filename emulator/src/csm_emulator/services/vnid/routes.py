@@ -1,4 +1,4 @@
-"""All of VNID, on its paths."""
+"""The routes of VNID."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who has which VNI. Ranges of partitions never overlap, so that a VNI has one owner in all of the fabric."""
+"""The table of reserved VNIs. Ranges of partitions never overlap, so that a VNI has one owner in the fabric."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from csm_emulator.state.tables import RecordTable, RecordTables
 from csm_emulator.transport.call import Json
 
 LOWEST, HIGHEST = 1, 65_535
-"""VNIs have 16 bits, and 0 is none."""
+"""VNIs have 16 bits, and 0 is not one."""
 Range = tuple[int, int]
 
 
 class VniTable:
     def __init__(self, tables: RecordTables) -> None:
         self.partitions = tables.open("vnid.partitions")
-        """Name → description, first, last, and ``next``, from which the search goes on."""
+        """Name → description, first, last, and ``next``, where the next search begins."""
         self.pools = tables.open("vnid.pools")
         self.jobs = tables.open("vnid.jobs")
-        """Both by partition and name, with a slash between, which no name has."""
+        """Pools and jobs by ``<partition>/<name>``; no name has a slash."""
         self._vnis = tables.open("vnid.vnis")
         self._vnis_of_partition: dict[str, dict[int, None]] = {name: {} for name in self.partitions}
-        """The VNIs of a partition, as reserved."""
+        """Partition → its reserved VNIs, in the order of reservation."""
         for vni, record in self._vnis.items():
             self._vnis_of_partition[record["partition"]][int(vni)] = None
 
@@ -46,12 +46,12 @@ class VniTable:
         del self._vnis_of_partition[name]
 
     def clear(self, partition: str) -> None:
-        """No VNI of it is reserved any more."""
+        """Release all VNIs of the partition."""
         for vni in list(self._vnis_of_partition[partition]):
             self.release(vni)
 
     def names(self, table: RecordTable, partition: str) -> list[str]:
-        """Of the pools or jobs of a partition."""
+        """The names of the pools or jobs of a partition."""
         return [key.removeprefix(f"{partition}/") for key in table if key.startswith(f"{partition}/")]
 
     def vnis(self, partition: str) -> list[int]:
@@ -67,13 +67,13 @@ class VniTable:
         return sum(low <= vni <= high for vni in self._vnis_of_partition[partition])
 
     def find(self, vnis: Iterable[int], facts: Mapping[str, Any]) -> int | None:
-        """The first of them that was reserved with these facts."""
+        """The first of them that was reserved with these fields."""
         return next((vni for vni in vnis if facts.items() <= self._vnis[str(vni)].items()), None)
 
     def free(self, partition: str, pool: str | None, count: int) -> list[int]:
-        """So many that nobody has, each after the last that was handed out: one just given back rests for long.
+        """``count`` free VNIs, searched from the last reserved one on, so that a released VNI is reused late.
 
-        Those of pools are for who names the pool.
+        VNIs of pools are only for requests that name the pool.
         """
         record = self.partitions[partition]
         reserved, pools = self._vnis_of_partition[partition], self._pool_ranges(partition)
@@ -111,7 +111,7 @@ def check_range(first: int, last: int) -> None:
 
 
 def find_overlapping(span: Range, records: Iterable[tuple[str, Json]]) -> str | None:
-    """The name of one whose range has something of this."""
+    """The name of a record whose range overlaps this one; None without one."""
     low, high = span
     return next((name for name, record in records if record["first"] <= high and low <= record["last"]), None)
 

@@ -1,4 +1,4 @@
-"""VNIs of services, of job steps, and of whoever asks."""
+"""Reservation of VNIs for services, job steps, and other clients."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Vnis:
                 raise RequestRejected(400, f"Pool {pool} not found in partition {partition}")
 
     def _vnis_for(self, partition: str, fields: dict[str, Any]) -> list[tuple[int, bool]]:
-        """All that were asked for, or a refusal; whether each was reserved before."""
+        """The requested VNIs, each with whether it was reserved before; raises ``RequestRejected``."""
         if "vni" in fields:
             return [(self._checked_vni(partition, fields["vni"]), False)]
         pools = fields.get("pools")
@@ -129,7 +129,7 @@ class Vnis:
         return vnis
 
     def _is_shared(self, partition: str, pool: str, fields: dict[str, Any]) -> bool:
-        """Whether what asks gets the same VNI of this pool again."""
+        """Whether a second request of this job or step gets the same VNI of this pool."""
         kind = self._vni_table.pools[f"{partition}/{pool}"]["type"]
         return "jobID" in fields and (kind == ONE_PER_JOB or (kind == ONE_PER_STEP and "jobStepID" in fields))
 

@@ -1,4 +1,4 @@
-"""VNI blocks: VNIs of a partition that edge ports let pass, and no others. A task enforces each change."""
+"""VNI blocks: the only VNIs of a partition that edge ports let pass. A task enforces each change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from csm_emulator.transport.routes import Route
 
 _FIELDS = {"vniBlockName": path_name, "partitionName": text, "vniRanges": texts, "portDFAs": integers}
 _CHANGEABLE = ("vniRanges", "portDFAs")
-"""What can be changed."""
+"""The fields that a PATCH can change."""
 
 
 class Blocks:
@@ -25,7 +25,7 @@ class Blocks:
         self._documents = store.blocks
         self._enforcement = enforcement
         self._intended: dict[int, Ranges] | None = None
-        """By address of a port; made anew after each change."""
+        """Port address → its VNIs; None after a change, until it is needed."""
 
     def routes(self) -> Sequence[Route]:
         return self._documents.routes(self._create, self._delete, self._patch)
@@ -71,7 +71,7 @@ class Blocks:
         )
 
     def _delete(self, call: Call) -> Reply:
-        """Gone at once as a document; its ports are let go by a task."""
+        """Delete the document at once; a task ends the enforcement on its ports."""
         document = self._documents.delete(call.args["name"])
         self._intended = None
         order = EnforcementOrder(document["vniBlockName"], document["partitionName"], (), ())

@@ -1,6 +1,6 @@
-"""Tasks that bring a VNI block to the switches: created, started, and finished or failed.
+"""Tasks that enforce a VNI block on the switches: created, started, and finished or failed.
 
-One after another for the same block. One that fails changes nothing: what was enforced before stays so.
+Tasks of one block run one after another. A failed task changes nothing: the earlier enforcement stays.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _STEPS = {CREATED: "INIT", STARTED: "CONFIGURE_SWITCHES", FINISHED: "COMPLETED",
 START_DELAY = (0.1, 0.6)
 DURATION = (1.0, 4.0)
 RETENTION = 86400.0
-"""Seconds for which a task can be asked about."""
+"""Seconds for which a task can be read after its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class EnforcementOrder:
     partition: str
     ranges: Ranges
     dfas: tuple[int, ...]
-    """Without any, the block is no longer enforced."""
+    """Addresses of edge ports; without any, the enforcement of the block ends."""
 
 
 class Enforcement:
@@ -43,9 +43,9 @@ class Enforcement:
         self._switch_sync = switch_sync
         self._fabric = context.machine.fabric
         self._enforced = context.tables.open("fabric-manager.enforced")
-        """By block, what the switches were told at last: ranges and addresses of ports."""
+        """Block → its last enforcement: ranges and addresses of ports."""
         self._busy = context.tables.open("fabric-manager.busy")
-        """By block, when its last task ends."""
+        """Block → time when its last task ends."""
         context.scheduler.answer("fabric-manager.task-starts", self._start)
         context.scheduler.answer("fabric-manager.task-ends", self._end)
 
@@ -53,7 +53,7 @@ class Enforcement:
         return (Route("GET", f"{TASKS}/{{id}}", self._one),)
 
     def begin(self, order: EnforcementOrder) -> str:
-        """The link of the task."""
+        """Start a task; returns its link."""
         self._remove_expired()
         now, name = self._context.clock.now(), self._store.new_id("task")
         previous = self._enforced.get(order.block, {"ranges": [], "dfas": []})
@@ -116,7 +116,7 @@ class Enforcement:
             self._enforced.pop(block, None)
 
     def _vnis(self, dfas: set[int]) -> dict[int, Ranges]:
-        """Of all blocks that have the port; where there is none, nothing is enforced."""
+        """Port address → the VNIs of all blocks with the port; no entry, and no enforcement, for other ports."""
         ranges_by_dfa: dict[int, list[tuple[int, int]]] = {}
         for block in self._enforced.values():
             for dfa in dfas.intersection(block["dfas"]):

@@ -1,4 +1,4 @@
-"""VNI partitions: VNIs that are kept for some edge ports. They enforce nothing; blocks do."""
+"""VNI partitions: VNIs that are reserved for some edge ports. Partitions enforce nothing; blocks do."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Partitions:
         return json_reply(self._documents.change(name, fields))
 
     def _vni_fields(self, name: str, fields: dict[str, Any]) -> dict[str, Any]:
-        """Ranges as asked for, or as many VNIs as are free; what is another's is refused."""
+        """The requested ranges, or a free range of ``vniCount`` VNIs; raises ``RequestRejected`` on an overlap."""
         self._check_ports(fields)
         count = fields.get("vniCount", 0)
         if not 0 <= count <= MAX_VNIS:

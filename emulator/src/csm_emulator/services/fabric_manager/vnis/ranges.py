@@ -1,4 +1,4 @@
-"""Ranges of VNIs as texts: ``10-10000``."""
+"""Ranges of VNIs and their texts, such as ``10-10000``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from csm_emulator.machine.fabric.ports import Ranges, join_ranges
 from csm_emulator.services.fabric_manager.documents import RequestRejected
 
 FIRST_FREE = 1024
-"""Below are the VNIs that nodes use by default, 1 and 10; inferred from where workload managers begin."""
+"""The first VNI that is assigned. Nodes use 1 and 10 by default; inferred from the ranges of workload managers."""
 _RANGE = re.compile(r"([0-9]{1,5})-([0-9]{1,5})")
 
 
@@ -31,7 +31,7 @@ def size(ranges: Ranges) -> int:
 
 
 def overlap(first_ranges: Ranges, second_ranges: Ranges) -> tuple[int, int] | None:
-    """The first VNIs that are in both."""
+    """The first range of VNIs that are in both."""
     for first, last in first_ranges:
         for begin, end in second_ranges:
             if first <= end and begin <= last:
@@ -44,7 +44,7 @@ def within(inner: Ranges, outer: Ranges) -> bool:
 
 
 def free_ranges(count: int, reserved: Iterable[tuple[int, int]]) -> Ranges:
-    """So many VNIs in a row that nobody has."""
+    """The first free range of ``count`` consecutive VNIs."""
     start = FIRST_FREE
     for first, last in join_ranges(reserved):
         if start + count <= first:
