@@ -112,7 +112,7 @@ class XnameControl:
 
     def _with_prerequisites(self, names: list[str]) -> list[str]:
         """The components and those that must be on before them: blades and chassis."""
-        present = {each["ID"] for each in self._hsm.components([])}
+        present = {xname["ID"] for xname in self._hsm.components([])}
         xnames: dict[str, None] = {}
         invalid: list[str] = []
         for name in names:
@@ -120,8 +120,8 @@ class XnameControl:
             if name not in present or kind not in ("Node", "HSNBoard", "RouterModule", "ComputeModule", "Chassis"):
                 invalid.append(name)
                 continue
-            lineage = [name, *(str(each) for each in parse(name).ancestry)]
-            xnames |= {each: None for each in lineage if each in present and hms_type(each) in POWERED}
+            lineage = [name, *(str(xname) for xname in parse(name).ancestry)]
+            xnames |= {xname: None for xname in lineage if xname in present and hms_type(xname) in POWERED}
         if invalid:
             raise InvalidIds("Invalid Component IDs", invalid)
         return list(xnames)

@@ -29,7 +29,7 @@ def type_error(body: bytes, kind: Struct, instance: str) -> Reply:
 
 
 def _field_error(name: str, value: Json) -> str:
-    """The error of one field. Few are checked; SubRoles always fails, since Go's ``[]interface{}`` is no ``[]string``."""
+    """The error of one field. Few are checked; SubRoles always fails: Go's ``[]interface{}`` is no ``[]string``."""
     if value is None:
         return ""
     if name == "SubRoles":

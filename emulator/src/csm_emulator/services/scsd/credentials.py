@@ -108,13 +108,13 @@ class Credentials:
 
     def _change(self, creds: Mapping[str, Json], titles: _Titles) -> None:
         error = next((bad_status(name, ROOT) for name in creds if not self._redfish.answers(name)), "")
-        if not error and any(each["Username"] not in ACCOUNTS for each in creds.values()):
+        if not error and any(account["Username"] not in ACCOUNTS for account in creds.values()):
             error = "Target(s) had no matching Redfish account."
         if error:
             raise OperationError(500, titles.account, f"ERROR: Problem retrieving user accounts: {error}")
-        for name, each in creds.items():
+        for name, account in creds.items():
             if self._vault_enabled():
-                self._vault[without_port(name)] = dict(each)
+                self._vault[without_port(name)] = dict(account)
         # So that HSM uses the new passwords; its reply does not matter.
         self._context.mesh.ask("smd", "POST", "/hsm/v2/Inventory/Discover", {"xnames": list(creds), "force": True})
 

@@ -13,7 +13,7 @@ _DIVIDERS = {"asked": [1, 2, 4, 8, 16, 32, 64], "used": [16, 64, 256, 1024, 4096
 
 class Performance:
     def __init__(self, tables: RecordTables) -> None:
-        self._table = tables.open("vnid.performance", {name: _nothing(name) for name in _DIVIDERS})
+        self._table = tables.open("vnid.performance", {name: _empty(name) for name in _DIVIDERS})
 
     def routes(self) -> list[Route]:
         return [
@@ -23,22 +23,22 @@ class Performance:
 
     def record(self, reserved: int, used: int) -> None:
         for name, value in (("asked", reserved), ("used", used)):
-            self._table[name] = _with(name, self._table[name], value)
+            self._table[name] = _updated(name, self._table[name], value)
 
     def get(self, _: Call) -> Reply:
         return json_reply([_document(name, self._table[name]) for name in _DIVIDERS])
 
     def reset(self, _: Call) -> Reply:
         for name in _DIVIDERS:
-            self._table[name] = _nothing(name)
+            self._table[name] = _empty(name)
         return json_reply({})
 
 
-def _nothing(name: str) -> Json:
+def _empty(name: str) -> Json:
     return {"min": 0, "max": 0, "sum": 0, "count": 0, "buckets": [0] * (len(_DIVIDERS[name]) + 1)}
 
 
-def _with(name: str, statistics: Json, value: int) -> Json:
+def _updated(name: str, statistics: Json, value: int) -> Json:
     at = bisect_left(_DIVIDERS[name], value)
     return {
         "min": min(statistics["min"], value) if statistics["count"] else value,
