@@ -4,11 +4,16 @@ VENV   ?= .venv
 TESTS  ?= tests
 EMULATOR_TESTS ?= tests
 SPECS  ?= ../shared/specs
-JOBS   ?= auto
+# Tests wait for processes, databases and clocks a third of their time: one worker more than there are cores.
+JOBS   ?= $(shell expr 1 + `getconf _NPROCESSORS_ONLN`)
 
 bin   := $(VENV)/bin
 pip   := $(bin)/pip install --quiet --disable-pip-version-check
 ready := $(VENV)/.ready
+compile := $(bin)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links --upgrade
+
+# Images of containers often set it. Every process that a test starts would then compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check conformance bench wheel lock docs clean
@@ -27,9 +32,9 @@ $(ready): requirements/dev.txt requirements/uv.txt pyproject.toml emulator/pypro
 	@$(PYTHON) -m venv --clear $(VENV)
 	@echo "  2/5 uv, which installs packages quickly (2 s)"
 	@$(pip) --require-hashes --requirement requirements/uv.txt
-	@echo "  3/5 $$(grep -c '==' requirements/dev.txt) packages, as requirements/dev.txt locks them (2 to 10 s)"
+	@echo "  3/5 $$(grep -c '==' requirements/dev.txt) packages, as requirements/dev.txt locks them (5 to 15 s)"
 	@index=$$($(bin)/pip config list | sed -n "s/^[a-z:]*\.index-url='\(.*\)'$$/\1/p" | tail -n 1); \
-	UV_HTTP_TIMEOUT=15 UV_HTTP_RETRIES=1 $(bin)/uv pip install --quiet --python $(bin)/python $${index:+--default-index "$$index"} --require-hashes --requirement requirements/dev.txt || \
+	UV_HTTP_TIMEOUT=15 UV_HTTP_RETRIES=1 $(bin)/uv pip install --quiet --compile-bytecode --python $(bin)/python $${index:+--default-index "$$index"} --require-hashes --requirement requirements/dev.txt || \
 	{ echo "      uv could not; pip goes on (a minute)"; $(pip) --require-hashes --requirement requirements/dev.txt; }
 	@echo "  4/5 Canton and the emulator, from this folder (4 s)"
 	@$(pip) --no-deps --no-build-isolation --editable . --editable emulator
@@ -41,8 +46,8 @@ demo: $(ready) ## a server, two tenants, three people, a worker killed half-way;
 	@ONCE=$(ONCE) EMPTY=$(EMPTY) $(bin)/python -m demo.story
 
 test: $(ready) ## run every test that needs neither root nor a server that is not there
-	$(bin)/pytest -n $(JOBS) --dist worksteal $(TESTS)
-	cd emulator && ../$(bin)/pytest -n $(JOBS) --dist worksteal $(EMULATOR_TESTS)
+	$(if $(TESTS),$(bin)/pytest -n $(JOBS) --dist worksteal --durations=10 $(TESTS))
+	$(if $(EMULATOR_TESTS),cd emulator && ../$(bin)/pytest -n $(JOBS) --dist worksteal --durations=10 $(EMULATOR_TESTS))
 
 check: $(ready) ## lint, format, types and import contracts
 	$(bin)/ruff check
@@ -63,16 +68,19 @@ bench: $(ready) ## measure the budgets; table on screen, JSON under build/
 docs: $(ready) ## redraw the figures and tables that are generated from code
 	$(bin)/python -m canton.admin.reference docs
 
-wheel: $(ready) ## build dist/: the wheel, and the lock file to install it with
+wheel: $(ready) ## build dist/: the two wheels, and the lock files to install them with
 	rm -rf dist
 	$(bin)/hatchling build --target wheel
+	cd emulator && ../$(bin)/hatchling build --target wheel --directory ../dist
 	cp requirements/run.txt dist/canton-requirements.txt
+	cp requirements/emulator.txt dist/csm-emulator-requirements.txt
 
 lock: $(ready) ## resolve the dependencies anew (hashes, no registry host)
-	$(bin)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links --upgrade pyproject.toml --output-file requirements/run.txt
-	$(bin)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links --upgrade pyproject.toml --group dev --output-file requirements/dev.txt
+	$(compile) pyproject.toml --output-file requirements/run.txt
+	$(compile) emulator/pyproject.toml --output-file requirements/emulator.txt
+	$(compile) pyproject.toml emulator/pyproject.toml --group dev --output-file requirements/dev.txt
 	echo uv | $(bin)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links --no-annotate --constraint requirements/dev.txt - --output-file requirements/uv.txt
 
 clean: ## remove everything that was generated here
 	rm -rf .venv .venv-* build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests emulator -name __pycache__ -type d -prune -exec rm -rf {} +

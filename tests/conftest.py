@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import pkgutil
@@ -18,6 +19,7 @@ import canton
 import demo
 from canton.store.database import Database, open_database
 from databases import SERVER, Databases, databases, migrated
+from running_order import slow_first
 
 # On a shared machine the first example may take a second, which says nothing of the code; budgets have `make bench`.
 settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -41,6 +43,10 @@ def pytest_collection_finish() -> None:
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if not module.name.endswith(".__main__") and ".migrations." not in module.name:
                 importlib.import_module(module.name)
+    # Ten thousand collected tests and all modules stay until the end. Walking over them, as pytest lets the garbage
+    # collector do several times when it ends, takes each worker two seconds.
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -104,11 +110,17 @@ def empty_database(empty_database_url: str) -> Iterator[Database]:
 # After -k and -m, so that the number is that of the tests which would have run.
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if os.environ.get(SERVER):
-        return
-    kept = [item for item in items if not _needs_postgresql(item)]
-    config.stash[LEFT_OUT] = len(items) - len(kept)
-    items[:] = kept
+    if not os.environ.get(SERVER):
+        possible = [item for item in items if not _needs_postgresql(item)]
+        config.stash[LEFT_OUT] = len(items) - len(possible)
+        items[:] = possible
+    items[:] = slow_first(items, _seconds, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def _seconds(item: pytest.Item) -> int:
+    """How long the test takes, as its marker says; 0 without one."""
+    marker = item.get_closest_marker("slow")
+    return int(marker.args[0]) if marker else 0
 
 
 def _needs_postgresql(item: pytest.Item) -> bool:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from canton.drivers.csm.gateway import Access, Answer, Gateway
+from canton.drivers.csm.gateway import Access, Gateway, Response
 
 
 class Answering(Gateway):
     """A token for whoever wants one, and this answer to every other request."""
 
-    def __init__(self, access: Access, answer: Answer) -> None:
+    def __init__(self, access: Access, answer: Response) -> None:
         super().__init__(access)
         self.answer = answer
 
-    def _send(self, *request: Any) -> Answer:
-        return Answer(200, {"access_token": "t", "expires_in": 60}) if "token" in request[1] else self.answer
+    def _send(self, *request: Any) -> Response:
+        return Response(200, {"access_token": "t", "expires_in": 60}) if "token" in request[1] else self.answer

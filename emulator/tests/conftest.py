@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import pkgutil
@@ -15,6 +16,7 @@ from hypothesis import HealthCheck, settings
 import csm_emulator
 from csm_emulator.site import Site
 from csm_emulator.state.file import StateFile
+from running_order import slow_first
 from service_client import open_site
 
 # On a shared machine the first example may take a second, which says nothing of the code; budgets have `make bench`.
@@ -37,6 +39,20 @@ def pytest_collection_finish() -> None:
     for module in pkgutil.walk_packages(csm_emulator.__path__, "csm_emulator."):
         if not module.name.endswith(("__main__", "pytest_plugin")):
             importlib.import_module(module.name)
+    # All tests and modules stay until the end; the garbage collector need not walk over them again and again.
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items[:] = slow_first(items, _seconds, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def _seconds(item: pytest.Item) -> int:
+    """How long the test takes, as its marker says; 0 without one."""
+    marker = item.get_closest_marker("slow")
+    return int(marker.args[0]) if marker else 0
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""What the server says about itself: one line an event, JSON or for people, with the id of what it belongs to.
+"""The server's log: one line per event, as JSON or for people, with the id of the request or operation.
 
 Everything goes through the standard library's loggers, Canton's own lines and those of its libraries alike, and
 every line passes ``cut_secrets`` last.
@@ -26,10 +26,10 @@ _SECRET_NAME = re.compile(
     r"private[_-]?key|device[_-]?code|code[_-]?verifier)$"
 )
 # In characters, of one value. A client chooses its path, and an issuer the names of its people.
-LONGEST = 4096
-LONGEST_TRACEBACK = 65_536
-# In a text: what a token looks like, and whatever stands behind the name of a secret. Clients choose some of the texts:
-# every pattern must take time in proportion to the text, so none may start again within what it has run over.
+MAX_LENGTH = 4096
+MAX_LENGTH_TRACEBACK = 65_536
+# Patterns of secrets in a text: tokens, and values after the name of a secret. Clients choose some of the texts:
+# every pattern must run in linear time, so no match may begin again inside text that the pattern has passed.
 _SECRET_TEXT = (
     (re.compile(r"(?i)\b(bearer|basic|negotiate)\s+[A-Za-z0-9._~+/=-]{6,}"), rf"\1 {CUT}"),
     (re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{5,}(\.[A-Za-z0-9_-]*){1,4}"), CUT),
@@ -52,21 +52,21 @@ def set_up(form: str, level: str, stream: IO[str] | None = None) -> None:
     handler = logging.StreamHandler(target)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=_before(),
+            foreign_pre_chain=_shared_processors(),
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_rendering(console)],
         )
     )
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    # The server says who called what itself, with the id of the request and without the query.
+    # Canton logs requests itself, with the id of the request and without the query.
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
         logging.getLogger(name).handlers.clear()
         logging.getLogger(name).propagate = name != "uvicorn.access"
-    # It tells of itself whenever the schema's version is looked at.
+    # Alembic logs on every check of the schema's version.
     logging.getLogger("alembic").setLevel(logging.WARNING)
     structlog.configure(
-        processors=[*_before(), structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=[*_shared_processors(), structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         wrapper_class=structlog.stdlib.BoundLogger,
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=False,
@@ -74,12 +74,12 @@ def set_up(form: str, level: str, stream: IO[str] | None = None) -> None:
 
 
 def carrying(**ids: str) -> AbstractContextManager[None]:
-    """Every line logged inside, by this task and by threads it starts, has these."""
+    """Add these ids to every line that is logged inside, by this task and the threads that it starts."""
     return bound_contextvars(**ids)
 
 
 def cut_secrets(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Take whatever looks like a token, password or secret out of every value, however deep."""
+    """Remove what looks like a token, password or secret from every value, at any depth."""
     return {str(name): _cut(value, str(name)) for name, value in event.items()}
 
 
@@ -95,9 +95,9 @@ def _cut(value: Any, name: str = "") -> Any:
     text = (
         value if isinstance(value, str) else value.decode(errors="replace") if isinstance(value, bytes) else str(value)
     )
-    longest = LONGEST_TRACEBACK if name == "exception" else LONGEST
-    if len(text) > longest:
-        text = f"{text[:longest]}… ({len(text) - longest} more characters)"
+    limit = MAX_LENGTH_TRACEBACK if name == "exception" else MAX_LENGTH
+    if len(text) > limit:
+        text = f"{text[:limit]}… ({len(text) - limit} more characters)"
     text = hide_addresses(text)
     for pattern, replacement in _SECRET_TEXT:
         text = pattern.sub(replacement, text)
@@ -105,11 +105,11 @@ def _cut(value: Any, name: str = "") -> Any:
 
 
 def _disarm(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Whoever names a path or an account cannot write on the operator's terminal; JSON escapes by itself."""
+    """Escape control characters: a client's text must not change the operator's terminal. JSON escapes them anyway."""
     return {name: harmless(str(value)) for name, value in event.items()}
 
 
-def _before() -> list[structlog.typing.Processor]:
+def _shared_processors() -> list[structlog.typing.Processor]:
     return [
         merge_contextvars,
         structlog.stdlib.add_log_level,

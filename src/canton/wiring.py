@@ -1,4 +1,4 @@
-"""The composition root: the only place that constructs things from settings."""
+"""The composition root: the only module that constructs objects from settings."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from canton.operations.power.readings import PowerReading
 from canton.operations.power.services import PowerOfSite
 from canton.policy.permissions import PERMISSIONS
 from canton.policy.roles import BUILTIN, Roles, custom
-from canton.setting_sources import check_secret_file
-from canton.settings import Settings, SiteEntry
+from canton.settings.file import check_secret_file
+from canton.settings.model import Settings, SiteEntry
 from canton.store import database
 from canton.store.database import SERVING, UNBOUNDED, Database, Waits, system_clock
 from canton.store.maintenance import migrate
@@ -35,20 +35,20 @@ if TYPE_CHECKING:  # a worker, and every command for the database, does without 
     from canton.api.mutations.refusals import Refusals
 
 
-# A folder shows at once what was written, and takes its nodes one after the other.
+# The demo's folder shows a change at once, and its driver changes one node after the other.
 FOLDER_PACE = Pace(batch=8, timeout=60.0, settle=1.0, poll=0.2, tries=4, backoff=1.0)
 
 
 def open_database(settings: Settings, *, create: bool = False, waits: Waits = UNBOUNDED) -> Database:
-    """Open the database; an SQLite file that is not there is made, readable by its owner only, if ``create``."""
+    """Open the database; with ``create``, a missing SQLite file is created, readable by its owner only."""
     opened = database.open_database(settings.database, waits=waits)
     if not opened.is_postgresql:
-        _find_file(opened.engine.url.database, create=create)
+        _check_file(opened.engine.url.database, create=create)
     return opened
 
 
 def open_current(settings: Settings, waits: Waits) -> Database:
-    """A database that this version can work with."""
+    """Open the database; raises ``SchemaMismatch`` unless its schema is that of this version."""
     opened = open_database(settings, waits=waits)
     try:
         migrate.require_current(opened)
@@ -63,21 +63,21 @@ def start_logging(settings: Settings) -> None:
 
 
 def make_worker(settings: Settings, opened: Database) -> tuple[engine.Worker, PowerReading]:
-    """The worker, and who reads the power of nodes beside it. They share the power services of the sites."""
-    wanted = settings.worker
+    """The worker, and the task that reads the power of nodes. They share the power services of the sites."""
+    configured = settings.worker
     limits = engine.Settings(
-        lease=wanted.lease,
-        operations=wanted.operations,
-        parallel=wanted.parallel,
-        per_device=wanted.per_device,
-        sweep=wanted.sweep,
-        grace=wanted.grace,
+        lease=configured.lease,
+        operations=configured.operations,
+        parallel=configured.parallel,
+        per_device=configured.per_device,
+        sweep=configured.sweep,
+        grace=configured.grace,
     )
     powers = {site.name: PowerOfSite(site.name, partial(_power, site)) for site in settings.sites.values()}
     for power in powers.values():
         power.prepare()
     worker = engine.Worker(opened, _make_kinds(settings, powers), limits)
-    return worker, PowerReading(opened, powers, wanted.power_interval)
+    return worker, PowerReading(opened, powers, configured.power_interval)
 
 
 def _make_kinds(settings: Settings, powers: Mapping[str, Power]) -> Kinds:
@@ -87,7 +87,7 @@ def _make_kinds(settings: Settings, powers: Mapping[str, Power]) -> Kinds:
 
 
 def make_roles(settings: Settings) -> Roles:
-    """Those built in and the site's own."""
+    """The built-in roles and the site's own."""
     try:
         own = [custom(it.name, it.scope, it.description, it.permissions) for it in settings.roles.values()]
     except InvalidSetting:
@@ -98,21 +98,23 @@ def make_roles(settings: Settings) -> Roles:
 
 
 def check_policy(settings: Settings) -> None:
-    """What the settings say about permissions must be about permissions that there are."""
+    """Refuse settings that name a permission that does not exist or changes nothing."""
     if "approval.decide" in settings.policy.two_person:
-        raise InvalidSetting("policy.two_person names approval.decide: then nobody could ever approve; leave it out")
+        raise InvalidSetting(
+            "policy.two_person names approval.decide: then no change could ever be approved; leave it out"
+        )
     for name in settings.policy.two_person:
         if name not in PERMISSIONS or not PERMISSIONS[name].change:
-            changes = [each.name for each in PERMISSIONS.values() if each.change]
+            changes = [it.name for it in PERMISSIONS.values() if it.change]
             near = get_close_matches(name, changes, 1)
-            hint = f'did you mean "{near[0]}"?' if near else f"those there are: {', '.join(changes)}"
+            hint = f'did you mean "{near[0]}"?' if near else f"choose from: {', '.join(changes)}"
             raise InvalidSetting(
-                f'policy.two_person names "{name}", which is no change that somebody could make; {hint}'
+                f'policy.two_person names "{name}", which is not a permission to change something; {hint}'
             )
 
 
 def check_issuers(settings: Settings) -> None:
-    """Without an issuer there is no way in: a server would start and refuse every request."""
+    """Refuse settings without an issuer: a server would start and refuse every request."""
     if not settings.issuers and not settings.embedded_issuer.enabled:
         raise InvalidSetting(
             "no issuer is configured, so no login is possible; add [issuers.NAME] with the url of your OIDC issuer "
@@ -121,7 +123,7 @@ def check_issuers(settings: Settings) -> None:
 
 
 def check(settings: Settings) -> None:
-    """Everything that can be found wrong without a database or a network."""
+    """Raise ``InvalidSetting`` for any mistake that shows without a database or a network."""
     from canton import wiring_issuers  # noqa: PLC0415
 
     check_policy(settings)
@@ -137,7 +139,7 @@ def check(settings: Settings) -> None:
 
 
 def check_tls(settings: Settings) -> None:
-    """Both files can be read, and the key by nobody else."""
+    """Check that both files can be read, and that others cannot read the key."""
     for path in (settings.api.tls_certificate, settings.api.tls_key):
         if path is not None:
             _readable(path, "api.tls_certificate and api.tls_key")
@@ -147,7 +149,7 @@ def check_tls(settings: Settings) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """What ``canton serve`` runs, and what it has to end."""
+    """The app that ``canton serve`` runs, and the objects that it closes at its end."""
 
     app: ASGIApp
     hub: Hub
@@ -195,7 +197,7 @@ def _power(site: SiteEntry) -> Power:
     if site.power == "csm":
         return _csm_power(site)
     if site.folder is None or not site.folder.is_dir():
-        raise InvalidSetting(f"sites.{site.name}.folder names {site.folder}, which is no folder; create it")
+        raise InvalidSetting(f"sites.{site.name}.folder names {site.folder}, which is not a folder; create it")
     return FolderPower(site.folder, site.latency)
 
 
@@ -213,7 +215,7 @@ def _readable(path: Path, setting: str) -> None:
         raise InvalidSetting(f"{setting}: cannot read {path}: {error.strerror}") from error
 
 
-def _find_file(name: str | None, *, create: bool) -> None:
+def _check_file(name: str | None, *, create: bool) -> None:
     if name in (None, "", ":memory:"):
         raise InvalidSetting("an SQLite database needs a file; write sqlite:///path/to/canton.db")
     path = Path(str(name))

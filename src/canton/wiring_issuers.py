@@ -1,4 +1,4 @@
-"""Whose tokens are taken: the issuers of the configuration, and the embedded one for laptops."""
+"""Constructs the issuers whose tokens are accepted: those of the configuration, and the embedded one for laptops."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from canton.issuer.keys import published
 from canton.issuer.passwords import is_hash
 from canton.issuer.settings import Client, EmbeddedIssuer, User
 from canton.issuer.state import State
-from canton.settings import IssuerEntry, Settings
+from canton.settings.model import IssuerEntry, Settings
 
 MOUNT = "/issuer"
-# As RFC 8252 §7.3 has it, for any port.
+# Stands for any port (RFC 8252 §7.3).
 CALLBACK = "http://127.0.0.1/callback"
 
 
@@ -46,10 +46,10 @@ def make_verifier(settings: Settings, url: str) -> OidcVerifier:
 
 
 def _own_documents(url: str, state: Path) -> Fetch:
-    """Those of the embedded issuer, from its file: a server that asked itself over HTTP would wait for itself."""
+    """Reads the embedded issuer's documents from its file: over HTTP, a server would wait for itself."""
 
-    def fetch(where: str) -> dict[str, object]:
-        if where.endswith(DISCOVERY):
+    def fetch(address: str) -> dict[str, object]:
+        if address.endswith(DISCOVERY):
             return {"issuer": url, "jwks_uri": f"{url}/jwks"}
         try:
             with State(state).transaction() as connection:
@@ -61,22 +61,24 @@ def _own_documents(url: str, state: Path) -> Fetch:
 
 
 def make_issuer(settings: Settings, url: str) -> FastAPI | None:
-    """The embedded issuer, to be mounted at ``MOUNT``; None unless it is switched on."""
+    """The embedded issuer, to be mounted at ``MOUNT``; None unless it is enabled."""
     return create_issuer(embedded(settings, url)) if settings.embedded_issuer.enabled else None
 
 
 def embedded(settings: Settings, url: str) -> EmbeddedIssuer:
-    wanted = settings.embedded_issuer
-    if wanted.users is None:
+    configured = settings.embedded_issuer
+    if configured.users is None:
         raise InvalidSetting("embedded_issuer is enabled and has no users; name a TOML file in embedded_issuer.users")
-    if not wanted.allow_remote and not ip_address(settings.api.listen.host).is_loopback:
+    if not configured.allow_remote and not ip_address(settings.api.listen.host).is_loopback:
         raise InvalidSetting(
             f"embedded_issuer is for this machine only, and api.listen is {settings.api.listen}; listen on 127.0.0.1, "
             "use a real issuer, or set embedded_issuer.allow_remote"
         )
     grants = ("authorization_code", "refresh_token", "device_code")
     cli = Client("canton", None, (CALLBACK,), grants, name="canton on the command line")
-    return EmbeddedIssuer(url + MOUNT, wanted.state, _users(wanted.users), (cli,), allow_remote=wanted.allow_remote)
+    return EmbeddedIssuer(
+        url + MOUNT, configured.state, _users(configured.users), (cli,), allow_remote=configured.allow_remote
+    )
 
 
 def _trusted(entry: IssuerEntry) -> IssuerSettings:
@@ -97,14 +99,14 @@ def _trusted(entry: IssuerEntry) -> IssuerSettings:
     )
 
 
-def _rule(issuer: str, written: Mapping[str, object]) -> Rule:
+def _rule(issuer: str, table: Mapping[str, object]) -> Rule:
     where = f"a rule of issuers.{issuer}"
-    _check(where, written, needed=("claim", "match", "role"), texts=("tenant",), lists=("except",))
-    tenant, excepted = written.get("tenant"), written.get("except")
+    _check(where, table, needed=("claim", "match", "role"), texts=("tenant",), lists=("except",))
+    tenant, excepted = table.get("tenant"), table.get("except")
     return Rule(
-        claim=str(written["claim"]),
-        match=str(written["match"]),
-        role=str(written["role"]),
+        claim=str(table["claim"]),
+        match=str(table["match"]),
+        role=str(table["role"]),
         tenant=None if tenant is None else str(tenant),
         except_=_texts(excepted) if excepted is not None else NOT_TENANTS,
     )
@@ -118,16 +120,16 @@ def _users(path: Path) -> tuple[User, ...]:
         raise InvalidSetting(f"embedded_issuer.users: cannot read {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidSetting(f"embedded_issuer.users: {path} is not TOML: {error}") from error
-    written = table.get("users")
-    if not isinstance(written, dict) or not written or len(table) > 1:
+    entries = table.get("users")
+    if not isinstance(entries, dict) or not entries or len(table) > 1:
         raise InvalidSetting(f"{path} must hold tables such as [users.alice], and nothing else")
-    users = tuple(_user(path, name, entry) for name, entry in written.items())
+    users = tuple(_user(path, name, entry) for name, entry in entries.items())
     _check_mode(path, plain=not all(is_hash(user.password) for user in users))
     return users
 
 
 def _check_mode(path: Path, *, plain: bool) -> None:
-    """Hashes may be read by others; what others may change, they could log in with."""
+    """Others may read a file with hashes only, and change none: who can change it can log in as any user."""
     mode = stat.S_IMODE(path.stat().st_mode)
     if plain and mode & 0o077:
         raise InvalidSetting(
@@ -141,7 +143,7 @@ def _check_mode(path: Path, *, plain: bool) -> None:
 def _user(path: Path, name: str, entry: object) -> User:
     where = f"users.{name} in {path}"
     if not isinstance(entry, dict):
-        raise InvalidSetting(f"{where} is no table; write [users.{name}]")
+        raise InvalidSetting(f"{where} is not a table; write [users.{name}]")
     _check(where, entry, needed=("password",), texts=("name",), lists=("groups", "roles"))
     return User(
         username=name,

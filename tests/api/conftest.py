@@ -15,7 +15,6 @@ from urllib.parse import quote, urlsplit
 import pytest
 import uvicorn
 
-from canton import settings
 from canton.api.app import create_app
 from canton.api.events.hub import Hub
 from canton.api.middleware import limits
@@ -24,6 +23,8 @@ from canton.api.services import Services
 from canton.drivers.oidc import keyring
 from canton.drivers.oidc.verify import OidcVerifier
 from canton.policy.roles import BUILTIN
+from canton.settings import loading
+from canton.settings.model import IssuerEntry
 from canton.store.database import Database, system_clock
 from tokens import Mint, mint
 
@@ -88,7 +89,7 @@ class Api:
 
 def made_services(database: Database, tokens: Mint, **changed: Any) -> Services:
     """``changed`` are fields of Services; settings may be given as a mapping of dotted names."""
-    configured = settings.load({}, str(database.engine.url))
+    configured = loading.load({}, str(database.engine.url))
     # A test sends in a second what a person does in an hour.
     rates = Rates(1e6, 1e6, 1e6)
     verifier = changed.pop("verifier", None) or verifier_with_keys(tokens)
@@ -100,14 +101,14 @@ def verifier_with_keys(tokens: Mint) -> OidcVerifier:
     """A server answers without the keys of an issuer that takes long; on a busy machine the test's own may."""
     verifier = OidcVerifier([tokens.settings])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(keyring, "PATIENCE", 60.0)
+        patch.setattr(keyring, "MAX_WAIT", 60.0)
         verifier.verify(tokens.token("alice"))
     return verifier
 
 
-def issuer_entry(name: str, audience: tuple[str, ...] = ("canton",), client_id: str = "canton") -> settings.IssuerEntry:
+def issuer_entry(name: str, audience: tuple[str, ...] = ("canton",), client_id: str = "canton") -> IssuerEntry:
     """A table ``[issuers.NAME]`` of a configuration, without rules."""
-    return settings.IssuerEntry(
+    return IssuerEntry(
         name,
         f"https://{name}",
         audience,

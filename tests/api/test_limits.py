@@ -21,15 +21,17 @@ from fastapi.responses import StreamingResponse
 from starlette.types import ASGIApp, Message, Scope
 
 from asgi import Answer, open_request, request, scope_of
-from canton import settings, telemetry
+from canton import telemetry
 from canton.api.middleware import limits
 from canton.api.middleware.bodies import BodyLimit, Bounds
 from canton.api.middleware.limits import Concurrency, Place
 from canton.api.rendering import problems
 from canton.domain.errors import TooBusy, TooLarge
+from canton.settings import loading
+from canton.settings.model import Api
 
 T = TypeVar("T")
-API = replace(settings.load({}).api, body_limit=1000, import_limit=5000, header_limit=8, concurrency=2)
+API = replace(loading.load({}).api, body_limit=1000, import_limit=5000, header_limit=8, concurrency=2)
 
 
 @pytest.fixture
@@ -109,7 +111,7 @@ def hasty(seen: list[tuple[str, int]]) -> ASGIApp:
     return guarded(replace(API, timeout=0.3), seen)
 
 
-def guarded(wanted: settings.Api, seen: list[tuple[str, int]]) -> ASGIApp:
+def guarded(wanted: Api, seen: list[tuple[str, int]]) -> ASGIApp:
     api = FastAPI()
     problems.install(api)
     api.include_router(routes)

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 
 from api.conftest import Api
@@ -191,6 +192,7 @@ def run(api: Api, folder: Path, seeds: Seeds) -> tuple[subprocess.CompletedProce
     return ended, json.loads(report.read_text()) if report.exists() else None
 
 
+@pytest.mark.slow(45)
 def test_every_route_answers_as_described(
     admin: Api, database: Database, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:

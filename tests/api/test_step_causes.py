@@ -13,7 +13,7 @@ from api.conftest import Api
 from api.test_nodes import fill, member, xname
 from canton.contracts.power import Power, PowerState
 from canton.domain.errors import DatabaseUnavailable, StepFailure
-from canton.drivers.csm.gateway import Access, Answer, Gateway
+from canton.drivers.csm.gateway import Access, Gateway, Response
 from canton.drivers.csm.power import PcsPower
 from canton.drivers.demo.power import FolderPower
 from canton.operations.kinds.set_power import SetPower
@@ -44,7 +44,7 @@ class Silent(Gateway):
         raise OSError(f"[Errno 111] Connect call failed: {HOST}")
 
 
-def pcs(folder: Path, answer: Answer) -> Power:
+def pcs(folder: Path, answer: Response) -> Power:
     (folder / "secret").write_text("s")
     return PcsPower(Answering(Access(f"https://{HOST}", CLIENT, folder / "secret"), answer))
 
@@ -65,12 +65,12 @@ FAILURES: Mapping[str, Callable[[Path], Power | None]] = {
     "the file of the node is a folder": blocked,
     "no secret": lambda folder: PcsPower(Gateway(Access(f"https://{HOST}", CLIENT, folder / "secret"))),
     "no answer": silent,
-    "the account is refused": lambda folder: pcs(folder, Answer(403, None)),
-    "another answer": lambda folder: pcs(folder, Answer(500, {"detail": f"http://{HOST}:28007 is down"})),
-    "too many requests": lambda folder: pcs(folder, Answer(429, {"detail": HOST})),
-    "an answer that is none": lambda folder: pcs(folder, Answer(200, {"error": HOST})),
+    "the account is refused": lambda folder: pcs(folder, Response(403, None)),
+    "another answer": lambda folder: pcs(folder, Response(500, {"detail": f"http://{HOST}:28007 is down"})),
+    "too many requests": lambda folder: pcs(folder, Response(429, {"detail": HOST})),
+    "an answer that is none": lambda folder: pcs(folder, Response(200, {"error": HOST})),
     "the node is not there": lambda folder: pcs(
-        folder, Answer(200, {"status": [{"xname": xname(0), "error": f"not found in http://{HOST}/hsm"}]})
+        folder, Response(200, {"status": [{"xname": xname(0), "error": f"not found in http://{HOST}/hsm"}]})
     ),
     "a defect": lambda folder: Broken(ValueError(f"{folder}/client.pem of {CLIENT}")),
     "another part of Canton": lambda folder: Broken(DatabaseUnavailable("try again", cause=f"{folder} on {HOST}")),

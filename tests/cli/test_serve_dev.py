@@ -14,10 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from canton import setting_sources
 from canton.admin import dev
 from canton.domain.errors import InvalidSetting
-from canton.settings import Flags
+from canton.settings.loading import Flags
 from demo import browser
 from free_ports import in_a_row
 
@@ -202,7 +201,7 @@ def test_dev_is_refused_beyond_this_machine_and_beside_another_server(
 
 
 def test_dev_is_refused_where_a_server_is_configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(setting_sources, "FILE", tmp_path / "server.toml")
+    monkeypatch.setattr("canton.settings.file.DEFAULT_FILE", tmp_path / "server.toml")
     (tmp_path / "server.toml").write_text("")
     with pytest.raises(InvalidSetting, match=r"server\.toml names another"):
         dev.prepare(Flags(), {"XDG_STATE_HOME": str(tmp_path)})

@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -18,12 +18,18 @@ from crash.scenario import PATIENCE, Case, submit_plan
 AT_A_TIME = 4
 
 
-def at_every_point(survive: Callable[[int], bool]) -> int:
-    """Call with 1, 2, 3, … until a point is not reached any more; answers how many were survived.
+def fourths(own: int, *, in_full: bool) -> Sequence[int]:
+    """The fourths of an enumeration that a run takes: all of them, or its own one."""
+    return range(4) if in_full or os.environ.get("CANTON_TEST_EXPLORE") else (own,)
 
+
+def at_every_fourth_point(fourth: int, survive: Callable[[int], bool]) -> int:
+    """Call with every fourth point until one is not reached any more; returns how many were survived.
+
+    The four values of ``fourth``, 0 to 3, take all the points 1, 2, 3, … together.
     Several at a time: a case has processes of its own and mostly waits for a lease to run out.
     """
-    points = itertools.count(1)
+    points = itertools.count(1 + fourth, 4)
     over = threading.Event()
 
     def take_points() -> int:

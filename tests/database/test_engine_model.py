@@ -629,6 +629,7 @@ def explore(source: Databases, template: str, new_clock: Callable[[], Clock | No
 
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+@pytest.mark.slow(30)
 def test_the_engine_keeps_its_promises(
     fresh_databases: Databases, templates: dict[str, str], backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

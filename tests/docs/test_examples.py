@@ -54,6 +54,7 @@ def test_examples_do_what_the_page_says(page: Path, tmp_path: Path) -> None:
     play(examples(page.read_text()), tmp_path, environment(tmp_path))
 
 
+@pytest.mark.slow(50)
 @pytest.mark.parametrize("pages", [DEMO_PAGES, DEMO_PAGES[::-1]], ids=lambda pages: "-".join(it.stem for it in pages))
 def test_pages_of_the_demo_can_be_followed_on_one_demo_in_either_order(pages: Sequence[Path], tmp_path: Path) -> None:
     assert len(pages) > 1

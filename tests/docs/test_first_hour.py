@@ -58,6 +58,7 @@ def first_hour(*, installed: bool) -> list[Example]:
 
 
 @pytest.mark.skipif(INSTALL not in os.environ, reason=f"LEFT OUT: Canton from its wheel needs PyPI (set {INSTALL}=1)")
+@pytest.mark.slow(50)
 def test_a_newcomer_needs_two_files_and_the_page(tmp_path: Path) -> None:
     build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)

@@ -40,6 +40,7 @@ pytestmark = [
         reason=f"LEFT OUT: the path to production (set {KEYCLOAK} and {KCADM}, or run .ci/run)",
     ),
     pytest.mark.skipif(not list(Path("/usr/lib/postgresql").glob("*/bin/initdb")), reason="LEFT OUT: no PostgreSQL"),
+    pytest.mark.slow(50),
 ]
 SUDO = """\
 #!/bin/sh

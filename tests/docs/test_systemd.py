@@ -134,6 +134,7 @@ def machine() -> Iterator[Machine]:
             subprocess.run([TOOL, "stop", str(folder)], check=True)
 
 
+@pytest.mark.slow(65)
 def test_the_pages_lead_to_a_server_that_survives_a_loss_and_a_reboot(machine: Machine, tmp_path: Path) -> None:
     """Plays "install.md", "identity.md" and "restore.md"."""
     machine.provide()

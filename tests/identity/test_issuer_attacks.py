@@ -92,7 +92,7 @@ CONFIDENTIAL = Client("confidential", "secret", ("http://127.0.0.1/callback",))
     ],
 )
 def test_where_a_browser_may_be_sent(client: Client, address: str, allowed: bool) -> None:
-    assert requests.may_return(client, address) == allowed
+    assert requests.is_redirect_allowed(client, address) == allowed
 
 
 def test_an_open_redirect_is_not_to_be_had_by_post(shared: Embedded) -> None:

@@ -153,11 +153,11 @@ ALICE = User("alice", "Alice", "x")
 @pytest.mark.parametrize(
     ("changes", "what"),
     [
-        ({"url": "http://192.0.2.1:8700/issuer"}, "this machine alone"),
-        ({"url": "https://login.example.org"}, "this machine alone"),
+        ({"url": "http://192.0.2.1:8700/issuer"}, "works on this machine only"),
+        ({"url": "https://login.example.org"}, "works on this machine only"),
         ({"url": "http://login.example.org", "allow_remote": True}, "in the clear"),
-        ({"url": "http://127.0.0.1.example.org/issuer"}, "this machine alone"),
-        ({"url": "http://0.0.0.0:8700/issuer"}, "this machine alone"),
+        ({"url": "http://127.0.0.1.example.org/issuer"}, "works on this machine only"),
+        ({"url": "http://0.0.0.0:8700/issuer"}, "works on this machine only"),
         ({"url": "127.0.0.1:8700"}, "must look like"),
         ({"url": "http://127.0.0.1:8700/issuer/"}, "must look like"),
         ({"url": "http://[::1/issuer"}, "not an address"),

@@ -12,15 +12,16 @@ from typing import Any
 
 import pytest
 
-from canton import settings, wiring_issuers
+from canton import wiring_issuers
 from canton.contracts.identity import Identity
 from canton.domain.errors import CantonError, IssuerUnavailable, TokenInvalid
-from canton.drivers.oidc.fetch import LARGEST
+from canton.drivers.oidc.fetch import MAX_BYTES
 from canton.drivers.oidc.issuer import IssuerSettings
-from canton.drivers.oidc.keyring import MOST_WAITING, PATIENCE
+from canton.drivers.oidc.keyring import MAX_WAIT, MAX_WAITING
 from canton.drivers.oidc.verify import Clocks, OidcVerifier
 from canton.issuer.state import State
 from canton.issuer.tokens import access_token, person
+from canton.settings import loading
 from identity.forge import Clock, Publisher, make_key, public, publisher, sign
 
 OLD, NEW = make_key("ES256"), make_key("EdDSA")
@@ -85,8 +86,8 @@ def test_keys_are_fetched_once_and_when_first_needed(site: Site) -> None:
 def test_everybody_at_once_is_one_fetch(site: Site) -> None:
     site.published.gate.clear()
     threading.Timer(0.3, site.published.gate.set).start()
-    results = at_once(MOST_WAITING, lambda n: site.verify(site.token(jti=n)).username)
-    assert results == ["alice"] * MOST_WAITING
+    results = at_once(MAX_WAITING, lambda n: site.verify(site.token(jti=n)).username)
+    assert results == ["alice"] * MAX_WAITING
     assert site.published.fetches == 1
 
 
@@ -117,7 +118,7 @@ def test_many_unknown_keys_at_the_same_moment_are_one_look(site: Site) -> None:
     site.steady.now += 10
     site.published.gate.clear()
     threading.Timer(0.3, site.published.gate.set).start()
-    assert at_once(MOST_WAITING, lambda n: site.refuses(site.token(f"guess {n}"))) == [True] * MOST_WAITING
+    assert at_once(MAX_WAITING, lambda n: site.refuses(site.token(f"guess {n}"))) == [True] * MAX_WAITING
     assert site.published.fetches == 2
 
 
@@ -126,9 +127,9 @@ def test_more_than_may_wait_are_told_at_once(site: Site) -> None:
     site.steady.now += 10
     site.published.gate.clear()
     started = time.monotonic()
-    results = at_once(3 * MOST_WAITING, lambda n: (site.refuses(site.token(f"guess {n}")), n))
+    results = at_once(3 * MAX_WAITING, lambda n: (site.refuses(site.token(f"guess {n}")), n))
     assert {type(result) for result in results} == {IssuerUnavailable}
-    assert time.monotonic() - started < 2 * PATIENCE
+    assert time.monotonic() - started < 2 * MAX_WAIT
     site.published.gate.set()
 
 
@@ -142,7 +143,7 @@ def test_a_look_that_takes_long_is_waited_for_by_nobody_new(site: Site) -> None:
     for n in range(20):
         with pytest.raises(IssuerUnavailable):
             site.verify(site.token(f"guess {n}"))
-    assert time.monotonic() - started < PATIENCE / 2
+    assert time.monotonic() - started < MAX_WAIT / 2
     site.published.gate.set()
 
 
@@ -192,11 +193,11 @@ def test_no_keys_is_an_answer(site: Site) -> None:
 def test_a_refresh_that_changes_nothing_forgets_nothing(site: Site) -> None:
     token = site.token()
     site.verify(token)
-    remembered = dict(site.door._remembered)
+    remembered = dict(site.door._cache)
     site.steady.now += 300
     site.verify(token)
     assert site.published.fetches == 2
-    assert dict(site.door._remembered) == remembered
+    assert dict(site.door._cache) == remembered
 
 
 def test_an_outage_is_survived_for_an_hour_and_brings_no_new_key(site: Site) -> None:
@@ -254,7 +255,7 @@ DISCOVERY = "/.well-known/openid-configuration"
         ("/jwks", {"keys": "none"}),
         ("/jwks", {"no": "keys"}),
         ("/jwks", {"keys": [{}] * 101}),
-        ("/jwks", json.dumps({"keys": [public(NEW, "new")]}).encode().ljust(LARGEST + 1)),
+        ("/jwks", json.dumps({"keys": [public(NEW, "new")]}).encode().ljust(MAX_BYTES + 1)),
         ("/jwks", (404, {})),
     ],
 )
@@ -326,11 +327,11 @@ def test_the_embedded_issuers_keys_are_known_in_process(tmp_path: Path) -> None:
         "CANTON_EMBEDDED_ISSUER_USERS": str(users),
         "CANTON_EMBEDDED_ISSUER_STATE": str(tmp_path / "issuer.db"),
     }
-    configured, url = settings.load(environment, f"sqlite:///{tmp_path / 'canton.db'}"), "http://127.0.0.1:9"
+    configured, url = loading.load(environment, f"sqlite:///{tmp_path / 'canton.db'}"), "http://127.0.0.1:9"
     door = wiring_issuers.make_verifier(configured, url)
     wiring_issuers.make_issuer(configured, url)
     embedded = wiring_issuers.embedded(configured, url)
     with State(embedded.state).transaction() as connection:
         now = int(time.time())
         token = access_token(connection, embedded, person(embedded.users[0]), "canton", "", now)
-    assert at_once(MOST_WAITING, lambda _: door.verify(token).username) == ["ann"] * MOST_WAITING
+    assert at_once(MAX_WAITING, lambda _: door.verify(token).username) == ["ann"] * MAX_WAITING

@@ -22,7 +22,7 @@ from canton.domain.errors import CantonError, InvalidSetting, TokenExpired, Toke
 from canton.drivers.oidc import jwks
 from canton.drivers.oidc.issuer import IssuerSettings
 from canton.drivers.oidc.mapping import preset
-from canton.drivers.oidc.verify import MOST_REMEMBERED, Clocks, OidcVerifier
+from canton.drivers.oidc.verify import MAX_CACHED, Clocks, OidcVerifier
 from identity.forge import FAMILIES, Clock, Key, Publisher, assemble, make_key, part, public, publisher, sign
 
 KEYS: dict[str, Key] = {algorithm: make_key(algorithm) for algorithm in FAMILIES}
@@ -97,7 +97,15 @@ def test_a_good_token_says_who_it_is(world: World, algorithm: str) -> None:
 
 @pytest.mark.parametrize(
     "header",
-    [{"typ": "at+jwt"}, {"typ": "application/at+jwt"}, {"typ": "AT+JWT"}, {"typ": None}, {"x5t": "abc"}],
+    [
+        {"typ": "at+jwt"},
+        {"typ": "application/at+jwt"},
+        {"typ": "AT+JWT"},
+        {"typ": None},
+        {"x5t": "abc"},
+        {"nonce": "of a vendor"},
+        {"long": "x" * 4096},
+    ],
 )
 def test_headers_that_are_fine(world: World, header: dict[str, Any]) -> None:
     assert world.verify(world.token(header=header)).username == "alice"
@@ -455,14 +463,14 @@ def test_remembered_tokens_are_bounded_and_the_busy_ones_stay(world: World) -> N
     busy, idle = (world.token("EdDSA", jti=name) for name in ("busy", "idle"))
     world.verify(busy)
     world.verify(idle)
-    (kept, gone), some = tuple(world.door._remembered), next(iter(world.door._remembered.values()))
-    for n in range(MOST_REMEMBERED - 2):
-        world.door._remember(n.to_bytes(32, "big"), some)
+    (kept, gone), some = tuple(world.door._cache), next(iter(world.door._cache.values()))
+    for n in range(MAX_CACHED - 2):
+        world.door._store(n.to_bytes(32, "big"), some)
     world.verify(busy)
-    world.door._remember(b"one more", some)
-    assert len(world.door._remembered) == MOST_REMEMBERED
-    assert kept in world.door._remembered
-    assert gone not in world.door._remembered
+    world.door._store(b"one more", some)
+    assert len(world.door._cache) == MAX_CACHED
+    assert kept in world.door._cache
+    assert gone not in world.door._cache
 
 
 def test_memory_holds_no_token(world: World) -> None:

@@ -91,14 +91,14 @@ BROKEN = [
     *(
         (
             World(nodes=(node(state),), ports=(port("psi"),)),
-            Violation("port-between-tenants-is-empty", PORT, f"carries psi to {NODE}, which is nobody's"),
+            Violation("port-between-tenants-is-empty", PORT, f"carries psi to {NODE}, which has no tenant"),
         )
         for state in NodeState
         if not must_have_tenant(state) and not is_transient(state)
     ),
     (
         World(ports=(port("psi"),)),
-        Violation("port-between-tenants-is-empty", PORT, f"carries psi to {NODE}, which is nobody's"),
+        Violation("port-between-tenants-is-empty", PORT, f"carries psi to {NODE}, which has no tenant"),
     ),
     (
         World(nodes=(node(S.ASSIGNED, "psi"),), ports=(port("cscs"),)),

@@ -11,13 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canton import settings, wiring
+from canton import wiring
 from canton.admin.settings_reference import settings_page
 from canton.domain.errors import InvalidSetting
 from canton.issuer.passwords import hash_password
-from canton.setting_kinds import Address
-from canton.setting_sources import REQUIRED
-from canton.settings import TABLE, Flags, Settings, variables
+from canton.settings import loading
+from canton.settings.definition import REQUIRED
+from canton.settings.kinds import Address
+from canton.settings.loading import Flags
+from canton.settings.model import Settings
+from canton.settings.table import TABLE, variables
 
 Write = Callable[[str], Path]
 
@@ -35,11 +38,11 @@ def write(tmp_path: Path) -> Write:
 
 @pytest.fixture(autouse=True)
 def _no_usual_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("canton.setting_sources.FILE", tmp_path / "usual.toml")
+    monkeypatch.setattr("canton.settings.file.DEFAULT_FILE", tmp_path / "usual.toml")
 
 
 def load(path: Path | None = None, /, listen: str | None = None, **environment: str) -> Settings:
-    return settings.build(settings.effective(environment, Flags(config=path, listen=listen)))
+    return loading.build(loading.effective(environment, Flags(config=path, listen=listen)))
 
 
 def mistakes(path: Path | None = None, /, **environment: str) -> list[str]:
@@ -54,7 +57,7 @@ def mistakes(path: Path | None = None, /, **environment: str) -> list[str]:
 def test_a_usual_file_that_cannot_be_looked_for_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """As in a folder that only root may look into: it may be there, so the defaults are not taken instead."""
     (tmp_path / "closed").write_text("")
-    monkeypatch.setattr("canton.setting_sources.FILE", tmp_path / "closed" / "server.toml")
+    monkeypatch.setattr("canton.settings.file.DEFAULT_FILE", tmp_path / "closed" / "server.toml")
     with pytest.raises(InvalidSetting, match="cannot read the configuration"):
         load()
 
@@ -92,7 +95,7 @@ def test_the_usual_file_is_read_if_it_is_there(tmp_path: Path) -> None:
 def test_where_each_value_came_from_is_known(write: Write) -> None:
     path = write('# ours\n[log]\nlevel = "debug"\n')
     flags = Flags(config=path, database="sqlite:////x.db")
-    origins = {it.key: it.origin for it in settings.effective({"CANTON_LOG_FORMAT": "json"}, flags)}
+    origins = {it.key: it.origin for it in loading.effective({"CANTON_LOG_FORMAT": "json"}, flags)}
     assert origins["database"] == "flag"
     assert origins["log.format"] == "CANTON_LOG_FORMAT"
     assert origins["log.level"] == f"{path} line 3"
@@ -142,7 +145,7 @@ def test_a_whole_file(write: Write) -> None:
         ('[api]\n\nlistn = "x:1"', 'line 3: there is no setting "api.listn"; did you mean "api.listen"?'),
         ("[apo]\ntimeout = 1", 'line 1: there is no setting "apo"; did you mean "api"?'),
         ("[worker]\ndrain = 3", 'line 2: there is no setting "worker.drain"; did you mean "api.drain"?'),
-        ("[log]\nzzz = 3", 'there is no setting "log.zzz"; those there are: format, level'),
+        ("[log]\nzzz = 3", 'there is no setting "log.zzz"; choose from: format, level'),
         ('[api]\ntimeout = "soon"', 'line 2: api.timeout is "soon"; write a duration from 0.1 to 3600 seconds'),
         ("[api]\nconcurrency = true", "api.concurrency is true; write a whole number from 1 to 10000"),
         ('[api]\nconcurrency = "128"', 'api.concurrency is "128"; write a whole number'),
@@ -175,7 +178,7 @@ def test_a_mistake_in_the_file_names_line_and_remedy(write: Write, text: str, sa
         ("CANTON_API_LISTENS", "x", "did you mean CANTON_API_LISTEN?"),
         ("CANTON_APILISTEN", "x", "did you mean CANTON_API_LISTEN?"),
         ("CANTON_CONFIGS", "x", "did you mean CANTON_CONFIG?"),
-        ("CANTON_LOG_COLOUR", "x", "those there are: CANTON_LOG_FORMAT, CANTON_LOG_LEVEL"),
+        ("CANTON_LOG_COLOUR", "x", "choose from: CANTON_LOG_FORMAT, CANTON_LOG_LEVEL"),
         ("CANTON_SITES_ALPS_POWER", "demo", "named tables are set in the file only"),
         ("CANTON_API_CONCURRENCY", "many", 'CANTON_API_CONCURRENCY: api.concurrency is "many"; write a whole number'),
         ("CANTON_EMBEDDED_ISSUER_ENABLED", "1", "write true or false"),
@@ -223,10 +226,10 @@ def test_values_that_do_not_go_together_are_refused(write: Write, text: str, sai
     ("text", "said"),
     [
         ("[policy]\ntwo_person = ['tenant.delet']", 'did you mean "tenant.delete"?'),
-        ("[policy]\ntwo_person = ['tenant.read']", "no change that somebody could make"),
+        ("[policy]\ntwo_person = ['tenant.read']", "not a permission to change something"),
         ("[roles.x]\nscope = 'tenant'\npermissions = ['node.powr']", 'did you mean "node.power"?'),
         ("[roles.auditor]\nscope = 'tenant'\npermissions = []", "is built in"),
-        ("[sites.alps]\npower = 'demo'\nfolder = '/nowhere/at/all'", "which is no folder"),
+        ("[sites.alps]\npower = 'demo'\nfolder = '/nowhere/at/all'", "which is not a folder"),
         ("[issuers.c]\nurl = 'http://login.example.org'", "https://"),
         ("[issuers.c]\nurl = 'https://l'\nrules = [{claim = 'a', mach = 'b', role = 'c'}]", 'did you mean "match"?'),
         ("[issuers.c]\nurl = 'https://l'\nrules = [{claim = 'a', match = 'b'}]", "has no role"),

@@ -10,13 +10,13 @@ from csm_emulator.machine.faults.faults import Faults
 from csm_emulator.machine.machine import Machine
 from csm_emulator.nodes.consoles import Consoles
 from csm_emulator.nodes.terminals import Terminals
+from csm_emulator.records import Json
 from csm_emulator.state.blobs import Blobs
 from csm_emulator.state.clock import Clock
 from csm_emulator.state.event_log import EventLog
 from csm_emulator.state.random import SeededRandom
 from csm_emulator.state.scheduler import Scheduler
 from csm_emulator.state.tables import RecordTables
-from csm_emulator.transport.call import Json
 from csm_emulator.transport.change_signal import ChangeSignal
 from csm_emulator.transport.external_servers import ExternalServers
 from csm_emulator.transport.mesh import Mesh

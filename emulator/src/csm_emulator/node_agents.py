@@ -8,7 +8,7 @@ from urllib.parse import quote
 from csm_emulator.context import Context
 from csm_emulator.machine.boot import UP
 from csm_emulator.machine.context import Event
-from csm_emulator.transport.call import Json
+from csm_emulator.records import Json
 
 PART_OF_TTL = 0.75
 """bos-reporter comes again before BOS ceases to believe it."""

@@ -23,6 +23,7 @@ from csm_emulator.machine.parts import Topology
 from csm_emulator.node_agents import NodeAgents
 from csm_emulator.nodes.consoles import Consoles
 from csm_emulator.nodes.terminals import Terminals
+from csm_emulator.records import Json
 from csm_emulator.seed_data.secrets import node_password
 from csm_emulator.state.blobs import Blobs
 from csm_emulator.state.clock import Clock
@@ -31,7 +32,7 @@ from csm_emulator.state.file import StateFile
 from csm_emulator.state.random import SeededRandom
 from csm_emulator.state.scheduler import Scheduler
 from csm_emulator.state.tables import RecordTables
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.change_signal import ChangeSignal
 from csm_emulator.transport.external_servers import ExternalServers, NoExternalServers
 from csm_emulator.transport.mesh import Mesh

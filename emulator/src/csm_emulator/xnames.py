@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import total_ordering
 
 from csm_emulator.errors import InvalidXname
 
@@ -180,20 +181,32 @@ BY_LETTERS["x", "c", "s", "j"] = BY_LETTERS["x", "c", "s", "v"]
 _ORDINALS = re.compile("([0-9]+)")
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@total_ordering
+@dataclass(frozen=True, slots=True)
 class Xname:
-    """A component; sorts by the ordinals among components of one type."""
+    """A component. Sorts in natural order: s9 before s10, and a chassis before what it contains."""
 
     type: XnameType
     ordinals: tuple[int, ...]
 
     def __str__(self) -> str:
-        return _BY_TYPE[self.type, len(self.ordinals)].write(self.ordinals)
+        return self._spelling.write(self.ordinals)
+
+    def __lt__(self, other: Xname) -> bool:
+        return self._levels < other._levels
+
+    @property
+    def _spelling(self) -> Spelling:
+        return _BY_TYPE[self.type, len(self.ordinals)]
+
+    @property
+    def _levels(self) -> list[tuple[str, int]]:
+        return list(zip(self._spelling.letters, self.ordinals, strict=False))
 
     @property
     def parent(self) -> Xname | None:
         """The component that contains this one: system s0 for cabinets and CDUs, None at the top."""
-        kind = _BY_TYPE[self.type, len(self.ordinals)].parent
+        kind = self._spelling.parent
         return Xname(kind, self.ordinals[:-1] or (0,)) if kind else None
 
     @property

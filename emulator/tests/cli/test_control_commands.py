@@ -127,7 +127,7 @@ def test_a_pod_with_one_container_needs_no_name_of_it(machine: Emulator) -> None
 
 def test_the_examples_of_the_help_name_pods_that_there_are(machine: Emulator) -> None:
     example = next(line for line in said(machine, "pod-log", "--help").splitlines() if "cray-" in line)
-    said(machine, *example.replace("--follow", "").split()[2:])
+    said(machine, *example.replace("--follow", "").split()[1:])
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,8 @@ EXAMPLES = int(os.environ.get("CANTON_TEST_EXAMPLES", str(DEFAULT_EXAMPLES)))
 pytestmark = pytest.mark.skipif(not here(), reason=ABSENT)
 
 
+# The longest, that of IMS, takes two minutes, and the next longest nearly as long.
+@pytest.mark.slow(100)
 @pytest.mark.parametrize("contract", CONTRACTS, ids=lambda contract: contract.service)
 def test_replies_are_as_described(contract: Contract, open_machine: Open) -> None:
     findings = replies.examine(contract, lambda: open_machine("tiny"), EXAMPLES)

@@ -65,6 +65,13 @@ def test_nesting_that_is_too_deep_to_tell() -> None:
     assert status == 400
 
 
+@pytest.mark.parametrize(("commas", "status"), [(200_000, 200), (200_001, 413)])
+def test_bodies_of_more_parts_than_a_machine_has_are_refused(commas: int, status: int) -> None:
+    call = Call("POST", "/", headers=AS_JSON, body=b"[0" + b",0" * commas + b"]")
+    reply = answering(lambda asked: json_reply(len(read_body(asked, {"type": "array"}))))(call)
+    assert reply.status == status
+
+
 PARAMETERS = (
     Parameter("count", {"type": "integer", "minimum": 1}),
     Parameter("part", {"type": "number"}),

@@ -307,7 +307,7 @@ def test_it_is_the_same_each_time(name: str) -> None:
 
 _MEASURE = """
 import resource, time
-from canton.emulator.machine import topologies
+from csm_emulator.machine.topology import catalog as topologies
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 start = time.process_time()
 topologies.load("alps")

@@ -21,9 +21,9 @@ TINY = topologies.load("tiny")
 _RUN = """
 import sys
 from pathlib import Path
-from emulator.machine.bare import Bare
-from canton.emulator.machine import topologies
-from canton.emulator.machine.power import Unreachable
+from machine.bare import Bare
+from csm_emulator.machine.topology import catalog as topologies
+from csm_emulator.machine.power import Unreachable
 
 bare = Bare(Path(sys.argv[1]), topologies.load("tiny"))
 nodes = [part.xname for part in bare.machine.parts("Node")]

@@ -11,7 +11,6 @@ from pathlib import Path
 import click
 from sqlalchemy.engine import Connection
 
-from canton import settings
 from canton.admin.options import config_option, configured, database_option, opened
 from canton.api.mutations.changes import check_reason
 from canton.api.rendering.patterns import SUBJECT
@@ -19,6 +18,8 @@ from canton.api.v1.members import check_subject
 from canton.domain.data import JsonObject
 from canton.domain.errors import InvalidRequest, ReasonRequired
 from canton.issuer import passwords
+from canton.settings import loading
+from canton.settings.model import Settings
 from canton.store import audit, outbox
 from canton.store.access import bindings
 from canton.store.maintenance import migrate
@@ -59,7 +60,7 @@ def add(subject: str, reason: str, config: Path | None, address: str | None) -> 
     database, and no token; who may read both is who may do this. The audit names the account of the operating system.
     Every other role is given with `canton member add`.
     """
-    flags = settings.Flags(config, address)
+    flags = loading.Flags(config, address)
     check_subject_and_reason(configured(flags), subject, reason)
     with opened(flags) as database:
         migrate.require_current(database)
@@ -68,7 +69,7 @@ def add(subject: str, reason: str, config: Path | None, address: str | None) -> 
     click.echo(f"{subject} is {ROLE}" if changed else f"{subject} is already {ROLE}; nothing to do")
 
 
-def check_subject_and_reason(chosen: settings.Settings, subject: str, reason: str) -> None:
+def check_subject_and_reason(chosen: Settings, subject: str, reason: str) -> None:
     if re.fullmatch(SUBJECT, subject) is None:
         raise InvalidRequest(f'"{subject}" is not a person; write ISSUER:USERNAME, such as cscs:rosa')
     check_subject(chosen, subject)

@@ -9,7 +9,7 @@ import click
 
 from canton.admin.options import config_option, database_option, opened
 from canton.domain.errors import NotFound
-from canton.settings import Flags
+from canton.settings.loading import Flags
 from canton.store import audit as chain
 from canton.store.maintenance import migrate
 

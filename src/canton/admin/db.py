@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from canton.admin.options import config_option, database_option, opened
-from canton.settings import Flags
+from canton.settings.loading import Flags
 from canton.store.maintenance import backup as copies
 from canton.store.maintenance import checkup, migrate
 

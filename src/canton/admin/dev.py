@@ -18,11 +18,14 @@ from pathlib import Path
 
 import click
 
-from canton import setting_sources, settings, wiring
+from canton import wiring
 from canton.domain.errors import InvalidSetting
 from canton.domain.nodeset.nodeset import expand
 from canton.issuer.passwords import hash_password
-from canton.settings import Flags, Settings
+from canton.settings import file, loading
+from canton.settings.definition import StateFile
+from canton.settings.loading import Flags
+from canton.settings.model import Settings
 from canton.store.maintenance import migrate
 
 ADMINISTRATOR = "admin"
@@ -33,7 +36,7 @@ NODES = "x1000c0s[0-3]b0n[0-1]"
 
 def prepare(flags: Flags, environment: Mapping[str, str]) -> Flags:
     """Write the configuration and the pretend nodes if they are not there; the flags that use them."""
-    folder = Path(setting_sources.InState("dev").under(environment))
+    folder = Path(StateFile("dev").under(environment))
     _refuse_another(flags, environment, folder)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     config = folder / "server.toml"
@@ -119,9 +122,9 @@ def _refuse_another(flags: Flags, environment: Mapping[str, str], folder: Path) 
     others = {
         "--config": flags.config,
         "--database": flags.database,
-        settings.CONFIG: environment.get(settings.CONFIG),
-        settings.DATABASE: environment.get(settings.DATABASE),
-        str(setting_sources.FILE): setting_sources.FILE.exists(),
+        loading.CONFIG: environment.get(loading.CONFIG),
+        loading.DATABASE: environment.get(loading.DATABASE),
+        str(file.DEFAULT_FILE): file.DEFAULT_FILE.exists(),
     }
     present = [name for name, value in others.items() if value]
     if present:

@@ -20,7 +20,6 @@ from urllib.parse import quote
 
 from fastapi import FastAPI
 
-from canton import settings
 from canton.admin.openapi_walk import COLLEAGUE, ISSUER, OPERATOR, PROVIDER, STRANGER, WALK, WORK, Ask
 from canton.api.app import create_app
 from canton.api.events.hub import Hub
@@ -35,6 +34,7 @@ from canton.operations.engine.step_kind import register
 from canton.operations.engine.worker import Worker
 from canton.operations.kinds.set_power import SetPower
 from canton.policy.roles import BUILTIN
+from canton.settings import loading
 from canton.store.database import SECOND, Database, open_database
 from canton.store.inventory import census
 from canton.store.maintenance import migrate
@@ -81,7 +81,7 @@ def application() -> Iterator[FastAPI]:
         database = open_database(f"sqlite:///{folder}/canton.db", clock=lambda: next(ticks))
         try:
             migrate.upgrade(database)
-            configured = settings.load({}, f"sqlite:///{folder}/canton.db")
+            configured = loading.load({}, f"sqlite:///{folder}/canton.db")
             two = replace(configured, policy=replace(configured.policy, two_person=("tenant.delete",)))
             rates = Rates(1e6, 1e6, 1e6)
             services = Services(database, KnownPeople(), BUILTIN, two, Hub(database), lambda: NOON, rates)

@@ -10,9 +10,13 @@ from pathlib import Path
 
 import click
 
-from canton import setting_sources, settings, wiring
+from canton import wiring
 from canton.domain.database_address import HIDDEN, without_secrets
 from canton.domain.errors import SchemaMismatch
+from canton.settings import file, loading
+from canton.settings.definition import StateFile
+from canton.settings.model import Settings
+from canton.settings.sources import EffectiveValue
 from canton.store.database import Database
 
 # Not by Click's envvar: where a value came from would be lost, and `canton settings` tells it.
@@ -21,13 +25,13 @@ database_option = click.option(
     "address",
     metavar="URL",
     help="sqlite:///path or postgresql://user@host/name. Without it: what the configuration names, else "
-    f"canton/canton.db under $XDG_STATE_HOME.  [env var: {settings.DATABASE}]",
+    f"canton/canton.db under $XDG_STATE_HOME.  [env var: {loading.DATABASE}]",
 )
 config_option = click.option(
     "--config",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help=f"Configuration, TOML. Without it: /etc/canton/server.toml, if there is one.  [env var: {settings.CONFIG}]",
+    help=f"Configuration, TOML. Without it: /etc/canton/server.toml, if there is one.  [env var: {loading.CONFIG}]",
 )
 
 
@@ -35,7 +39,7 @@ UPGRADE = "canton db upgrade"
 
 
 @contextmanager
-def opened(flags: settings.Flags, *, create: bool = False) -> Iterator[Database]:
+def opened(flags: loading.Flags, *, create: bool = False) -> Iterator[Database]:
     """The database that flag, environment or configuration names; which one, and by what, goes to standard error."""
     click.echo(describe(flags), err=True)
     with upgrade_hint(flags):
@@ -46,7 +50,7 @@ def opened(flags: settings.Flags, *, create: bool = False) -> Iterator[Database]
             database.close()
 
 
-def describe(flags: settings.Flags) -> str:
+def describe(flags: loading.Flags) -> str:
     """The database without secrets, and what chose it."""
     chosen = _chosen(flags)
     by = {"flag": "--database", "default": "the default"}.get(chosen.origin, chosen.origin)
@@ -56,7 +60,7 @@ def describe(flags: settings.Flags) -> str:
 
 
 @contextmanager
-def upgrade_hint(flags: settings.Flags) -> Iterator[None]:
+def upgrade_hint(flags: loading.Flags) -> Iterator[None]:
     """A refusal that says to run `canton db upgrade` says it with the options that lead to the same database."""
     try:
         yield
@@ -70,24 +74,24 @@ def upgrade_hint(flags: settings.Flags) -> Iterator[None]:
 
 def _development_configuration() -> str | None:
     """That of ``canton serve --dev``, whose database is not the default one; None if there is none."""
-    file = Path(setting_sources.InState("dev").under(os.environ)) / "server.toml"
-    return shlex.quote(str(file)) if file.exists() else None
+    path = Path(StateFile("dev").under(os.environ)) / "server.toml"
+    return shlex.quote(str(path)) if path.exists() else None
 
 
-def _same_database(flags: settings.Flags) -> str:
+def _same_database(flags: loading.Flags) -> str:
     chosen = _chosen(flags)
-    if chosen.origin not in ("flag", "default", settings.DATABASE):
-        config = flags.config or os.environ.get(settings.CONFIG) or setting_sources.FILE
+    if chosen.origin not in ("flag", "default", loading.DATABASE):
+        config = flags.config or os.environ.get(loading.CONFIG) or file.DEFAULT_FILE
         return f"--config {shlex.quote(str(config))}"
     shown = without_secrets(str(chosen.value))
     if HIDDEN not in shown:
         return f"--database {shlex.quote(shown)}"
-    return f"with the same {'--database' if chosen.origin == 'flag' else settings.DATABASE}"
+    return f"with the same {'--database' if chosen.origin == 'flag' else loading.DATABASE}"
 
 
-def _chosen(flags: settings.Flags) -> setting_sources.Effective:
-    return next(it for it in settings.effective(os.environ, flags) if it.key == "database")
+def _chosen(flags: loading.Flags) -> EffectiveValue:
+    return next(it for it in loading.effective(os.environ, flags) if it.key == "database")
 
 
-def configured(flags: settings.Flags) -> settings.Settings:
-    return settings.build(settings.effective(os.environ, flags))
+def configured(flags: loading.Flags) -> Settings:
+    return loading.build(loading.effective(os.environ, flags))

@@ -24,14 +24,15 @@ import uvicorn
 import uvloop
 from anyio import to_thread
 
-from canton import settings, wiring
+from canton import wiring
 from canton.admin import dev as laptop
 from canton.admin.companion import Companion
 from canton.admin.options import config_option, configured, database_option, describe, upgrade_hint
 from canton.api.middleware.connection import bounded
 from canton.domain.errors import InvalidSetting, Unavailable
-from canton.setting_kinds import Address
-from canton.settings import Api, Settings
+from canton.settings import loading
+from canton.settings.kinds import Address
+from canton.settings.model import Api, Settings
 
 log = logging.getLogger("canton.serve")
 THREADS = 16
@@ -65,7 +66,7 @@ def serve(
     On SIGTERM or Ctrl-C it takes no new requests, ends the streams of events, finishes what is under way within
     `api.drain` and exits with 0. A second signal ends it at once.
     """
-    flags = settings.Flags(config, address, listen)
+    flags = loading.Flags(config, address, listen)
     if dev:
         flags = laptop.prepare(flags, os.environ)
     chosen = configured(flags)
@@ -212,10 +213,10 @@ def _url(api: Api, listening: socket.socket) -> str:
     return f"{scheme}://{Address(host, port)}"
 
 
-def _environment(flags: settings.Flags, chosen: Settings) -> dict[str, str]:
+def _environment(flags: loading.Flags, chosen: Settings) -> dict[str, str]:
     """The same settings for the worker; not as arguments, which every user of the machine can read."""
-    config = {settings.CONFIG: str(flags.config.absolute())} if flags.config else {}
-    return {**os.environ, **config, settings.DATABASE: chosen.database}
+    config = {loading.CONFIG: str(flags.config.absolute())} if flags.config else {}
+    return {**os.environ, **config, loading.DATABASE: chosen.database}
 
 
 def _announcing(url: str, steps: str, show_password: Callable[[], None], *, as_json: bool) -> Callable[[], None]:

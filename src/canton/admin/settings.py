@@ -1,4 +1,4 @@
-"""``canton settings``: what holds, and who said so."""
+"""``canton settings``: the value of every setting, and where it came from."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from canton import settings as table
 from canton import wiring
 from canton.admin.options import config_option, database_option
 from canton.domain.database_address import without_secrets
-from canton.setting_kinds import Address
-from canton.setting_sources import Effective
+from canton.settings import loading
+from canton.settings.kinds import Address
+from canton.settings.sources import EffectiveValue
 
 
 @click.command(
@@ -26,8 +26,8 @@ from canton.setting_sources import Effective
 @database_option
 def settings(check: bool, as_json: bool, config: Path | None, address: str | None) -> None:
     """Show every setting, its value and where it came from; secrets are hidden."""
-    values = table.effective(os.environ, table.Flags(config, address))
-    built = table.build(values)
+    values = loading.effective(os.environ, loading.Flags(config, address))
+    built = loading.build(values)
     if check:
         wiring.check(built)
         files = dict.fromkeys(it.origin.rpartition(" line ")[0] for it in values if " line " in it.origin)
@@ -40,7 +40,7 @@ def settings(check: bool, as_json: bool, config: Path | None, address: str | Non
             click.echo(f"{it.key:{width}}  {_written(_plain(it)):30}  {it.origin}")
 
 
-def _plain(it: Effective) -> object:
+def _plain(it: EffectiveValue) -> object:
     value = it.value
     if it.secret:
         return without_secrets(str(value))

@@ -7,9 +7,9 @@ from itertools import groupby
 from pathlib import Path
 
 from canton.admin.manual import GENERATED
-from canton.setting_kinds import Address
-from canton.setting_sources import REQUIRED, InState, Setting, variable
-from canton.settings import TABLE
+from canton.settings.definition import REQUIRED, Setting, StateFile, variable
+from canton.settings.kinds import Address
+from canton.settings.table import TABLE
 
 _HEAD = f"""{GENERATED}
 # Settings
@@ -53,7 +53,7 @@ def _default(setting: Setting) -> str:
     value = setting.default
     if value is REQUIRED:
         return "must be set"
-    if isinstance(value, InState):
+    if isinstance(value, StateFile):
         return f"`{value.scheme}$XDG_STATE_HOME/canton/{value.name}`"
     if value is None or value in ((), ""):
         return ""

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import click
 
-from canton import settings, wiring
+from canton import wiring
 from canton.admin.options import config_option, configured, database_option, describe, upgrade_hint
 from canton.operations.engine.worker import Worker
 from canton.operations.power.readings import PowerReading
+from canton.settings import loading
 from canton.store.database import WORKING
 
 log = logging.getLogger("canton.worker")
@@ -32,7 +33,7 @@ def worker(config: Path | None, address: str | None, until_eof: bool) -> None:
     worker finishes its device calls and hands its operations back; a second signal ends it at once. Either way,
     another worker goes on where this one was.
     """
-    flags = settings.Flags(config, address)
+    flags = loading.Flags(config, address)
     chosen = configured(flags)
     wiring.start_logging(chosen)
     log.info("%s", describe(flags))

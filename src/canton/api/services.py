@@ -15,7 +15,7 @@ from canton.api.middleware.write_capacity import Writers
 from canton.api.mutations.refusals import Refusals
 from canton.contracts.identity import TokenVerifier
 from canton.policy.roles import Roles
-from canton.settings import Settings
+from canton.settings.model import Settings
 from canton.store.database import Database
 
 

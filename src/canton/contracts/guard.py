@@ -1,4 +1,4 @@
-"""The last question before a request that changes something leaves: is it still ours to send?"""
+"""The check immediately before a request that changes a device: does this worker still hold the lease?"""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 Guard: TypeAlias = Callable[[], None]
-"""Raises ``LeaseLost`` when another worker may have taken over; a driver lets that pass through."""
+"""Raises ``LeaseLost`` if another worker may have taken over; a driver does not catch it."""

@@ -1,4 +1,4 @@
-"""Who is asking: what a verified token says about its bearer."""
+"""The caller, as a verified token names it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class ClaimBinding:
 class Identity:
     """``issuer`` is the short name that the site gave to the issuer, ``expires_at`` is in microseconds.
 
-    Within an issuer ``username`` is what people and bindings call somebody, ``subject`` is what never changes.
-    ``is_person`` is False for a client that acts for itself, and where the token does not tell.
+    Within an issuer, people and bindings use ``username``; ``subject`` never changes.
+    ``is_person`` is False for a client that acts for itself, and if the token does not show which it is.
     """
 
     issuer: str

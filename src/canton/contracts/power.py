@@ -1,4 +1,4 @@
-"""Power of nodes, seen and switched."""
+"""Reading and switching the power of nodes."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ class PowerState(StrEnum):
     ON = "on"
     OFF = "off"
     UNKNOWN = "unknown"
-    """The controller answers for the node, but not with its power."""
+    """The controller answers for the node, but without its power state."""
 
 
 class Power(Protocol):
     """Any number of nodes in one call; an implementation talks to its backend a constant number of times."""
 
     async def states(self, nodes: Sequence[str]) -> Mapping[str, PowerState | StepFailure]:
-        """The power of each node now; raises ``TemporaryFailure`` when none could be seen."""
+        """The power of each node now; raises ``TemporaryFailure`` if none could be read."""
 
     async def switch(self, nodes: Sequence[str], to: PowerState, guard: Guard) -> Mapping[str, StepFailure]:
-        """Ask for a power state; answers with the nodes that were refused, of which nothing was changed.
+        """Request a power state. Returns the failures of the nodes that were refused; these are unchanged.
 
-        Raises ``TemporaryFailure`` when it is not known what the backend did with the request.
+        Raises ``TemporaryFailure`` if it is not known what the backend did with the request.
         """

@@ -1,4 +1,4 @@
-"""Plain data: what may be stored, hashed and sent, and the one way to write it down for hashing."""
+"""JSON values that Canton stores, hashes and sends, and their canonical text for hashing."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import TypeAlias
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = Mapping[str, Json]
 
-# PostgreSQL has no place for NUL in a text, and no encoding has one for half of a surrogate pair.
+# PostgreSQL cannot store NUL in a text, and no encoding can write half of a surrogate pair.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def storable(value: object) -> Json:
-    """The value as every database can keep it, with U+FFFD for the characters that it cannot.
+    """The value as every database can keep it, with U+FFFD in place of characters that it cannot.
 
-    What is no plain data (bytes, an object, a number that is none) is refused with ``TypeError``.
+    Raises ``TypeError`` for other types (bytes, objects) and for NaN and infinity.
     """
     if value is None or isinstance(value, bool | int):
         return value
@@ -31,7 +31,7 @@ def storable(value: object) -> Json:
         return {str(storable(str(name))): storable(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [storable(item) for item in value]
-    raise TypeError(f"{type(value).__name__} is no plain data")
+    raise TypeError(f"{type(value).__name__} is not plain data")
 
 
 def canonical(value: Json) -> str:

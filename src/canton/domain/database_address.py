@@ -1,7 +1,8 @@
-"""A database's address as it may be shown: the parts that are known to be no secret, and nothing else.
+"""Shows a database's address without its secrets: only parts that are known to be harmless stay.
 
 An address is a URL of SQLAlchemy or libpq, or libpq's ``keyword=value`` text. Only the keywords in ``SHOWN`` keep
-their values. What cannot be read for certain, such as a password that holds an unescaped ``@``, is hidden as a whole.
+their values. An address that cannot be parsed with certainty, such as one with an unescaped ``@`` in its password,
+is hidden as a whole.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ PASSWORDS = frozenset({"password", "sslpassword"})
 _SQLITE = re.compile(r"(?P<file>sqlite(?:\+\w+)?:///[^?]*)(?:\?.*)?", re.DOTALL)
 # A port is digits: in postgresql://user:word the word may be a password that lost its host.
 _HOST = r"(?:\[[0-9A-Fa-f:.]*\]|[\w.-]*)(?::\d*)?"
-# The password ends at the last @, and may hold "/" and "?", as SQLAlchemy reads it.
+# As in SQLAlchemy, the password ends at the last @ and may contain "/" and "?".
 _URL = re.compile(
     r"(?P<scheme>[A-Za-z][\w+.-]*)://(?:(?P<user>[^:/?#@]*)(?P<password>:[^@]*)?@)?"
     rf"(?P<place>{_HOST}(?:,{_HOST})*(?:/[\w.-]*)?)(?:\?(?P<query>[^@]*))?",
     re.DOTALL,
 )
-# Values that are shown hold nothing that could begin a second value, such as = ; # or a space.
+# A value that is shown has no character that could begin a second value, such as = ; # or a space.
 _PLAIN = re.compile(r"[\w.,@+-]*")
 _HOSTS = re.compile(rf"[0-9A-Fa-f:.]*|/[\w./-]*|{_HOST}(?:,{_HOST})*")
 _PAIR = re.compile(r"\s*(?P<name>\w+)\s*=\s*(?P<value>'(?:\\.|[^'\\])*'|(?:\\.|[^\s'\\])*)(?=\s|$)")
@@ -42,9 +43,9 @@ def without_secrets(address: str) -> str:
 
 
 def holds_password(address: str) -> bool:
-    """Whether a password is in the address itself, or may be: one that cannot be read for certain is taken to hold one.
+    """Whether the address contains a password; True also for an address that cannot be parsed with certainty.
 
-    A file that is named in it, such as libpq's ``passfile``, is no password.
+    The name of a file with a password, such as libpq's ``passfile``, does not count.
     """
     if _SQLITE.fullmatch(address):
         return False
@@ -91,7 +92,7 @@ def _keywords(text: str) -> str:
         match = _PAIR.match(text, position)
         if match is None:
             return HIDDEN
-        shown = _may_be_shown(match["name"], match["value"])
-        pairs.append(f"{match['name']}={match['value'] if shown else HIDDEN}")
+        is_harmless = _may_be_shown(match["name"], match["value"])
+        pairs.append(f"{match['name']}={match['value'] if is_harmless else HIDDEN}")
         position = match.end()
     return " ".join(pairs)

@@ -23,7 +23,7 @@
     │   └── TokenExpired
     ├── Forbidden               the caller may not do this                403
     │   └── ApprovalRequired
-    ├── NotFound                the thing named is not there              404
+    ├── NotFound                the object does not exist                 404
     │   ├── NoSuchRoute
     │   ├── MethodNotAllowed                                              405
     │   ├── UnknownNodes
@@ -36,7 +36,7 @@
     │   ├── UnknownServiceAccount
     │   ├── UnknownToken
     │   └── UnknownApproval
-    ├── Conflict                the world is not as the request assumes   409
+    ├── Conflict                the state differs from what is assumed     409
     │   ├── NodesClaimed
     │   ├── PlanMoved
     │   ├── IdempotencyKeyReused
@@ -46,7 +46,7 @@
     │   ├── QuotaExceeded
     │   ├── ApprovalNotUsable
     │   └── VersionMismatch                                               412
-    ├── Unavailable             something we need does not answer now     503
+    ├── Unavailable             a service we need does not answer now     503
     │   ├── DatabaseUnavailable
     │   ├── LeaseLost
     │   ├── IssuerUnavailable
@@ -64,9 +64,9 @@
         └── Defect
 
 A leaf fixes its stable code, HTTP status, exit code and what a caller may do about it. The message, written
-where the error is raised, names the object, what was wanted, what was found and what to do next; ``details``
-carries the same facts for programs. Both are sent to clients, so neither names a host, a path of the server or what
-a driver said of them: that is the ``cause``, which the server keeps to itself.
+where the error is raised, names the object, what was expected, what is there and what to do next; ``details``
+carries the same facts for programs. Both are sent to clients, so neither names a host, a path of the server or
+a driver's own message: those are the ``cause``, which only the server's log has.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ if TYPE_CHECKING:  # every command imports this module, and few need to hash any
 
 
 class Remedy(StrEnum):
-    """What helps: try again unchanged, change the request, or ask a person."""
+    """What solves the problem: try again unchanged, change the request, or ask a person."""
 
     TEMPORARY = "temporary"
     PERMANENT = "permanent"
@@ -99,7 +99,7 @@ class CantonError(Exception):
         self.message = message
         self.details: JsonObject = details
         self.cause = cause
-        """Addresses, paths and a driver's own words: for the server's log and command line, never for an answer."""
+        """Addresses, paths and a driver's own message: for the server's log and command line, never for a response."""
 
     @property
     def with_cause(self) -> str:
@@ -113,7 +113,7 @@ class Invalid(CantonError):
 
 
 class InvalidXname(Invalid):
-    """A name is not an xname, or not one of the type that is wanted here."""
+    """A name is not an xname, or not one of the required type."""
 
     code = "invalid-xname"
 
@@ -131,13 +131,13 @@ class InvalidNodeset(Invalid):
 
 
 class NodesetTooLarge(Invalid):
-    """A nodeset unfolds to more nodes than Canton takes in one request."""
+    """A nodeset unfolds to more nodes than Canton accepts in one request."""
 
     code = "nodeset-too-large"
 
 
 class InvalidTransition(Invalid):
-    """A node in this state cannot take this event; the message names those it can."""
+    """This event is not possible in the node's state; the message lists the possible ones."""
 
     code = "invalid-transition"
 
@@ -173,7 +173,7 @@ class InvalidMachine(Invalid):
 
 
 class ReasonRequired(Invalid):
-    """This change is recorded with its reason, and none was given."""
+    """This change is recorded with its reason, and the request has none."""
 
     code = "reason-required"
 
@@ -191,19 +191,19 @@ class ClientTooNew(Invalid):
 
 
 class TooLarge(Invalid):
-    """The body of the request is larger than this server takes."""
+    """The body of the request is larger than this server accepts."""
 
     code, status = "too-large", 413
 
 
 class WrongMediaType(Invalid):
-    """The body is not JSON, or does not say that it is."""
+    """The body is not JSON, or is not declared as JSON."""
 
     code, status = "wrong-media-type", 415
 
 
 class HeadersTooLarge(Invalid):
-    """The request has more headers than this server takes."""
+    """The request has more headers than this server accepts."""
 
     code, status = "headers-too-large", 431
 
@@ -221,13 +221,13 @@ class TokenInvalid(NotAuthenticated):
 
 
 class TokenExpired(NotAuthenticated):
-    """The token was good and has run out; get a new one."""
+    """The token has expired; get a new one."""
 
     code = "token-expired"
 
 
 class Forbidden(CantonError):
-    """The caller may not do this to the thing named, which it may see."""
+    """The caller may not do this to the object, which it may see."""
 
     code, status, exit_code, remedy = "forbidden", 403, 4, Remedy.PERMANENT
 
@@ -239,7 +239,7 @@ class ApprovalRequired(Forbidden):
 
 
 class NotFound(CantonError):
-    """The thing named is not there, or not the caller's to see."""
+    """The object does not exist, or the caller may not see it."""
 
     code, status, exit_code, remedy = "not-found", 404, 3, Remedy.PERMANENT
 
@@ -251,19 +251,19 @@ class NoSuchRoute(NotFound):
 
 
 class MethodNotAllowed(NotFound):
-    """The address exists, but does not take this method."""
+    """The address exists, but does not accept this method."""
 
     code, status, exit_code = "method-not-allowed", 405, 2
 
 
 class UnknownNodes(NotFound):
-    """Some of the nodes named are not known."""
+    """Some of the nodes do not exist."""
 
     code = "unknown-nodes"
 
 
 class UnknownGroup(NotFound):
-    """A nodeset names a group that is not known."""
+    """A nodeset names a group that does not exist."""
 
     code = "unknown-group"
 
@@ -281,25 +281,25 @@ class UnknownPlan(NotFound):
 
 
 class UnknownSite(NotFound):
-    """No site has this name, or it is not the caller's to see."""
+    """No site has this name, or the caller may not see it."""
 
     code = "unknown-site"
 
 
 class UnknownTenant(NotFound):
-    """No tenant has this name, or it is not the caller's to see."""
+    """No tenant has this name, or the caller may not see it."""
 
     code = "unknown-tenant"
 
 
 class UnknownBinding(NotFound):
-    """No binding has this identifier, or it is not the caller's to see."""
+    """No binding has this identifier, or the caller may not see it."""
 
     code = "unknown-binding"
 
 
 class UnknownServiceAccount(NotFound):
-    """No service account has this identifier, or it is not the caller's to see."""
+    """No service account has this identifier, or the caller may not see it."""
 
     code = "unknown-service-account"
 
@@ -311,13 +311,13 @@ class UnknownToken(NotFound):
 
 
 class UnknownApproval(NotFound):
-    """No approval has this identifier, or it is not the caller's to see."""
+    """No approval has this identifier, or the caller may not see it."""
 
     code = "unknown-approval"
 
 
 class Conflict(CantonError):
-    """The world is not as the request assumes."""
+    """The state differs from what is assumed in the request."""
 
     code, status, exit_code, remedy = "conflict", 409, 5, Remedy.PERMANENT
 
@@ -329,7 +329,7 @@ class NodesClaimed(Conflict):
 
 
 class PlanMoved(Conflict):
-    """The world changed since the plan was reviewed; make a new plan and review that."""
+    """The state of the system changed since the plan was reviewed; make a new plan and review it."""
 
     code = "plan-moved"
 
@@ -341,31 +341,31 @@ class IdempotencyKeyReused(Conflict):
 
 
 class WrongState(Conflict):
-    """The thing exists, but its state does not allow what was asked."""
+    """The object exists, but its state does not allow this request."""
 
     code = "wrong-state"
 
 
 class AlreadyExists(Conflict):
-    """Something else has this name, or had it: names of tenants are never used again."""
+    """Another object has this name, or had it: names of tenants are never used again."""
 
     code = "already-exists"
 
 
 class NotEmpty(Conflict):
-    """Something still belongs to what should be deleted; `details` counts it."""
+    """Objects still belong to the one that should be deleted; `details` counts them."""
 
     code = "not-empty"
 
 
 class QuotaExceeded(Conflict):
-    """The tenant would have more of something than its quota allows."""
+    """The tenant would exceed its quota."""
 
     code = "quota-exceeded"
 
 
 class ApprovalNotUsable(Conflict):
-    """The approval is for another request or another person, was not given, was used, or has run out."""
+    """The approval is for another request or another person, is not granted, was used, or has expired."""
 
     code = "approval-not-usable"
 
@@ -377,7 +377,7 @@ class VersionMismatch(Conflict):
 
 
 class Unavailable(CantonError):
-    """Something we need does not answer now."""
+    """A service we need does not answer now."""
 
     code, status, exit_code, remedy = "unavailable", 503, 8, Remedy.TEMPORARY
 
@@ -401,7 +401,7 @@ class IssuerUnavailable(Unavailable):
 
 
 class TooBusy(Unavailable):
-    """The server has as many requests under way as it takes; try again shortly."""
+    """The server is handling as many requests as it can; try again shortly."""
 
     code = "too-busy"
 
@@ -413,7 +413,7 @@ class TimedOut(Unavailable):
 
 
 class TooManyRequests(Unavailable):
-    """The caller sends more requests than this server takes from one; `Retry-After` says when to try again."""
+    """The caller sends more requests than this server accepts from one caller; `Retry-After` says when to try again."""
 
     code, status = "too-many-requests", 429
 
@@ -455,7 +455,7 @@ class SchemaMismatch(NeedsHuman):
 
 
 class InvariantBroken(NeedsHuman):
-    """A rule that must hold in every state does not; the message lists what was found."""
+    """A rule that must hold in every state does not; the message lists the violations."""
 
     code = "invariant-broken"
 
@@ -467,6 +467,6 @@ class UnknownStepKind(NeedsHuman):
 
 
 class Defect(NeedsHuman):
-    """A mistake in Canton itself; its log has the trace under the request's id."""
+    """An error in Canton itself; its log has the trace under the request's id."""
 
     code = "defect"

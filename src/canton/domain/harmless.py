@@ -1,15 +1,15 @@
-"""Text from elsewhere, made fit for a terminal.
+"""Makes text from clients safe to print on a terminal.
 
-A tenant's description could hold an escape sequence that moves the cursor, or a mark that turns the direction of
-writing, and so show an operator something that is not there.
+A tenant's description could contain an escape sequence that moves the cursor, or a mark that reverses the direction of
+writing, and so mislead an operator.
 """
 
 from __future__ import annotations
 
 import re
 
-# By Unicode 16. Categories: Cc but for tab and newline, Cf, Cs, Zl, Zp. Then what is shown as nothing although it is a
-# letter or a mark: the rest of Default_Ignorable_Code_Point (fillers, variation selectors, tags), and blank Braille.
+# By Unicode 16. Categories: Cc but for tab and newline, Cf, Cs, Zl, Zp. Then letters and marks that are
+# invisible: the rest of Default_Ignorable_Code_Point (fillers, variation selectors, tags), and blank Braille.
 _CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
 _FORMATS = (
     "\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"
@@ -23,8 +23,8 @@ _WHITE = re.compile(r"\s+")
 
 
 def harmless(text: str) -> str:
-    """The text with whatever a terminal would act on written out as ``\\x1b``."""
-    return _UNSAFE.sub(_written, text)
+    """The text with the characters that a terminal would act on escaped, as in ``\\x1b``."""
+    return _UNSAFE.sub(_escape, text)
 
 
 def one_line(text: str) -> str:
@@ -46,7 +46,7 @@ def is_harmless(text: str) -> bool:
     return _UNSAFE.search(text) is None
 
 
-def _written(match: re.Match[str]) -> str:
+def _escape(match: re.Match[str]) -> str:
     number = ord(match[0])
     return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 

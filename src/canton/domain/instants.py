@@ -9,14 +9,14 @@ from canton.domain.errors import InvalidRequest
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
-# datetime alone also reads dates without a time, weeks, and times without an offset, which would be local somewhere.
+# datetime also accepts dates without a time, weeks, and times without an offset, which it takes for local time.
 _TEXT = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d{1,6})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
 
 
 def to_text(instant: int) -> str:
     """Always with six decimals, so that texts sort as the instants do."""
-    seconds, rest = divmod(instant, 1_000_000)
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:06}Z"
+    seconds, microseconds = divmod(instant, 1_000_000)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{microseconds:06}Z"
 
 
 def from_text(text: str) -> int:

@@ -1,8 +1,8 @@
-"""What must hold in every reachable state: one function per rule, shared by planners, reconciler and tests.
+"""Rules that hold in every reachable state: one function per rule, for planners, the reconciler and tests.
 
-A rule's name is its function's name and its docstring is the reason for it; it yields what breaks it, as
-(subject, found). Rules read one ``World`` and report; they never repair. A port of something other than a
-compute node (a gateway, a storage server) may carry one tenant; whether the right one, ``isolation`` proves.
+A rule's name is its function's name, and its docstring is its reason. A rule yields each violation as
+(subject, finding). Rules read one ``World`` and report; they never repair. A port of something other than a
+compute node (a gateway, a storage server) may carry one tenant; ``isolation`` proves whether it is the right one.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class Port:
 
     name: str
     node: str | None
-    """The xname of the compute node behind it; none when something else is."""
+    """The xname of the compute node behind it; None if something else is."""
     tenants: frozenset[str]
-    """Whose segments it carries."""
+    """The tenants whose segments it carries."""
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """One consistent snapshot of what the rules speak about."""
+    """A consistent snapshot of everything that the rules check."""
 
     nodes: tuple[Node, ...] = ()
     claims: tuple[Claim, ...] = ()
@@ -51,28 +51,28 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A rule that does not hold, and where."""
+    """A rule that does not hold, the object that breaks it, and what is wrong with it."""
 
     invariant: str
     subject: str
-    found: str
+    finding: str
 
     def __str__(self) -> str:
-        return f"{self.subject}: {self.found} ({self.invariant})"
+        return f"{self.subject}: {self.finding} ({self.invariant})"
 
 
 Findings: TypeAlias = Iterator[tuple[str, str]]
 
 
 def tenant_matches_state(world: World) -> Findings:
-    """A tenant's name on a node that is nobody's would let policy and planners take it for that tenant's."""
+    """Policy and planners would take a node without an owner for a tenant's if it names that tenant."""
     for node in world.nodes:
         if must_have_tenant(node.state) != (node.tenant is not None):
             yield node.xname, f"is {node.state} and names {node.tenant or 'no tenant'}"
 
 
 def transient_node_is_claimed(world: World) -> Findings:
-    """A node in the middle of a change that no open operation drives would stay there for ever."""
+    """A node in the middle of a change that no open operation drives would stay there forever."""
     driven = {claim.node for claim in world.claims if claim.operation in world.operations}
     for node in world.nodes:
         if is_transient(node.state) and node.xname not in driven:
@@ -88,7 +88,7 @@ def one_claim_per_node(world: World) -> Findings:
 
 
 def claim_has_open_operation(world: World) -> Findings:
-    """A claim that outlives its operation keeps everybody else out and nobody will release it."""
+    """A claim that outlives its operation blocks every other operation, and no operation would release it."""
     for claim in world.claims:
         if claim.operation not in world.operations:
             yield claim.node, f"is claimed for '{claim.purpose}' by {claim.operation}, which is not open"
@@ -98,15 +98,15 @@ def one_tenant_per_port(world: World) -> Findings:
     """Two tenants on one port can reach each other, which is what Canton exists to prevent."""
     for port in world.ports:
         if len(port.tenants) > 1:
-            yield port.name, f"carries {_listed(port.tenants)}"
+            yield port.name, f"carries {_join(port.tenants)}"
 
 
 def port_between_tenants_is_empty(world: World) -> Findings:
-    """A node that is nobody's, or unknown, was not proved clean for anybody and must reach no tenant."""
+    """A node without a tenant, or an unknown one, was not proved clean and must reach no tenant."""
     owned = {node.xname: must_have_tenant(node.state) for node in world.nodes}
     for port in world.ports:
         if port.tenants and port.node is not None and not owned.get(port.node, False):
-            yield port.name, f"carries {_listed(port.tenants)} to {port.node}, which is nobody's"
+            yield port.name, f"carries {_join(port.tenants)} to {port.node}, which has no tenant"
 
 
 def port_carries_own_tenant(world: World) -> Findings:
@@ -114,7 +114,7 @@ def port_carries_own_tenant(world: World) -> Findings:
     owners = {node.xname: node.tenant for node in world.nodes if must_have_tenant(node.state)}
     for port in world.ports:
         if port.node in owners and (foreign := port.tenants - {owners[port.node]}):
-            yield port.name, f"carries {_listed(foreign)} to {port.node}, which is {owners[port.node]}'s"
+            yield port.name, f"carries {_join(foreign)} to {port.node}, which is {owners[port.node]}'s"
 
 
 def nid_is_unique(world: World) -> Findings:
@@ -146,22 +146,24 @@ def name_of(invariant: Callable[[World], Findings]) -> str:
 
 
 def violations(world: World) -> list[Violation]:
-    """Everything that does not hold, rule by rule."""
+    """All violations, rule by rule."""
     return [
-        Violation(name_of(invariant), subject, found) for invariant in INVARIANTS for subject, found in invariant(world)
+        Violation(name_of(invariant), subject, finding)
+        for invariant in INVARIANTS
+        for subject, finding in invariant(world)
     ]
 
 
 def require(world: World) -> None:
-    """Raise ``InvariantBroken`` with everything that does not hold."""
+    """Raise ``InvariantBroken`` with all violations, if there are any."""
     broken = violations(world)
     if broken:
         raise InvariantBroken(
             f"Canton's own rules do not hold, {len(broken)} found: {'; '.join(map(str, broken[:5]))}"
             f"{'; …' if len(broken) > 5 else ''}. A person must look at these before the nodes are used",
-            violations=[[each.invariant, each.subject, each.found] for each in broken],
+            violations=[[it.invariant, it.subject, it.finding] for it in broken],
         )
 
 
-def _listed(names: frozenset[str]) -> str:
+def _join(names: frozenset[str]) -> str:
     return " and ".join(sorted(names))

@@ -4,11 +4,11 @@ Three rules hold by the shape of the table and are tested as such:
 
 * the only way to a tenant is from ``free``, and the only way to ``free`` is the event ``sanitised``;
 * ``abandon`` and ``doubt`` are possible in every state, so giving up and raising an alarm never fail;
-* whoever gives up in the middle leaves the node in quarantine, never in a state that looks finished.
+* an operation that is abandoned in the middle leaves the node in quarantine, never in a state that looks finished.
 
 Ports shrink before a node loses its tenant and grow only after it has one: an event that takes the tenant
-away is recorded once the ports were read back empty. Recorded earlier, ``invariants`` reports the ports.
-``docs/reference/node-lifecycle.md`` is drawn from here.
+away is recorded after the ports were read back empty. If it is recorded earlier, ``invariants`` reports the ports.
+``docs/reference/node-lifecycle.md`` is generated from this table.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from canton.domain.errors import InvalidTransition
 
 
 class NodeState(StrEnum):
-    """Where a node is in its life; ``STATES`` says what each means."""
+    """The state of a node in its life cycle; ``STATES`` has the meanings."""
 
     DISCOVERED = "discovered"
     FREE = "free"
@@ -35,7 +35,7 @@ class NodeState(StrEnum):
 
 
 class NodeEvent(StrEnum):
-    """What happened to a node; ``EVENTS`` says what each states."""
+    """An event in the life cycle of a node; ``EVENTS`` has the meanings."""
 
     ASSIGN = "assign"
     JOINED = "joined"
@@ -61,24 +61,24 @@ class StateFacts:
 
     meaning: str
     transient: bool = False
-    """An open operation is at work on the node and holds its claim; nothing may rest here."""
+    """An open operation works on the node and holds its claim; no node may stay in this state."""
     tenant: bool = False
-    """The node names a tenant, and its ports may carry that tenant's segments; otherwise neither."""
+    """The node names a tenant, and its ports may carry that tenant's segments; in other states neither is true."""
     sanitises: bool = False
-    """What the last user left behind is removed here."""
+    """The data of the last user is removed in this state."""
 
 
 STATES: Mapping[NodeState, StateFacts] = {
     S.DISCOVERED: StateFacts(meaning="seen by the site's inventory, never verified by Canton"),
-    S.FREE: StateFacts(meaning="belongs to nobody; sanitised, or a person vouched that it is"),
+    S.FREE: StateFacts(meaning="without a tenant; sanitised, or a person vouched that it is"),
     S.JOINING: StateFacts(meaning="being handed to a tenant", transient=True, tenant=True),
-    S.ASSIGNED: StateFacts(meaning="a tenant's", tenant=True),
+    S.ASSIGNED: StateFacts(meaning="belongs to a tenant", tenant=True),
     S.LEAVING: StateFacts(
         meaning="being taken back: cut off, then sanitised", transient=True, tenant=True, sanitises=True
     ),
-    S.QUARANTINED: StateFacts(meaning="in doubt: nobody's, waits for a person or a cleaning"),
+    S.QUARANTINED: StateFacts(meaning="in doubt: without a tenant, waits for a person or a cleaning"),
     S.CLEANING: StateFacts(meaning="being verified and sanitised", transient=True, sanitises=True),
-    S.MAINTENANCE: StateFacts(meaning="taken out of service by the provider; hands may be on it"),
+    S.MAINTENANCE: StateFacts(meaning="taken out of service by the provider; a person may be working on it"),
     S.RETIRED: StateFacts(meaning="given up for good"),
 }
 
@@ -99,7 +99,7 @@ EVENTS: Mapping[NodeEvent, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """One row of the table: in this state, this event leads there, for this reason."""
+    """One row of the table: in ``state``, ``event`` leads to ``next_state``, for the reason ``why``."""
 
     state: NodeState
     event: NodeEvent
@@ -122,15 +122,15 @@ RESTING = tuple(state for state in NodeState if not is_transient(state))
 TRANSITIONS: tuple[Transition, ...] = (
     Transition(S.DISCOVERED, E.CLEAN, S.CLEANING, "nothing is known of its past, so it is verified first"),
     Transition(S.DISCOVERED, E.MAINTENANCE, S.MAINTENANCE, "the provider does not want it in service"),
-    Transition(S.DISCOVERED, E.DOUBT, S.QUARANTINED, "a finding wants a look before it is cleaned"),
+    Transition(S.DISCOVERED, E.DOUBT, S.QUARANTINED, "a person looks at the finding before it is cleaned"),
     Transition(S.FREE, E.ASSIGN, S.JOINING, "the only way to a tenant"),
     Transition(S.FREE, E.CLEAN, S.CLEANING, "an attestation ages; a free node may be verified again"),
-    Transition(S.FREE, E.MAINTENANCE, S.MAINTENANCE, "nobody's, so nobody has to be asked"),
-    Transition(S.FREE, E.DOUBT, S.QUARANTINED, "what is in doubt is not handed out"),
-    Transition(S.JOINING, E.JOINED, S.ASSIGNED, "every step was read back; what is not proved is unproven"),
+    Transition(S.FREE, E.MAINTENANCE, S.MAINTENANCE, "it has no tenant who would have to agree"),
+    Transition(S.FREE, E.DOUBT, S.QUARANTINED, "a node in doubt is not given to a tenant"),
+    Transition(S.JOINING, E.JOINED, S.ASSIGNED, "every step was read back"),
     Transition(S.JOINING, E.UNDO, S.QUARANTINED, "the tenant may have had root; sanitising makes it free"),
-    Transition(S.JOINING, E.ABANDON, S.QUARANTINED, "nobody knows how far the handover came"),
-    Transition(S.JOINING, E.DOUBT, S.QUARANTINED, "a handover in doubt does not go on"),
+    Transition(S.JOINING, E.ABANDON, S.QUARANTINED, "it is not known how far the handover came"),
+    Transition(S.JOINING, E.DOUBT, S.QUARANTINED, "a handover in doubt is stopped"),
     Transition(S.ASSIGNED, E.RELEASE, S.LEAVING, "the only planned way from a tenant"),
     Transition(S.ASSIGNED, E.DOUBT, S.QUARANTINED, "separation outranks availability: the tenant loses it"),
     Transition(S.LEAVING, E.SANITISED, S.FREE, "nothing of the tenant is left"),
@@ -140,13 +140,13 @@ TRANSITIONS: tuple[Transition, ...] = (
     Transition(S.QUARANTINED, E.CLEAN, S.CLEANING, "the only way back into service"),
     Transition(S.QUARANTINED, E.MAINTENANCE, S.MAINTENANCE, "a person has to look at the hardware"),
     Transition(S.QUARANTINED, E.DOUBT, S.QUARANTINED, "one more finding changes nothing"),
-    Transition(S.CLEANING, E.SANITISED, S.FREE, "nothing of an earlier user is left, whoever that was"),
+    Transition(S.CLEANING, E.SANITISED, S.FREE, "no data of an earlier user is left"),
     Transition(S.CLEANING, E.ABANDON, S.QUARANTINED, "half cleaned is not clean"),
     Transition(S.CLEANING, E.DOUBT, S.QUARANTINED, "sanitising in doubt counts as not sanitised"),
-    Transition(S.MAINTENANCE, E.CLEAN, S.CLEANING, "hands were on it: a swapped blade is a new node"),
+    Transition(S.MAINTENANCE, E.CLEAN, S.CLEANING, "a person worked on it, and a swapped blade is a new node"),
     Transition(S.MAINTENANCE, E.RETIRE, S.RETIRED, "a person gives up the slot and answers for the drives"),
-    Transition(S.MAINTENANCE, E.DOUBT, S.MAINTENANCE, "as closed as quarantine, and hands may be on it"),
-    Transition(S.RETIRED, E.DOUBT, S.RETIRED, "it carries nobody and never will; the finding is reported"),
+    Transition(S.MAINTENANCE, E.DOUBT, S.MAINTENANCE, "as isolated as quarantine, and a person may be working on it"),
+    Transition(S.RETIRED, E.DOUBT, S.RETIRED, "it has no tenant and never will; the finding is reported"),
     *(Transition(s, E.UNDO, s, "a node at rest stays where it is") for s in RESTING),
     *(Transition(s, E.ABANDON, s, "a node at rest stays where it is") for s in RESTING),
 )
@@ -160,7 +160,7 @@ def events_from(state: NodeState) -> tuple[NodeEvent, ...]:
 
 
 def next_state(state: NodeState, event: NodeEvent) -> NodeState:
-    """Where an event leads, or ``InvalidTransition`` naming the events that are possible."""
+    """The state after an event; raises ``InvalidTransition``, which lists the possible events."""
     if (state, event) in _NEXT:
         return _NEXT[state, event]
     possible = events_from(state)

@@ -1,4 +1,4 @@
-"""NIDs: the numbers that CSM gives to nodes, written ``nid001234`` where a host name is wanted."""
+"""NIDs: the numbers that CSM gives to nodes, written ``nid001234`` in host names."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def parse_nid(text: str) -> int:
     nid = int(match[1]) if match else -1
     if 0 <= nid <= LARGEST:
         return nid
-    shown = text[:64]
+    excerpt = text[:64]
     raise InvalidNid(
-        f"{json.dumps(shown)} is not a NID: expected a number 0-{LARGEST}, written nid001234, nid1234 or 1234",
-        text=shown,
+        f"{json.dumps(excerpt)} is not a NID: expected a number 0-{LARGEST}, written nid001234, nid1234 or 1234",
+        text=excerpt,
     )
 
 

@@ -1,4 +1,4 @@
-"""A node as Canton keeps it: what was decided about it, not what a device was last seen doing."""
+"""A node as Canton stores it: what was decided about it, not what devices report."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class Node:
 
     xname: str
     nid: int | None
-    """The site's number for the node; none until the site has given one."""
+    """The site's number for the node; None until the site has given one."""
     state: NodeState
     tenant: str | None
-    """Whom the state is about: while ``joining``, the tenant it is being handed to."""
+    """The tenant that the state refers to; while ``joining``, the tenant that gets the node."""
     version: int
     """Grows by one with every change; a plan names the version it was made from."""

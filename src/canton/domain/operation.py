@@ -1,4 +1,4 @@
-"""The words for how far an operation and its steps have come."""
+"""The states of operations and of their steps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ENDED = frozenset({OperationState.DONE, OperationState.UNDONE, OperationState.CA
 
 
 class StepState(StrEnum):
-    """``acting`` is written before a device is called: whoever finds it knows only that it may have been."""
+    """``acting`` is written before a device is called: after a crash it means that the call may have happened."""
 
     PENDING = "pending"
     ACTING = "acting"

@@ -13,9 +13,9 @@ NAME = re.compile(r"[a-z][a-z0-9-]{0,30}[a-z0-9]", re.ASCII)
 class TenantState(StrEnum):
     ACTIVE = "active"
     SUSPENDED = "suspended"
-    """Its members see everything and change nothing; what runs goes on."""
+    """Its members can read and change nothing; running operations continue."""
     DELETED = "deleted"
-    """Kept so that nobody gets the name again: audit and events go by it."""
+    """The row stays, so that the name is never used again: audit and events refer to it."""
 
 
 @dataclass(frozen=True, slots=True)

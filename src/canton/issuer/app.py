@@ -1,4 +1,4 @@
-"""The application: routes, headers, and a loud word about what this is not."""
+"""The application: its routes, its headers, and a warning in the log that it is not for production."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from canton.issuer import devices, families, keys, pages
+from canton.issuer import devices, keys, pages, refresh_tokens
 from canton.issuer.browser import Browser
 from canton.issuer.exchange import DEVICE_CODE, Exchange
 from canton.issuer.forms import Form
 from canton.issuer.oauth import OAuthError
 from canton.issuer.pool import Pool
-from canton.issuer.requests import SCOPES, known_scope
+from canton.issuer.requests import SCOPES, supported_scope
 from canton.issuer.settings import ALGORITHMS, SERVICE_ACCOUNT, EmbeddedIssuer
-from canton.issuer.state import State, tidy
-from canton.issuer.subjects import forget_others
+from canton.issuer.state import State, delete_expired
+from canton.issuer.subjects import delete_absent
 
-# Where a person looks at the answer.
+# Endpoints whose responses are pages for people.
 PAGES = ("/authorize", "/device")
 _log = logging.getLogger(__name__)
 
@@ -31,17 +31,17 @@ _log = logging.getLogger(__name__)
 def create_issuer(settings: EmbeddedIssuer, clock: Callable[[], float] = time.time) -> FastAPI:
     """An application to mount at the path of ``settings.url``."""
     state = State(settings.state)
-    keys.make_sure_of_key(state, settings.algorithm)
+    keys.ensure_key(state, settings.algorithm)
     users = [user.username for user in settings.users]
     with state.transaction() as connection:
-        forget_others(connection, [*users, *(f"{SERVICE_ACCOUNT}{client.id}" for client in settings.clients)])
+        delete_absent(connection, [*users, *(f"{SERVICE_ACCOUNT}{client.id}" for client in settings.clients)])
     _log.warning(
         "EMBEDDED ISSUER at %s: for demos and laptops only. It keeps passwords and signing keys on this machine; in "
         "production use a real issuer such as Keycloak.",
         settings.url,
     )
     app = FastAPI(title="Canton's embedded issuer", openapi_url=None)
-    app.add_middleware(_Careful, host=settings.parts.netloc)
+    app.add_middleware(_SecurityHeaders, host=settings.parts.netloc)
     app.add_exception_handler(OAuthError, _problem)
     _add_routes(app, _Endpoints(settings, state, clock), Browser(settings, state, clock))
     return app
@@ -74,7 +74,7 @@ class _Endpoints:
         self._exchange = Exchange(issuer, state, clock)
 
     def discovery(self) -> dict[str, Any]:
-        url, ways = self._issuer.url, ["none", "client_secret_basic", "client_secret_post"]
+        url, methods = self._issuer.url, ["none", "client_secret_basic", "client_secret_post"]
         return {
             "issuer": url,
             "authorization_endpoint": f"{url}/authorize",
@@ -85,8 +85,8 @@ class _Endpoints:
             "response_types_supported": ["code"],
             "grant_types_supported": ["authorization_code", "refresh_token", "client_credentials", DEVICE_CODE],
             "code_challenge_methods_supported": ["S256"],
-            "token_endpoint_auth_methods_supported": ways,
-            "revocation_endpoint_auth_methods_supported": ways,
+            "token_endpoint_auth_methods_supported": methods,
+            "revocation_endpoint_auth_methods_supported": methods,
             "id_token_signing_alg_values_supported": list(ALGORITHMS),
             "subject_types_supported": ["public"],
             "scopes_supported": list(SCOPES),
@@ -104,24 +104,24 @@ class _Endpoints:
     def revoke(self, request: Request, form: Form) -> Response:
         client = self._exchange.client(form, request.headers.get("authorization"))
         with self._state.transaction() as connection:
-            families.revoke(connection, form.get("token", ""), client.id)
-        # RFC 7009 §2.2: nobody learns whether the token was good.
+            refresh_tokens.revoke(connection, form.get("token", ""), client.id)
+        # RFC 7009 §2.2: the response is the same whether or not the token was valid.
         return Response(status_code=200)
 
     def start_device(self, request: Request, form: Form) -> dict[str, str | int]:
         client = self._exchange.client(form, request.headers.get("authorization"))
         self._exchange.refuse_unless_allowed(client, "device_code")
-        issuer, now, scope = self._issuer, self._clock(), known_scope(form.get("scope", ""))
+        issuer, now, scope = self._issuer, self._clock(), supported_scope(form.get("scope", ""))
         with self._state.transaction() as connection:
-            tidy(connection, now)
-            started = devices.start(connection, client.id, scope, issuer.device_interval, now + issuer.device_for)
-        page, shown = f"{issuer.url}/device", devices.shown(started.user_code)
+            delete_expired(connection, now)
+            codes = devices.start(connection, client.id, scope, issuer.device_interval, now + issuer.device_lifetime)
+        page, user_code = f"{issuer.url}/device", devices.format_user_code(codes.user_code)
         return {
-            "device_code": started.device_code,
-            "user_code": shown,
+            "device_code": codes.device_code,
+            "user_code": user_code,
             "verification_uri": page,
-            "verification_uri_complete": f"{page}?user_code={shown}",
-            "expires_in": issuer.device_for,
+            "verification_uri_complete": f"{page}?user_code={user_code}",
+            "expires_in": issuer.device_lifetime,
             "interval": issuer.device_interval,
         }
 
@@ -138,10 +138,10 @@ def _problem(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": error.error, "error_description": error.description}, error.status, headers)
 
 
-class _Careful:
-    """Headers for every answer, and no answer under a foreign name.
+class _SecurityHeaders:
+    """Add security headers to every response, and refuse requests whose Host is not the issuer's own.
 
-    A page elsewhere whose name is made to point at 127.0.0.1 would otherwise read what is ours (DNS rebinding).
+    Otherwise a foreign page whose name is made to point at 127.0.0.1 could read the responses (DNS rebinding).
     """
 
     def __init__(self, app: ASGIApp, host: str) -> None:

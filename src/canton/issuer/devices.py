@@ -6,54 +6,54 @@ import secrets
 import sqlite3
 from dataclasses import dataclass
 
-from canton.issuer.families import Login
-from canton.issuer.oauth import OAuthError, no_grant
+from canton.issuer.oauth import OAuthError, invalid_grant
+from canton.issuer.refresh_tokens import Login
 from canton.issuer.state import digest, fresh_secret
 
-# Consonants only: no word comes out by accident, and nothing looks like 0, 1 or 5 (RFC 8628 §6.1). 34 bits.
+# Consonants only: they form no word by accident, and none looks like 0, 1 or 5 (RFC 8628 §6.1). 34 bits.
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
-_MOST_PENDING = 1000
-_SLOWER = 5  # RFC 8628 §3.5
+_MAX_PENDING = 1000
+_SLOW_DOWN = 5  # seconds more between polls (RFC 8628 §3.5)
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class DeviceCodes:
     device_code: str
     user_code: str
 
 
-def start(connection: sqlite3.Connection, client: str, scope: str, pause: float, expires_at: float) -> Started:
+def start(connection: sqlite3.Connection, client: str, scope: str, pause: float, expires_at: float) -> DeviceCodes:
     (pending,) = connection.execute("SELECT count(*) FROM device").fetchone()
-    if pending >= _MOST_PENDING:
+    if pending >= _MAX_PENDING:
         raise OAuthError(
-            "temporarily_unavailable", "too many devices wait for somebody; try again in some minutes", 503
+            "temporarily_unavailable", "too many devices wait for a person; try again in some minutes", 503
         )
-    started = Started(fresh_secret(), "".join(secrets.choice(_LETTERS) for _ in range(8)))
+    codes = DeviceCodes(fresh_secret(), "".join(secrets.choice(_LETTERS) for _ in range(8)))
     connection.execute(
         "INSERT INTO device (digest, user_code, client, scope, pause, expires_at) VALUES (?, ?, ?, ?, ?, ?)",
-        (digest(started.device_code), started.user_code, client, scope, pause, expires_at),
+        (digest(codes.device_code), codes.user_code, client, scope, pause, expires_at),
     )
-    return started
+    return codes
 
 
-def shown(user_code: str) -> str:
+def format_user_code(user_code: str) -> str:
     return f"{user_code[:4]}-{user_code[4:]}"
 
 
-def typed(text: str) -> str:
-    """A code as people type it: small letters, spaces and dashes do not matter."""
+def parse_user_code(text: str) -> str:
+    """The code in a text that a person typed: letter case, spaces and dashes do not matter."""
     return "".join(letter for letter in text.upper() if letter in _LETTERS)[:9]
 
 
 def poll(connection: sqlite3.Connection, device_code: str, client: str, now: float) -> Login | OAuthError:
-    """An error is an answer here, not an exception: what was learnt from this poll must be kept."""
+    """Returns an error and does not raise it, so that the transaction that records this poll is committed."""
     row = connection.execute(
         "SELECT * FROM device WHERE digest = ? AND client = ?", (digest(device_code), client)
     ).fetchone()
     if row is None or row["state"] == "used":
-        return no_grant("no such device code, or it was used; start again")
+        return invalid_grant("no such device code, or it was used; start again")
     if row["expires_at"] <= now:
-        return OAuthError("expired_token", "nobody allowed this device in time; start again")
+        return OAuthError("expired_token", "this device was not allowed in time; start again")
     if row["state"] == "refused":
         return OAuthError("access_denied", "the request was refused on the page")
     if row["state"] == "pending":
@@ -63,13 +63,13 @@ def poll(connection: sqlite3.Connection, device_code: str, client: str, now: flo
 
 
 def _not_yet(connection: sqlite3.Connection, row: sqlite3.Row, now: float) -> OAuthError:
-    # A poll that left in time may come a little early.
-    hurried = row["polled_at"] is not None and now - row["polled_at"] < row["pause"] - 0.1
-    pause = row["pause"] + (_SLOWER if hurried else 0)
+    # A poll that was sent in time may arrive up to 0.1 s early.
+    is_early = row["polled_at"] is not None and now - row["polled_at"] < row["pause"] - 0.1
+    pause = row["pause"] + (_SLOW_DOWN if is_early else 0)
     connection.execute("UPDATE device SET polled_at = ?, pause = ? WHERE digest = ?", (now, pause, row["digest"]))
-    if hurried:
+    if is_early:
         return OAuthError("slow_down", f"ask every {pause:.0f} seconds, not more often")
-    return OAuthError("authorization_pending", "nobody has allowed this device yet; ask again")
+    return OAuthError("authorization_pending", "this device is not allowed yet; ask again")
 
 
 def decide(connection: sqlite3.Connection, user_code: str, username: str, now: float, *, allow: bool) -> bool:

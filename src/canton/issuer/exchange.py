@@ -1,4 +1,4 @@
-"""The token endpoint: a code, a refresh token, a device code or a client's own secret, for tokens."""
+"""The token endpoint: exchanges a code, a refresh token, a device code or a client's own secret for tokens."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import unquote_plus
 
-from canton.issuer import codes, devices, families, throttle
-from canton.issuer.codes import Redemption
-from canton.issuer.families import Login
-from canton.issuer.forms import need
-from canton.issuer.oauth import OAuthError, no_grant
+from canton.issuer import codes, devices, refresh_tokens, throttle
+from canton.issuer.codes import CodeRedemption
+from canton.issuer.forms import require
+from canton.issuer.oauth import OAuthError, invalid_grant
+from canton.issuer.refresh_tokens import Login
 from canton.issuer.settings import Client, EmbeddedIssuer
-from canton.issuer.state import State, digest, tidy
+from canton.issuer.state import State, delete_expired, digest
 from canton.issuer.tokens import Bearer, access_token, id_token, person, service_account
 
 DEVICE_CODE = "urn:ietf:params:oauth:grant-type:device_code"
-Answer = dict[str, str | int]
+TokenResponse = dict[str, str | int]
 
 
 @dataclass(frozen=True, slots=True)
-class _Granted:
+class _Grant:
     bearer: Bearer
     scope: str
     refresh_token: str | None = None
@@ -39,9 +39,9 @@ class Exchange:
         self._users = {user.username: user for user in issuer.users}
         self._clients = {client.id: client for client in issuer.clients}
 
-    def tokens(self, client: Client, form: dict[str, str]) -> Answer:
-        kind = need(form, "grant_type")
-        grants: dict[str, Callable[[Client, dict[str, str]], _Granted]] = {
+    def tokens(self, client: Client, form: dict[str, str]) -> TokenResponse:
+        kind = require(form, "grant_type")
+        grants: dict[str, Callable[[Client, dict[str, str]], _Grant]] = {
             "authorization_code": self._by_code,
             "refresh_token": self._by_refresh_token,
             "client_credentials": self._for_itself,
@@ -50,10 +50,10 @@ class Exchange:
         if kind not in grants:
             raise OAuthError("unsupported_grant_type", f"this issuer takes {', '.join(grants)}")
         self.refuse_unless_allowed(client, "device_code" if kind == DEVICE_CODE else kind)
-        return self._answer(client, grants[kind](client, form))
+        return self._respond(client, grants[kind](client, form))
 
     def client(self, form: dict[str, str], authorization: str | None) -> Client:
-        """Who calls: a public client by its name, any other with its secret, in the header or in the form."""
+        """The calling client: a public one by its name, any other also by its secret, in the header or in the form."""
         name, secret = (
             _basic(authorization) if authorization else (form.get("client_id", ""), form.get("client_secret"))
         )
@@ -68,81 +68,79 @@ class Exchange:
         if grant not in client.grants:
             raise OAuthError("unauthorized_client", f'client "{client.id}" may not use {grant}')
 
-    def _check_secret(self, name: str, wanted: str, found: str) -> None:
+    def _check_secret(self, name: str, secret: str, candidate: str) -> None:
         with self._state.transaction() as connection:
-            wait = throttle.try_once(connection, f"client {name}", self._clock())
+            wait = throttle.count_attempt(connection, f"client {name}", self._clock())
         if wait:
-            raise OAuthError("invalid_client", f"too many tries; wait {wait} seconds", 429)
-        if not hmac.compare_digest(digest(wanted), digest(found)):
+            raise OAuthError("invalid_client", f"too many attempts; wait {wait} seconds", 429)
+        if not hmac.compare_digest(digest(secret), digest(candidate)):
             raise _wrong_client()
         with self._state.transaction() as connection:
-            throttle.succeeded(connection, f"client {name}")
+            throttle.reset(connection, f"client {name}")
 
-    def _by_code(self, client: Client, form: dict[str, str]) -> _Granted:
-        until = self._clock() + self._issuer.login_for
-        wanted = Redemption(
-            need(form, "code"),
+    def _by_code(self, client: Client, form: dict[str, str]) -> _Grant:
+        until = self._clock() + self._issuer.login_lifetime
+        redemption = CodeRedemption(
+            require(form, "code"),
             client.id,
             form.get("redirect_uri", ""),
             form.get("code_verifier", ""),
             until if "refresh_token" in client.grants else None,
         )
         with self._state.transaction() as connection:
-            redeemed = codes.redeem(connection, wanted, self._clock())
-        if redeemed is None:
-            raise no_grant(
+            code = codes.redeem(connection, redemption, self._clock())
+        if code is None:
+            raise invalid_grant(
                 "the code is unknown, used, too old, for another client or address, or the verifier is wrong"
             )
-        return _Granted(
-            self._person(redeemed.login), redeemed.login.scope, redeemed.refresh_token, until, redeemed.nonce
-        )
+        return _Grant(self._person(code.login), code.login.scope, code.refresh_token, until, code.nonce)
 
-    def _by_refresh_token(self, client: Client, form: dict[str, str]) -> _Granted:
+    def _by_refresh_token(self, client: Client, form: dict[str, str]) -> _Grant:
         with self._state.transaction() as connection:
-            refreshed = families.rotate(connection, need(form, "refresh_token"), client.id, self._clock())
+            refreshed = refresh_tokens.rotate(connection, require(form, "refresh_token"), client.id, self._clock())
         if refreshed is None:
-            raise no_grant("the refresh token is unknown, too old, or was used before")
-        return _Granted(self._person(refreshed.login), refreshed.login.scope, refreshed.token, refreshed.expires_at)
+            raise invalid_grant("the refresh token is unknown, too old, or was used before")
+        return _Grant(self._person(refreshed.login), refreshed.login.scope, refreshed.token, refreshed.expires_at)
 
-    def _for_itself(self, client: Client, _: dict[str, str]) -> _Granted:
-        return _Granted(service_account(client), "")
+    def _for_itself(self, client: Client, _: dict[str, str]) -> _Grant:
+        return _Grant(service_account(client), "")
 
-    def _by_device_code(self, client: Client, form: dict[str, str]) -> _Granted:
-        until = self._clock() + self._issuer.login_for
+    def _by_device_code(self, client: Client, form: dict[str, str]) -> _Grant:
+        until = self._clock() + self._issuer.login_lifetime
         token = None
         with self._state.transaction() as connection:
-            login = devices.poll(connection, need(form, "device_code"), client.id, self._clock())
+            login = devices.poll(connection, require(form, "device_code"), client.id, self._clock())
             if isinstance(login, Login) and "refresh_token" in client.grants:
-                _, token = families.start(connection, login, until)
+                _, token = refresh_tokens.start(connection, login, until)
         if isinstance(login, OAuthError):
             raise login
-        return _Granted(self._person(login), login.scope, token, until)
+        return _Grant(self._person(login), login.scope, token, until)
 
     def _person(self, login: Login) -> Bearer:
         user = self._users.get(login.username)
         if user is None:
-            raise no_grant("this person is no longer known here")
+            raise invalid_grant("this user no longer exists here")
         return person(user)
 
-    def _answer(self, client: Client, granted: _Granted) -> Answer:
+    def _respond(self, client: Client, grant: _Grant) -> TokenResponse:
         with self._state.transaction() as connection:
-            tidy(connection, self._clock())
-            return self._signed(connection, client, granted)
+            delete_expired(connection, self._clock())
+            return self._signed(connection, client, grant)
 
-    def _signed(self, connection: sqlite3.Connection, client: Client, granted: _Granted) -> Answer:
-        issuer, bearer, scope, now = self._issuer, granted.bearer, granted.scope, int(self._clock())
-        answer: Answer = {
+    def _signed(self, connection: sqlite3.Connection, client: Client, grant: _Grant) -> TokenResponse:
+        issuer, bearer, scope, now = self._issuer, grant.bearer, grant.scope, int(self._clock())
+        response: TokenResponse = {
             "access_token": access_token(connection, issuer, bearer, client.id, scope, now),
             "token_type": "Bearer",
-            "expires_in": issuer.access_for,
+            "expires_in": issuer.access_lifetime,
             "scope": scope,
         }
-        if granted.refresh_token is not None:
-            answer["refresh_token"] = granted.refresh_token
-            answer["refresh_expires_in"] = int(granted.refresh_until - now)
+        if grant.refresh_token is not None:
+            response["refresh_token"] = grant.refresh_token
+            response["refresh_expires_in"] = int(grant.refresh_until - now)
         if "openid" in scope.split():
-            answer["id_token"] = id_token(connection, issuer, bearer, client.id, granted.nonce, now)
-        return answer
+            response["id_token"] = id_token(connection, issuer, bearer, client.id, grant.nonce, now)
+        return response
 
 
 def _basic(authorization: str) -> tuple[str, str]:

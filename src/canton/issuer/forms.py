@@ -1,4 +1,4 @@
-"""What a browser or a program sends: a query or a small form, each name once."""
+"""Reads the query or the small form of a request. A parameter may appear once."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from fastapi import Depends, Request
 
 from canton.issuer.oauth import OAuthError
 
-_LARGEST = 16 * 1024
-_MOST_FIELDS = 32
+_MAX_BYTES = 16 * 1024
+_MAX_FIELDS = 32
 
 
 async def _read_form(request: Request) -> dict[str, str]:
@@ -20,8 +20,8 @@ async def _read_form(request: Request) -> dict[str, str]:
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > _LARGEST:
-            raise OAuthError("invalid_request", f"the form has more than {_LARGEST} bytes", 413)
+        if len(body) > _MAX_BYTES:
+            raise OAuthError("invalid_request", f"the form has more than {_MAX_BYTES} bytes", 413)
     return _fields(bytes(body))
 
 
@@ -35,17 +35,17 @@ Query = Annotated[dict[str, str], Depends(_read_query)]
 
 def _fields(text: bytes) -> dict[str, str]:
     try:
-        pairs = parse_qsl(text.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
+        pairs = parse_qsl(text.decode("ascii"), keep_blank_values=True, max_num_fields=_MAX_FIELDS, errors="strict")
     except ValueError:
         raise OAuthError("invalid_request", "the request is not made of names and values in UTF-8") from None
     fields = dict(pairs)
     # RFC 6749 §3.1: parameters are not to be repeated. Two checks could otherwise look at two different values.
     if len(fields) != len(pairs):
-        raise OAuthError("invalid_request", "a parameter is there twice")
+        raise OAuthError("invalid_request", "a parameter appears twice")
     return fields
 
 
-def need(fields: dict[str, str], name: str) -> str:
+def require(fields: dict[str, str], name: str) -> str:
     value = fields.get(name, "")
     if not value:
         raise OAuthError("invalid_request", f"{name} is missing")

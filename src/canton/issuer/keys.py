@@ -1,4 +1,4 @@
-"""The keys that sign: the newest signs, the others are still published until they are dropped."""
+"""The signing keys: the newest key signs; older ones stay published until they are deleted."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from canton.issuer.state import State
 Key = RSAKey | ECKey | OKPKey
 
 
-def make_sure_of_key(state: State, algorithm: str) -> None:
-    """At start: there is a key, and it is of the algorithm that is configured."""
+def ensure_key(state: State, algorithm: str) -> None:
+    """At start: create a key unless the newest one is of the configured algorithm."""
     with state.transaction() as connection:
         newest = _newest(connection)
         if newest is None or newest["algorithm"] != algorithm:
@@ -23,14 +23,14 @@ def make_sure_of_key(state: State, algorithm: str) -> None:
 
 
 def rotate_key(state: State) -> str:
-    """A new key signs from now on; its predecessors still verify what they signed. The kid of the new one."""
+    """Create a key that signs from now on, and return its kid. Tokens signed by older keys stay valid."""
     with state.transaction() as connection:
         newest = _newest(connection)
         return _add(connection, newest["algorithm"] if newest else "ES256")
 
 
 def drop_old_keys(state: State) -> None:
-    """Tokens signed by any but the newest key are worth nothing from now on."""
+    """Delete all keys but the newest; tokens that they signed are invalid from now on."""
     with state.transaction() as connection:
         newest = _newest(connection)
         if newest is not None:
@@ -38,7 +38,7 @@ def drop_old_keys(state: State) -> None:
 
 
 def signing_key(connection: sqlite3.Connection) -> tuple[str, str, Key]:
-    """Its kid, its algorithm, and the key."""
+    """The kid, the algorithm and the key that signs now."""
     row = _newest(connection)
     if row is None:
         raise LookupError("the issuer's state file has lost its keys; start the server again")

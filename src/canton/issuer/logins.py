@@ -1,4 +1,4 @@
-"""Whether a password is right, slowly enough that guessing does not pay."""
+"""Checks passwords, slowly enough to make guessing useless."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ class Logins:
         self._hashes = {
             u.username: u.password if is_hash(u.password) else hash_password(u.password) for u in issuer.users
         }
-        # For names that nobody has: they take as long as others, and do not stand out by it.
-        self._nobody = hash_password(fresh_secret())
+        # An unknown name is checked against this hash, so that it takes as long as a name that exists.
+        self._unknown_user_hash = hash_password(fresh_secret())
 
     def check(self, username: str, password: str) -> User:
         subject = f"user {username[:128]}"
         wait = self._try(subject)
         if wait:
-            raise LoginRefused(f"Too many tries. Wait {wait} seconds, then try again.", 429, wait)
+            raise LoginRefused(f"Too many attempts. Wait {wait} seconds, then try again.", 429, wait)
         # The pool bounds how many of these run at a time.
-        right = check_password(password[:1024], self._hashes.get(username, self._nobody))
+        is_correct = check_password(password[:1024], self._hashes.get(username, self._unknown_user_hash))
         user = self._users.get(username)
-        if not right or user is None:
+        if not is_correct or user is None:
             raise LoginRefused("The username or the password is wrong.", 401)
         with self._state.transaction() as connection:
-            throttle.succeeded(connection, subject)
+            throttle.reset(connection, subject)
         return user
 
     def _try(self, subject: str) -> int:
         with self._state.transaction() as connection:
-            return throttle.try_once(connection, subject, self._clock())
+            return throttle.count_attempt(connection, subject, self._clock())

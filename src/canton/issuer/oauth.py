@@ -1,4 +1,4 @@
-"""Errors as OAuth has them (RFC 6749 §5.2): a word for programs, and a sentence."""
+"""OAuth errors (RFC 6749 §5.2): a code for programs and a sentence for people."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ class OAuthError(Exception):
         self.description = description
         self.status = status
         self.retry_after = retry_after
-        """In seconds; 0 to say nothing of it."""
+        """In seconds; 0 leaves the header Retry-After out."""
 
 
-def no_grant(why: str) -> OAuthError:
+def invalid_grant(why: str) -> OAuthError:
     return OAuthError("invalid_grant", why)

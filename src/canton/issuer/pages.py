@@ -1,4 +1,4 @@
-"""The few pages that people see. They need no script, load nothing, and everything that is not ours is escaped."""
+"""The HTML pages. They have no script, load nothing, and escape every text from outside."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ button.quiet { color: #0b5394; background: #fff; }
 _STYLE_HASH = b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 
 
-def policy(leads_to: str = "") -> str:
-    """``leads_to``: browsers hold a form to this list even for the redirect that answers it."""
-    forms = f"'self' {leads_to}".strip()
+def policy(redirect_origin: str = "") -> str:
+    """``redirect_origin``: browsers apply ``form-action`` also to the redirect that answers a form."""
+    forms = f"'self' {redirect_origin}".strip()
     style = f"'sha256-{_STYLE_HASH}'"
     return f"default-src 'none'; style-src {style}; form-action {forms}; base-uri 'none'; frame-ancestors 'none'"
 
@@ -53,7 +53,7 @@ def login(client: str, server: str, hidden: Mapping[str, str], alert: str = "", 
 def device(
     programs: str, server: str, hidden: Mapping[str, str], user_code: str = "", alert: str = "", username: str = ""
 ) -> str:
-    """``programs`` are all that may ask: which one it is shows only to those who log in."""
+    """``programs`` names every program that may use device codes; without a login the page hides which it is."""
     return _page(
         "Allow a program",
         f"<p><strong>{escape(programs)}</strong> asks to act for you at <strong>{escape(server)}</strong>, and shows a "

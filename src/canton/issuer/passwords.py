@@ -1,4 +1,4 @@
-"""Passwords are kept as scrypt hashes (RFC 7914), with their parameters beside them."""
+"""Passwords are stored as scrypt hashes (RFC 7914) together with their parameters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import secrets
 from binascii import a2b_base64, b2a_base64
 
 _PREFIX = "scrypt"
-_COST, _BLOCK, _PARALLEL = 2**14, 8, 1  # 16 MB and some 50 ms a try
+_COST, _BLOCK, _PARALLEL = 2**14, 8, 1  # 16 MB and about 50 ms per attempt
 _MEMORY = 64 * 1024 * 1024
 _HASH = re.compile(rf"{_PREFIX}(\$[0-9]+){{3}}(\$[A-Za-z0-9+/]+=*){{2}}", re.ASCII)
 
@@ -20,14 +20,14 @@ def hash_password(password: str) -> str:
     return "$".join((_PREFIX, str(_COST), str(_BLOCK), str(_PARALLEL), _text(salt), _text(digest)))
 
 
-def is_hash(stored: str) -> bool:
-    return _HASH.fullmatch(stored) is not None
+def is_hash(text: str) -> bool:
+    return _HASH.fullmatch(text) is not None
 
 
-def check_password(password: str, stored: str) -> bool:
-    _, cost, block, parallel, salt, digest = stored.split("$")
-    found = _scrypt(password, a2b_base64(salt), int(cost), int(block), int(parallel))
-    return hmac.compare_digest(found, a2b_base64(digest))
+def check_password(password: str, password_hash: str) -> bool:
+    _, cost, block, parallel, salt, digest = password_hash.split("$")
+    candidate = _scrypt(password, a2b_base64(salt), int(cost), int(block), int(parallel))
+    return hmac.compare_digest(candidate, a2b_base64(digest))
 
 
 def _scrypt(password: str, salt: bytes, cost: int, block: int, parallel: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Threads of the issuer's own: anybody may send it passwords, and none of them takes a thread from the API."""
+"""The issuer's own threads, so that a flood of logins, which need no token, takes no thread from the API."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ RETRY_AFTER = 2
 
 
 class Pool:
-    """At most ``THREADS`` requests are worked on, ``WAITING`` more wait without a thread, others are refused at once.
+    """At most ``THREADS`` requests run, ``WAITING`` more wait without a thread, and further ones are refused at once.
 
     Used by one event loop only.
     """
 
     def __init__(self) -> None:
         self._limiter: CapacityLimiter | None = None
-        self._inside = 0
+        self._requests = 0
 
     def endpoint(self, work: Callable[..., Any]) -> Callable[..., Any]:
-        """The same as an endpoint of FastAPI that runs here and not in the threads that everybody shares."""
+        """The function as an endpoint of FastAPI that runs in this pool and not in the server's shared threads."""
 
         async def run(**parameters: Any) -> Any:
             return await self._run(partial(work, **parameters))
@@ -37,13 +37,13 @@ class Pool:
         return run
 
     async def _run(self, work: Callable[[], Any]) -> Any:
-        if self._inside >= THREADS + WAITING:
+        if self._requests >= THREADS + WAITING:
             raise OAuthError(
                 "temporarily_unavailable", "too many people log in right now; try again in a moment", 503, RETRY_AFTER
             )
         self._limiter = self._limiter or CapacityLimiter(THREADS)
-        self._inside += 1
+        self._requests += 1
         try:
             return await to_thread.run_sync(work, limiter=self._limiter)
         finally:
-            self._inside -= 1
+            self._requests -= 1

@@ -1,4 +1,4 @@
-"""What the embedded issuer is made from: its address, its state file, its people and its clients."""
+"""The settings of the embedded issuer: its address, its state file, its users and its clients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from canton.domain.errors import InvalidSetting
 ALGORITHMS = ("ES256", "RS256", "EdDSA")
 GRANTS = ("authorization_code", "refresh_token", "client_credentials", "device_code")
 SERVICE_ACCOUNT = "service-account-"
-"""How Keycloak begins the username of a client that acts for itself; people cannot have such a name."""
+"""The prefix of a client's own username, as in Keycloak; users cannot have such a name."""
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@+-]{0,127}", re.ASCII)
 
 
@@ -31,11 +31,11 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Without ``secret`` it is public: a program on somebody's machine, or a page in a browser.
+    """Without ``secret`` it is public: a program on a user's machine, or a page in a browser.
 
-    A redirect address must be given exactly; only for a public client, one such as ``http://127.0.0.1/callback``
+    A redirect address is compared exactly; only for a public client, one such as ``http://127.0.0.1/callback``
     stands for every port (RFC 8252 §7.3). ``groups`` and ``roles`` are its own, for ``client_credentials``. ``name`` is
-    what people are shown instead of the id.
+    shown to people instead of the id.
     """
 
     id: str
@@ -47,7 +47,7 @@ class Client:
     name: str = ""
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         return self.name or self.id
 
 
@@ -62,10 +62,10 @@ class EmbeddedIssuer:
     audience: str = "canton"
     algorithm: str = "ES256"
     allow_remote: bool = False
-    access_for: int = 300
-    login_for: int = 8 * 3600
-    code_for: int = 60
-    device_for: int = 600
+    access_lifetime: int = 300
+    login_lifetime: int = 8 * 3600
+    code_lifetime: int = 60
+    device_lifetime: int = 600
     device_interval: int = 5
 
     def __post_init__(self) -> None:
@@ -101,8 +101,8 @@ def _check_address(url: str, *, allow_remote: bool) -> None:
         return
     if not allow_remote:
         raise InvalidSetting(
-            f"the embedded issuer is for this machine alone, and {host} is not; use 127.0.0.1, or a real issuer such "
-            "as Keycloak, or set allow_remote if you know what you do"
+            f"the embedded issuer works on this machine only, and {host} is another; use 127.0.0.1, or a real issuer "
+            "such as Keycloak, or set allow_remote if you know what you do"
         )
     if parts.scheme != "https":
         raise InvalidSetting(f"passwords would go to {host} in the clear; use an https:// url")
@@ -116,14 +116,14 @@ def _loopback(host: str) -> bool:
 
 
 def _check_names(what: str, names: Iterable[str]) -> None:
-    seen: set[str] = set()
+    unique: set[str] = set()
     for name in names:
-        if not _NAME.fullmatch(name) or name in seen:
+        if not _NAME.fullmatch(name) or name in unique:
             raise InvalidSetting(
-                f'the {what} "{name}" is there twice, or is not up to 128 letters, digits and ._@+- that begin with a '
+                f'the {what} "{name}" appears twice, or is not up to 128 letters, digits and ._@+- that begin with a '
                 "letter, a digit or _"
             )
-        seen.add(name)
+        unique.add(name)
 
 
 def _check_client(client: Client) -> None:

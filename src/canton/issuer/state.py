@@ -1,6 +1,6 @@
-"""What must survive a restart, in a private SQLite file. Codes and tokens are there as digests only.
+"""The issuer's state in a private SQLite file. Codes and tokens are stored as digests only.
 
-The signing keys are there in the clear: whoever can read the file can be anybody. It is readable for its owner alone.
+The signing keys are stored in the clear: a reader could sign a token for any user. Only the owner can read it.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ CREATE TABLE IF NOT EXISTS attempts (
     subject TEXT PRIMARY KEY, number INTEGER NOT NULL, last_at REAL NOT NULL
 ) STRICT;
 """
-# A used code is remembered until the tokens it led to are gone: its second use must still end them.
-_TIDY = """
+# A used code stays as long as the tokens that it led to: a second use of the code must still end them.
+_DELETE_EXPIRED = """
 DELETE FROM refresh WHERE expires_at < :now;
 DELETE FROM family WHERE expires_at < :now;
 DELETE FROM code WHERE expires_at < :now AND (family IS NULL OR family NOT IN (SELECT id FROM family));
@@ -56,7 +56,7 @@ class State:
         self._path = path
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # Before SQLite makes it, which would make it readable for others.
+            # Created here, because SQLite would make it readable for others.
             os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600))
             path.chmod(0o600)
             with closing(self._connect()) as connection:
@@ -66,7 +66,7 @@ class State:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """One writer at a time, so that two requests never use the same code or token up."""
+        """One writer at a time, so that two requests never use the same code or token."""
         with closing(self._connect()) as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -82,8 +82,8 @@ class State:
         return connection
 
 
-def tidy(connection: sqlite3.Connection, now: float) -> None:
-    for statement in _TIDY.split(";\n"):
+def delete_expired(connection: sqlite3.Connection, now: float) -> None:
+    for statement in _DELETE_EXPIRED.split(";\n"):
         if statement:
             connection.execute(statement, {"now": now})
 
@@ -93,5 +93,5 @@ def fresh_secret() -> str:
 
 
 def digest(secret: str) -> str:
-    """Of a secret with 256 bits of chance; no salt is needed for such."""
+    """SHA-256 of a random secret of 256 bits, which needs no salt."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,7 +1,7 @@
-"""Who a name stands for: a random ``sub`` for each user and each client, as Keycloak has it.
+"""The claim ``sub`` of users and clients: random, as in Keycloak.
 
-It is kept in the state file as long as the users file has the name. A user that was removed (and the server started
-since) is forgotten with all logins: who gets the name later is another person, and inherits no binding.
+It stays in the state file as long as the users file has the name. When a server starts, it deletes users that are no
+longer in the file, with their logins: a later user of the same name is another person and inherits no binding.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from collections.abc import Iterable
 
 
 def subject_of(connection: sqlite3.Connection, username: str) -> str:
-    """The ``sub`` of this name; made the first time that somebody has it."""
+    """The ``sub`` of this name, created on its first use."""
     connection.execute("INSERT OR IGNORE INTO subject (username, sub) VALUES (?, ?)", (username, str(uuid.uuid4())))
     row = connection.execute("SELECT sub FROM subject WHERE username = ?", (username,)).fetchone()
     return str(row["sub"])
 
 
-def forget_others(connection: sqlite3.Connection, usernames: Iterable[str]) -> None:
-    """At start: names that nobody has any more lose their ``sub``, their logins, and what could become one."""
+def delete_absent(connection: sqlite3.Connection, usernames: Iterable[str]) -> None:
+    """Delete the ``sub``, the logins, the codes and the device codes of all names but these; called at start."""
     connection.execute("CREATE TEMP TABLE present (username TEXT PRIMARY KEY)")
     connection.executemany("INSERT OR IGNORE INTO temp.present VALUES (?)", ((name,) for name in usernames))
-    gone = "username NOT IN (SELECT username FROM temp.present)"
-    connection.execute(f"DELETE FROM refresh WHERE family IN (SELECT id FROM family WHERE {gone})")  # noqa: S608
+    is_absent = "username NOT IN (SELECT username FROM temp.present)"
+    connection.execute(f"DELETE FROM refresh WHERE family IN (SELECT id FROM family WHERE {is_absent})")  # noqa: S608
     for table in ("subject", "family", "code", "device"):
-        connection.execute(f"DELETE FROM {table} WHERE {gone}")  # noqa: S608 (names of our own)
+        connection.execute(f"DELETE FROM {table} WHERE {is_absent}")  # noqa: S608 (names of our own)

@@ -1,23 +1,23 @@
-"""Guessing gets slower: after five tries at one thing, each further one waits twice as long, up to a minute."""
+"""Slows guessing down: after five failed attempts on a subject the wait doubles with each further one, up to 60 s."""
 
 from __future__ import annotations
 
 import math
 import sqlite3
 
-_FREE = 5
-_LONGEST = 60
+_FREE_ATTEMPTS = 5
+_MAX_WAIT = 60
 
 
-def try_once(connection: sqlite3.Connection, subject: str, now: float) -> int:
-    """How many seconds to wait; 0 lets the try through, and counts it before anybody knows how it ends.
+def count_attempt(connection: sqlite3.Connection, subject: str, now: float) -> int:
+    """The seconds to wait; 0 if the attempt may go on, which is then counted before its result is known.
 
-    Counted first, so that many tries at the same moment are not all the first one.
+    Otherwise many attempts at the same moment would all count as the first one.
     """
     row = connection.execute("SELECT number, last_at FROM attempts WHERE subject = ?", (subject,)).fetchone()
     number: int = row["number"] if row else 0
-    if number >= _FREE:
-        wait: float = row["last_at"] + min(2.0 ** (number - _FREE), _LONGEST) - now
+    if number >= _FREE_ATTEMPTS:
+        wait: float = row["last_at"] + min(2.0 ** (number - _FREE_ATTEMPTS), _MAX_WAIT) - now
         if wait > 0:
             return math.ceil(wait)
     connection.execute(
@@ -28,5 +28,5 @@ def try_once(connection: sqlite3.Connection, subject: str, now: float) -> int:
     return 0
 
 
-def succeeded(connection: sqlite3.Connection, subject: str) -> None:
+def reset(connection: sqlite3.Connection, subject: str) -> None:
     connection.execute("DELETE FROM attempts WHERE subject = ?", (subject,))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 import sqlite3
-from collections.abc import Mapping
 from dataclasses import dataclass
 
+from joserfc import jwt
+from joserfc.jwa import JWSAlgModel
 from joserfc.jws import JWSRegistry
-from joserfc.util import json_b64encode, urlsafe_b64encode
 
 from canton.issuer.keys import signing_key
 from canton.issuer.settings import SERVICE_ACCOUNT, Client, EmbeddedIssuer, User
@@ -18,7 +17,7 @@ from canton.issuer.subjects import subject_of
 
 @dataclass(frozen=True, slots=True)
 class Bearer:
-    """Whom a token speaks for; ``methods`` is how a person logged in (RFC 8176), and empty for a client."""
+    """The subject of a token; ``methods`` is how a person logged in (RFC 8176), and empty for a client."""
 
     username: str
     name: str
@@ -38,7 +37,7 @@ def service_account(client: Client) -> Bearer:
 def access_token(
     connection: sqlite3.Connection, issuer: EmbeddedIssuer, bearer: Bearer, client: str, scope: str, now: int
 ) -> str:
-    claims = _about(connection, issuer, bearer, now) | {
+    claims = _common_claims(connection, issuer, bearer, now) | {
         "aud": issuer.audience,
         "typ": "Bearer",
         "jti": secrets.token_urlsafe(16),
@@ -53,16 +52,18 @@ def access_token(
 def id_token(
     connection: sqlite3.Connection, issuer: EmbeddedIssuer, bearer: Bearer, client: str, nonce: str | None, now: int
 ) -> str:
-    claims = _about(connection, issuer, bearer, now) | {"aud": client, "azp": client, "typ": "ID"}
+    claims = _common_claims(connection, issuer, bearer, now) | {"aud": client, "azp": client, "typ": "ID"}
     return _signed(connection, "JWT", claims if nonce is None else claims | {"nonce": nonce})
 
 
-def _about(connection: sqlite3.Connection, issuer: EmbeddedIssuer, bearer: Bearer, now: int) -> dict[str, object]:
+def _common_claims(
+    connection: sqlite3.Connection, issuer: EmbeddedIssuer, bearer: Bearer, now: int
+) -> dict[str, object]:
     return {
         "iss": issuer.url,
         "sub": subject_of(connection, bearer.username),
         "iat": now,
-        "exp": now + issuer.access_for,
+        "exp": now + issuer.access_lifetime,
         "preferred_username": bearer.username,
         "name": bearer.name,
         "groups": list(bearer.groups),
@@ -70,11 +71,17 @@ def _about(connection: sqlite3.Connection, issuer: EmbeddedIssuer, bearer: Beare
     }
 
 
-def _signed(connection: sqlite3.Connection, kind: str, claims: Mapping[str, object]) -> str:
+class _Algorithms(JWSRegistry):
+    """The algorithms of ``keys``, by the names that its key set publishes."""
+
+    def get_alg(self, name: str) -> JWSAlgModel:
+        # RFC 9864 renamed EdDSA with curve Ed25519 to "Ed25519". Clients know the old name, of which joserfc warns.
+        return super().get_alg("Ed25519" if name == "EdDSA" else name)
+
+
+_ALGORITHMS = _Algorithms(algorithms=("RS256", "ES256", "Ed25519"))
+
+
+def _signed(connection: sqlite3.Connection, kind: str, claims: dict[str, object]) -> str:
     kid, algorithm, key = signing_key(connection)
-    header = json_b64encode({"alg": algorithm, "typ": kind, "kid": kid})
-    payload = urlsafe_b64encode(json.dumps(claims, separators=(",", ":")).encode())
-    signed = header + b"." + payload
-    # Not by joserfc's own door: it warns for every EdDSA token that RFC 9864 has a newer name for it.
-    signature = JWSRegistry.algorithms[algorithm].sign(signed, key)
-    return (signed + b"." + urlsafe_b64encode(signature)).decode()
+    return jwt.encode({"alg": algorithm, "typ": kind, "kid": kid}, claims, key, registry=_ALGORITHMS)

@@ -1,4 +1,4 @@
-"""Who is asking, and what they are bound to."""
+"""Principals (the callers) and the roles that they are bound to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from canton.policy.roles import Role, Roles, RoleScope
 
 
 class Kind(StrEnum):
-    """A machine is a client of an issuer that acts for itself, and whatever is not known to be a person."""
+    """A machine is a client of an issuer that acts for itself, or a caller that is not known to be a person."""
 
     PERSON = "person"
     MACHINE = "machine"
@@ -26,7 +26,7 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Permissions in one tenant, or at the provider (``tenant`` is None) and so in all of them."""
+    """A role in one tenant, or at the provider (``tenant`` is None) and so in all tenants."""
 
     role: str
     tenant: str | None
@@ -36,7 +36,7 @@ class Binding:
 
     @property
     def rule(self) -> str:
-        """The stable name of what decided."""
+        """The stable name of this binding in decisions and the audit."""
         return f"tenant:{self.role}" if self.tenant else f"provider:{self.role}"
 
     def holds(self, now: int) -> bool:
@@ -47,8 +47,8 @@ class Binding:
 class Principal:
     """``id`` is ``cscs:alice`` for a person and ``service:psi/ci`` for a service account: what people read.
 
-    ``identity`` is what never changes and is never another's: ``cscs:<sub>``, ``service:<id>``. Two principals are the
-    same person if it is the same.
+    ``identity`` never changes and is never given to another: ``cscs:<sub>``, ``service:<id>``. Two principals with
+    the same identity are the same person.
     """
 
     id: str
@@ -58,19 +58,19 @@ class Principal:
     bindings: tuple[Binding, ...] = ()
     expires_at: int | None = None
     lifetime: int | None = None
-    """Of a service account's token: the whole seconds that it was issued for."""
+    """The lifetime of a service account's token, in seconds."""
     identity: str = ""
     unsettled: bool = False
-    """A binding by this name is not yet pinned to anybody, or is another's, and neither has been recorded."""
+    """A binding by this name is not yet pinned, or is pinned to another, and this is not recorded yet."""
     unpinned: bool = False
-    """A binding by this name is not yet pinned to anybody, so this principal does not hold it."""
+    """A binding by this name is not yet pinned, so this principal does not hold it."""
 
 
 def bind(roles: Roles, role: str, tenant: str | None, source: Source, until: int | None = None) -> Binding:
-    """A binding holds nothing when its role is not known here, or cannot be bound at this place."""
-    known = roles.get(role)
-    held = known.permissions if known and fits(known, tenant) else frozenset[str]()
-    return Binding(role, tenant, held, source, until)
+    """A binding. It has no permissions if its role does not exist or cannot be bound at this place."""
+    definition = roles.get(role)
+    permissions = definition.permissions if definition and fits(definition, tenant) else frozenset[str]()
+    return Binding(role, tenant, permissions, source, until)
 
 
 def fits(role: Role, tenant: str | None) -> bool:

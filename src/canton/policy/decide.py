@@ -1,4 +1,4 @@
-"""The one place that says yes or no, with the reason and the rule."""
+"""Decides whether a principal may do something, with the reason and the rule that decided."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _FOREVER = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """May a principal do this, to what belongs to this tenant (None: to nobody)?"""
+    """May a principal do this, to an object of this tenant (None: of no tenant)?"""
 
     permission: str
     tenant: str | None = None
     suspended: bool = False
-    """The tenant is: its own roles then only read."""
+    """Whether the tenant is suspended; its own roles can then only read."""
     account: str | None = None
-    """The principal id of the service account that it is about."""
+    """The principal id of the service account that is the object."""
     by_provider: bool = False
-    """It is about work of the provider's on what is the tenant's: the tenant's own roles only look on."""
+    """Whether the object is the provider's work on the tenant's nodes; the tenant's own roles can then only read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +44,18 @@ def decide(principal: Principal, question: Question, roles: Roles, now: int) -> 
     live = [binding for binding in principal.bindings if binding.holds(now)]
     if not live:
         return Decision(False, "no-bindings", f"{principal.id} is bound to no role")
-    granted = [each for each in live if reaches(each, question.permission, question.tenant)]
-    if not granted:
-        return Decision(False, "not-granted", _what_would(principal, question, roles))
-    # The provider's first: it is not stopped by what stops a tenant, in whatever order somebody got their roles.
-    granting = min(granted, key=lambda each: each.tenant is not None)
-    hindrance = _hindrance(question) if permission.change and granting.tenant is not None else None
-    where = f"in {granting.tenant}" if granting.tenant else "at the provider"
-    return hindrance or Decision(True, granting.rule, f"{principal.id} is {granting.role} {where}")
+    granting = [binding for binding in live if reaches(binding, question.permission, question.tenant)]
+    if not granting:
+        return Decision(False, "not-granted", _missing_permission(principal, question, roles))
+    # A binding at the provider decides first: no refusal that is for a tenant's own roles applies to it.
+    binding = min(granting, key=lambda binding: binding.tenant is not None)
+    refusal = _refusal_for_tenant(question) if permission.change and binding.tenant is not None else None
+    where = f"in {binding.tenant}" if binding.tenant else "at the provider"
+    return refusal or Decision(True, binding.rule, f"{principal.id} is {binding.role} {where}")
 
 
-def _hindrance(question: Question) -> Decision | None:
-    """What keeps a tenant's own role from a change that it would allow."""
+def _refusal_for_tenant(question: Question) -> Decision | None:
+    """The refusal of a change that a tenant's own role would otherwise allow; None if there is none."""
     if question.by_provider and not question.suspended:
         return Decision(False, "by-provider", f"it is the provider's; {question.tenant} does not interfere with it")
     return _suspension(question)
@@ -68,7 +68,7 @@ def _suspension(question: Question) -> Decision | None:
 
 
 def reaches(binding: Binding, permission: str, tenant: str | None) -> bool:
-    """The binding gives this permission for what belongs to this tenant; the list filter says the same in SQL."""
+    """Whether the binding gives this permission for objects of this tenant; the list filter is the same rule in SQL."""
     if permission not in binding.permissions:
         return False
     everyone = PERMISSIONS[permission].reach is Reach.EVERYONE
@@ -76,14 +76,14 @@ def reaches(binding: Binding, permission: str, tenant: str | None) -> bool:
 
 
 def holds_until(principal: Principal, permission: str, tenant: str | None, now: int) -> int:
-    """When the last role ends that gives this permission for what belongs to this tenant; ``now`` if none does."""
-    giving = (each for each in principal.bindings if each.holds(now) and reaches(each, permission, tenant))
-    return max((_FOREVER if each.until is None else each.until for each in giving), default=now)
+    """When the last binding ends that gives this permission for objects of this tenant; ``now`` if none does."""
+    bindings = (it for it in principal.bindings if it.holds(now) and reaches(it, permission, tenant))
+    return max((_FOREVER if it.until is None else it.until for it in bindings), default=now)
 
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """Permissions that a change gives away: in a tenant or at the provider, until an instant or without end."""
+    """Permissions that a change would grant: in a tenant or at the provider, until an instant or without end."""
 
     permissions: frozenset[str]
     tenant: str | None
@@ -94,18 +94,21 @@ class Rights:
 
 
 def missing(principal: Principal, rights: Rights) -> frozenset[str]:
-    """The permissions that the principal does not hold there itself until then, and so cannot give."""
+    """The permissions among ``rights`` that the principal does not hold for as long, and so cannot grant."""
     last = _FOREVER if rights.until is None else rights.until - 1
     live = [binding for binding in principal.bindings if binding.holds(last)]
-    return frozenset(p for p in rights.permissions if not any(_hands_on(each, p, rights.tenant) for each in live))
+    return frozenset(
+        p for p in rights.permissions if not any(_can_grant(binding, p, rights.tenant) for binding in live)
+    )
 
 
-def _hands_on(binding: Binding, permission: str, tenant: str | None) -> bool:
+def _can_grant(binding: Binding, permission: str, tenant: str | None) -> bool:
     return permission in binding.permissions and binding.tenant in (None, tenant)
 
 
-def _what_would(principal: Principal, question: Question, roles: Roles) -> str:
+def _missing_permission(principal: Principal, question: Question, roles: Roles) -> str:
     where = f"in {question.tenant}" if question.tenant else "at the provider"
-    able = holders(roles, question.permission, at_provider=question.tenant is None)
-    listed = " or ".join(part for part in (", ".join(able[:-1]), *able[-1:]) if part) or "a role that has it"
-    return f"no role of {principal.id} holds {question.permission} {where}; it takes {listed}"
+    roles_with_it = holders(roles, question.permission, at_provider=question.tenant is None)
+    alternatives = " or ".join(part for part in (", ".join(roles_with_it[:-1]), *roles_with_it[-1:]) if part)
+    needed = alternatives or "a role that has it"
+    return f"no role of {principal.id} holds {question.permission} {where}; it takes {needed}"

@@ -1,4 +1,4 @@
-"""Roles: named sets of permissions, built in or a site's own."""
+"""Roles: named sets of permissions, built in or defined by a site."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _ALL = frozenset(PERMISSIONS)
 _READS = frozenset(name for name, permission in PERMISSIONS.items() if not permission.change)
 _OF_TENANTS = frozenset(name for name, permission in PERMISSIONS.items() if permission.reach is not Reach.PROVIDER)
 _NODES = frozenset(name for name in PERMISSIONS if name.startswith("node."))
-_DRIVING = frozenset(
+_OPERATING = frozenset(
     {"node.power", "operation.retry", "operation.undo", "operation.abandon", "operation.cancel", "approval.decide"}
 )
-# What a viewer does not see: who did what and why, and the accounts of pipelines.
-_GUARDED = frozenset({"audit.read", "service-account.read", "approval.read"})
+# Not for viewers: who did what and why, and the accounts of pipelines.
+_NOT_FOR_VIEWERS = frozenset({"audit.read", "service-account.read", "approval.read"})
 
 
 def _builtin(name: str, scope: RoleScope, description: str, permissions: frozenset[str]) -> Role:
@@ -51,16 +51,16 @@ BUILTIN: Roles = {
             "provider-operator",
             RoleScope.PROVIDER,
             "runs the machine: nodes and operations of every tenant",
-            _READS | _DRIVING | _NODES,
+            _READS | _OPERATING | _NODES,
         ),
         _builtin("auditor", RoleScope.PROVIDER, "sees everything, changes nothing", _READS),
         _builtin("tenant-admin", RoleScope.TENANT, "everything that is the tenant's own", _OF_TENANTS),
-        _builtin("tenant-operator", RoleScope.TENANT, "runs the tenant's nodes", (_READS & _OF_TENANTS) | _DRIVING),
+        _builtin("tenant-operator", RoleScope.TENANT, "runs the tenant's nodes", (_READS & _OF_TENANTS) | _OPERATING),
         _builtin(
             "tenant-viewer",
             RoleScope.TENANT,
             "sees the tenant's nodes and operations",
-            (_READS & _OF_TENANTS) - _GUARDED,
+            (_READS & _OF_TENANTS) - _NOT_FOR_VIEWERS,
         ),
     )
 }
@@ -72,17 +72,17 @@ def custom(name: str, scope: str, description: str, permissions: Iterable[str]) 
         raise InvalidSetting(f'the role "{name}" is built in and cannot be changed; choose another name', role=name)
     if scope not in tuple(RoleScope):
         raise InvalidSetting(f'the role "{name}" has scope "{scope}"; write provider or tenant', role=name)
-    held = frozenset(find(permission).name for permission in permissions)
-    beyond = sorted(p for p in held if PERMISSIONS[p].reach is Reach.PROVIDER) if scope == RoleScope.TENANT else []
-    if beyond:
+    names = frozenset(find(permission).name for permission in permissions)
+    forbidden = sorted(p for p in names if PERMISSIONS[p].reach is Reach.PROVIDER) if scope == RoleScope.TENANT else []
+    if forbidden:
         raise InvalidSetting(
-            f'the role "{name}" is for tenants and cannot hold {", ".join(beyond)}; give it the scope provider',
+            f'the role "{name}" is for tenants and cannot hold {", ".join(forbidden)}; give it the scope provider',
             role=name,
         )
-    return Role(name, RoleScope(scope), description, held)
+    return Role(name, RoleScope(scope), description, names)
 
 
 def holders(roles: Roles, permission: str, *, at_provider: bool) -> list[str]:
     """The roles that hold a permission, in a tenant or where there is none."""
-    able = [role for role in roles.values() if permission in role.permissions]
-    return [role.name for role in able if role.scope is RoleScope.PROVIDER or not at_provider]
+    matches = [role for role in roles.values() if permission in role.permissions]
+    return [role.name for role in matches if role.scope is RoleScope.PROVIDER or not at_provider]

@@ -1,4 +1,4 @@
-"""The same rules as a filter: whose objects a principal may see in a list."""
+"""The rules of ``decide`` as a filter for lists: the tenants whose objects a principal may see."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from canton.policy.permissions import PERMISSIONS, Reach
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Everything, or what belongs to these tenants; no tenants is nothing, never no filter."""
+    """All objects, or those of these tenants; an empty set of tenants means no objects."""
 
     everything: bool
     tenants: frozenset[str] = frozenset()
@@ -24,9 +24,9 @@ class Scope:
 
 
 def scope(principal: Principal, permission: str, now: int) -> Scope:
-    """For a permission to read; a suspended tenant's members go on seeing it."""
-    granting = [each for each in principal.bindings if each.holds(now) and permission in each.permissions]
+    """The scope of a permission to read, which a suspended tenant's members keep."""
+    granting = [it for it in principal.bindings if it.holds(now) and permission in it.permissions]
     everyone = PERMISSIONS[permission].reach is Reach.EVERYONE
-    if any(everyone or each.tenant is None for each in granting):
+    if any(everyone or it.tenant is None for it in granting):
         return Scope(everything=True)
-    return Scope(everything=False, tenants=frozenset(each.tenant for each in granting if each.tenant is not None))
+    return Scope(everything=False, tenants=frozenset(it.tenant for it in granting if it.tenant is not None))

@@ -21,9 +21,10 @@ from csm_emulator.control_api.fabric_probe import describe_ports, probe
 from csm_emulator.errors import EmulatorError, InvalidInput, InvalidMachine, NotFound
 from csm_emulator.machine.faults.faults import Fault
 from csm_emulator.machine.faults.kinds import KINDS
+from csm_emulator.records import Json
 from csm_emulator.site_runner import Running
 from csm_emulator.state.clock import FASTEST, rfc3339
-from csm_emulator.transport.call import Call, Json, Reply, json_reply
+from csm_emulator.transport.call import Call, Reply, json_reply
 from csm_emulator.transport.listeners import is_loopback
 
 PAGE = 10_000

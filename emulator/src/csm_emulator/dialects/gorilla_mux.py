@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import combinations
 from urllib.parse import quote, urlencode
 
@@ -22,13 +23,20 @@ WrongMethod = Callable[[Call, Sequence[str]], Reply]
 
 def settle(routes: Sequence[Route]) -> list[Route]:
     """With a route of its own for each path that several patterns fit, for every method that one of them has."""
-    shapes = [_shape(route.path) for route in routes]
-    settled: dict[tuple[Shape, str], Route] = {}
+    places = _places(tuple((route.method, route.path) for route in routes))
+    return [_narrowed(routes[place], shape).through(_cleaning) for place, shape in places]
+
+
+@cache
+def _places(patterns: tuple[tuple[str, str], ...]) -> tuple[tuple[int, Shape], ...]:
+    """For each path and method the place of the first pattern that fits. A service has the same on every machine."""
+    shapes = [_shape(path) for _, path in patterns]
+    places: dict[tuple[Shape, str], int] = {}
     for shape in _overlaps(dict.fromkeys(shapes)):
-        for route, own in zip(routes, shapes, strict=True):
-            if _covers(own, shape):
-                settled.setdefault((shape, route.method), route if own == shape else _narrowed(route, shape))
-    return [route.through(_cleaning) for route in settled.values()]
+        for place, (method, _) in enumerate(patterns):
+            if _covers(shapes[place], shape):
+                places.setdefault((shape, method), place)
+    return tuple((place, shape) for (shape, _), place in places.items())
 
 
 class Mux:
@@ -79,7 +87,9 @@ def _overlaps(shapes: dict[Shape, None]) -> list[Shape]:
 
 
 def _narrowed(route: Route, shape: Shape) -> Route:
-    """The route for a path in which some of its names are fixed."""
+    """The route for a path in which some of its names are fixed; the route itself when none is."""
+    if _shape(route.path) == shape:
+        return route
     segments = _segments(route.path)
     fixed = {
         segment[1:-1]: word for segment, word in zip(segments, shape, strict=True) if segment.startswith("{") and word

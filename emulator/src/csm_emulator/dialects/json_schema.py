@@ -1,225 +1,92 @@
-"""Whether JSON fits a schema, and the first thing that does not, in the words of Python's jsonschema.
+"""The first error of a JSON body or parameter against its schema: jsonschema with what connexion 2 adds to draft 4.
 
-Draft 4 with what OpenAPI 3 adds for requests (``nullable``, ``readOnly``), as far as services of CSM use it. Schemas
-are trees without references; keywords are looked at in their order, so the order decides which error is the first.
+The services validate with the same library, so the messages are its own. Keywords are checked in the order in which
+the schema names them, and that order decides which error is the first. ``format`` is not checked.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from pprint import pformat
-from textwrap import indent
+from collections.abc import Callable, Iterator, Mapping
 
-from csm_emulator.transport.call import Json
+from jsonschema import Draft4Validator, ValidationError
+from jsonschema.validators import create
+
+from csm_emulator.records import Json
 
 Schema = dict[str, Json]
-Step = str | int
+Errors = Iterator[ValidationError]
+Rules = Mapping[str, Json]
+Keyword = Callable[[Draft4Validator, Json, Json, Rules], Errors]
+_DRAFT_4: Mapping[str, Keyword] = Draft4Validator.VALIDATORS
 
 
-@dataclass(frozen=True, slots=True)
-class Misfit:
-    """What does not fit, and where."""
-
-    message: str
-    instance: Json
-    keyword: str = ""
-    schema: Schema = field(default_factory=dict)
-    path: tuple[Step, ...] = ()
-    schema_path: tuple[Step, ...] = ()
-
-    def __str__(self) -> str:
-        """Everything, as jsonschema prints an error of its own."""
-        return (
-            f"{self.message}\n\nFailed validating {self.keyword!r} in schema{_indices(self.schema_path)}:\n"
-            f"{_pretty(self.schema)}\n\nOn instance{_indices(self.path)}:\n{_pretty(self.instance)}"
-        )
-
-    def below(self, *steps: Step, rule: tuple[Step, ...]) -> Misfit:
-        """The same, seen from one level higher."""
-        return replace(self, path=(*steps, *self.path), schema_path=(*rule, *self.schema_path))
+def first_error(instance: Json, schema: Schema) -> ValidationError | None:
+    return next(_Validator(schema).iter_errors(instance), None)
 
 
-Misfits = Iterator[Misfit]
+def _unless_null(keyword: Keyword) -> Keyword:
+    """The keyword of draft 4, which passes over null where the schema is ``nullable``."""
 
-
-def first_misfit(instance: Json, schema: Schema) -> Misfit | None:
-    return next(misfits(instance, schema), None)
-
-
-def misfits(instance: Json, schema: Schema) -> Misfits:
-    for keyword, rule in schema.items():
-        check = _CHECKS.get(keyword)
-        if check is None:
-            continue
-        for found in check(rule, instance, schema):
-            yield found if found.keyword else replace(found, keyword=keyword, schema=schema)
-
-
-def fits(instance: Json, schema: Schema) -> bool:
-    return first_misfit(instance, schema) is None
-
-
-def _is(instance: Json, kind: str) -> bool:
-    if kind in ("integer", "number") and isinstance(instance, bool):
-        return False
-    return isinstance(instance, _TYPES[kind])
-
-
-_TYPES: dict[str, type | tuple[type, ...]] = {
-    "object": dict,
-    "array": list,
-    "string": str,
-    "boolean": bool,
-    "integer": int,
-    "number": (int, float),
-    "null": type(None),
-}
-
-
-def _spared(instance: Json, schema: Schema) -> bool:
-    return instance is None and bool(schema.get("nullable"))
-
-
-def _type(kind: str, instance: Json, schema: Schema) -> Misfits:
-    if not _spared(instance, schema) and not _is(instance, kind):
-        yield Misfit(f"{instance!r} is not of type {kind!r}", instance)
-
-
-def _enum(values: list[Json], instance: Json, schema: Schema) -> Misfits:
-    same = any(type(value) is type(instance) and value == instance for value in values)
-    if not _spared(instance, schema) and not same:
-        yield Misfit(f"{instance!r} is not one of {values!r}", instance)
-
-
-def _read_only(rule: bool, instance: Json, schema: Schema) -> Misfits:  # noqa: ARG001
-    """That it is there at all: connexion does not look whether the rule says false."""
-    yield Misfit("Property is read-only", instance)
-
-
-def _pattern(pattern: str, instance: Json, schema: Schema) -> Misfits:  # noqa: ARG001
-    if isinstance(instance, str) and not re.search(pattern, instance):
-        yield Misfit(f"{instance!r} does not match {pattern!r}", instance)
-
-
-def _minimum(least: float, instance: Json, schema: Schema) -> Misfits:  # noqa: ARG001
-    if _is(instance, "number") and instance < least:
-        yield Misfit(f"{instance!r} is less than the minimum of {least!r}", instance)
-
-
-def _maximum(most: float, instance: Json, schema: Schema) -> Misfits:  # noqa: ARG001
-    if _is(instance, "number") and instance > most:
-        yield Misfit(f"{instance!r} is greater than the maximum of {most!r}", instance)
-
-
-def _at_least(kind: type[str | list[Json] | dict[str, Json]], complaint: str) -> Check:
-    def check(least: int, instance: Json, schema: Schema) -> Misfits:  # noqa: ARG001
-        if isinstance(instance, kind) and len(instance) < least:
-            yield Misfit(f"{instance!r} {'should be non-empty' if least == 1 else complaint}", instance)
+    def check(validator: Draft4Validator, rule: Json, instance: Json, schema: Rules) -> Errors:
+        if instance is not None or not schema.get("nullable"):
+            yield from keyword(validator, rule, instance, schema)
 
     return check
 
 
-def _at_most(kind: type[str | list[Json] | dict[str, Json]], complaint: str) -> Check:
-    def check(most: int, instance: Json, schema: Schema) -> Misfits:  # noqa: ARG001
-        if isinstance(instance, kind) and len(instance) > most:
-            yield Misfit(f"{instance!r} {'is expected to be empty' if most == 0 else complaint}", instance)
-
-    return check
+def _read_only(validator: Draft4Validator, rule: Json, instance: Json, schema: Rules) -> Errors:  # noqa: ARG001
+    """As in connexion, a property with this keyword is refused even if the keyword's value is false."""
+    yield ValidationError("Property is read-only")
 
 
-def _properties(rules: dict[str, Schema], instance: Json, schema: Schema) -> Misfits:  # noqa: ARG001
-    if isinstance(instance, dict):
-        for name, rule in rules.items():
-            if name in instance:
-                for found in misfits(instance[name], rule):
-                    yield found.below(name, rule=("properties", name))
+def _required(validator: Draft4Validator, names: Json, instance: Json, schema: Rules) -> Errors:
+    """A read-only property may not be sent, so it is not required either."""
+    rules = schema.get("properties", {})
+    writable = [name for name in names if not rules.get(name, {}).get("readOnly")]
+    yield from _DRAFT_4["required"](validator, writable, instance, schema)
 
 
-def _additional(rule: Json, instance: Json, schema: Schema) -> Misfits:
-    if not isinstance(instance, dict) or rule is True:
-        return
-    known = schema.get("properties", {})
-    extra = [name for name in instance if name not in known]
-    if rule is False and extra:
-        verb = "was" if len(extra) == 1 else "were"
-        names = ", ".join(repr(name) for name in sorted(extra))
-        yield Misfit(f"Additional properties are not allowed ({names} {verb} unexpected)", instance)
-    elif rule is not False:
-        for name in extra:
-            for found in misfits(instance[name], rule):
-                yield found.below(name, rule=("additionalProperties",))
+def _additional_properties(validator: Draft4Validator, rule: Json, instance: Json, schema: Rules) -> Errors:
+    """In the order of the body: jsonschema walks over a set, so that its first error differs from run to run."""
+    if isinstance(rule, dict) and isinstance(instance, dict):
+        declared = schema.get("properties", {})
+        for name, value in instance.items():
+            if name not in declared:
+                yield from validator.descend(value, rule, path=name)
+    else:
+        yield from _DRAFT_4["additionalProperties"](validator, rule, instance, schema)
 
 
-def _required(names: list[str], instance: Json, schema: Schema) -> Misfits:
-    """What is read-only is nobody's to send, so it is not missed."""
-    if isinstance(instance, dict):
-        for name in names:
-            if name not in instance and not schema.get("properties", {}).get(name, {}).get("readOnly"):
-                yield Misfit(f"{name!r} is a required property", instance)
+def _any_of(validator: Draft4Validator, rules: Json, instance: Json, schema: Rules) -> Errors:  # noqa: ARG001
+    if not any(_fits(validator, rule, instance) for rule in rules):
+        yield ValidationError(f"{instance!r} is not valid under any of the given schemas")
 
 
-def _items(rule: Schema, instance: Json, schema: Schema) -> Misfits:  # noqa: ARG001
-    if isinstance(instance, list):
-        for index, item in enumerate(instance):
-            for found in misfits(item, rule):
-                yield found.below(index, rule=("items",))
+def _one_of(validator: Draft4Validator, rules: Json, instance: Json, schema: Rules) -> Errors:  # noqa: ARG001
+    matches = [rule for rule in rules if _fits(validator, rule, instance)]
+    if not matches:
+        yield ValidationError(f"{instance!r} is not valid under any of the given schemas")
+    elif len(matches) > 1:
+        schemas = ", ".join(repr(rule) for rule in (*matches[1:], matches[0]))
+        yield ValidationError(f"{instance!r} is valid under each of {schemas}")
 
 
-def _unique(rule: bool, instance: Json, schema: Schema) -> Misfits:  # noqa: ARG001
-    if rule and isinstance(instance, list) and any(item in instance[:place] for place, item in enumerate(instance)):
-        yield Misfit(f"{instance!r} has non-unique elements", instance)
+def _fits(validator: Draft4Validator, rule: Schema, instance: Json) -> bool:
+    """Stops at the first error. jsonschema collects all errors of each branch: gigabytes for a list of a million."""
+    return validator.evolve(schema=rule).is_valid(instance)
 
 
-def _all_of(rules: list[Schema], instance: Json, schema: Schema) -> Misfits:  # noqa: ARG001
-    for index, rule in enumerate(rules):
-        for found in misfits(instance, rule):
-            yield found.below(rule=("allOf", index))
-
-
-def _any_of(rules: list[Schema], instance: Json, schema: Schema) -> Misfits:  # noqa: ARG001
-    if not any(fits(instance, rule) for rule in rules):
-        yield Misfit(f"{instance!r} is not valid under any of the given schemas", instance)
-
-
-def _one_of(rules: list[Schema], instance: Json, schema: Schema) -> Misfits:  # noqa: ARG001
-    fitting = [rule for rule in rules if fits(instance, rule)]
-    if not fitting:
-        yield Misfit(f"{instance!r} is not valid under any of the given schemas", instance)
-    elif len(fitting) > 1:
-        named = ", ".join(repr(rule) for rule in (*fitting[1:], fitting[0]))
-        yield Misfit(f"{instance!r} is valid under each of {named}", instance)
-
-
-Check = Callable[[Json, Json, Schema], Misfits]
-_CHECKS: dict[str, Check] = {
-    "type": _type,
-    "enum": _enum,
-    "readOnly": _read_only,
-    "pattern": _pattern,
-    "minimum": _minimum,
-    "maximum": _maximum,
-    "minLength": _at_least(str, "is too short"),
-    "maxLength": _at_most(str, "is too long"),
-    "minItems": _at_least(list, "is too short"),
-    "maxItems": _at_most(list, "is too long"),
-    "minProperties": _at_least(dict, "does not have enough properties"),
-    "maxProperties": _at_most(dict, "has too many properties"),
-    "properties": _properties,
-    "additionalProperties": _additional,
-    "required": _required,
-    "items": _items,
-    "uniqueItems": _unique,
-    "allOf": _all_of,
-    "anyOf": _any_of,
-    "oneOf": _one_of,
-}
-
-
-def _indices(path: tuple[Step, ...]) -> str:
-    return "".join(f"[{step!r}]" for step in path)
-
-
-def _pretty(value: Json) -> str:
-    return indent(pformat(value, width=72, sort_dicts=False), "    ")
+_Validator = create(
+    Draft4Validator.META_SCHEMA,
+    {
+        **_DRAFT_4,
+        "type": _unless_null(_DRAFT_4["type"]),
+        "enum": _unless_null(_DRAFT_4["enum"]),
+        "readOnly": _read_only,
+        "required": _required,
+        "additionalProperties": _additional_properties,
+        "anyOf": _any_of,
+        "oneOf": _one_of,
+    },
+    type_checker=Draft4Validator.TYPE_CHECKER,
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.transport.call import Json
+from csm_emulator.records import Json
 
 
 def merged(target: Json, patch: Json) -> Json:

@@ -6,12 +6,13 @@ import json
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from csm_emulator.records import Json
 
 if TYPE_CHECKING:
     from csm_emulator.transport.tunnel import Tunnel
 
-Json = Any  # what ``json`` reads: the wire has no better type
 
 JSON = "application/json"
 _SURROGATES = re.compile("[\ud800-\udfff]")

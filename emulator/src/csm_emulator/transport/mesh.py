@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable, Mapping
 from urllib.parse import parse_qsl, unquote
 
-from csm_emulator.transport.call import JSON, Call, Json, Reply
+from csm_emulator.records import Json
+from csm_emulator.transport.call import JSON, Call, Reply
 
 NO_BODY = object()
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from csm_emulator.transport.call import Json, Reply
+from csm_emulator.records import Json
+from csm_emulator.transport.call import Reply
 from csm_emulator.transport.mesh import Mesh
 
 

@@ -6,7 +6,8 @@ import asyncio
 import json
 import logging
 
-from csm_emulator.transport.call import JSON, Json
+from csm_emulator.records import Json
+from csm_emulator.transport.call import JSON
 from csm_emulator.transport.external_servers import Question, Unreachable, ask_beside
 
 log = logging.getLogger("csm_emulator.transport.webhooks")

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
+from time import process_time
 from typing import Any, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from csm_emulator.services.cfs.ansible import limits as meter
 from csm_emulator.services.cfs.ansible.hosts import Inventory, terms
 from csm_emulator.services.cfs.ansible.jinja.expressions import evaluate
-from csm_emulator.services.cfs.ansible.jinja.templates import render
-from csm_emulator.services.cfs.ansible.jinja.unknown import UNKNOWN
+from csm_emulator.services.cfs.ansible.jinja.filters import FILTERS, TESTS
+from csm_emulator.services.cfs.ansible.jinja.templates import render, show
+from csm_emulator.services.cfs.ansible.jinja.unknown import UNKNOWN, known
+from csm_emulator.services.cfs.ansible.limits import Meter
 from csm_emulator.services.cfs.ansible.playbooks import layer_files as reading
 from csm_emulator.services.cfs.ansible.playbooks.layer_files import Paused, Reading
 from csm_emulator.services.cfs.ansible.playbooks.parser import read_playbook
@@ -74,6 +80,138 @@ def test_long_texts_do_not_add_up() -> None:
     assert evaluate("both", long) is UNKNOWN
     assert render("{{ 1 }}" * 200, long) == "1" * 200
     assert render("{{ 1 }}" * 201, long) is UNKNOWN
+
+
+ATTACKS = [
+    "{{ 'x' * 10**9 }}",
+    "{{ ['x'] * 10**9 }}",
+    "{{ 10 ** (10 ** 8) }}",
+    "{{ (0 - 8) ** 0.5 }}",
+    "{{ 0x" + "f" * 9000 + " }}",
+    "{{ 'x' | center(10**9) }}",
+    "{{ 'x' | indent(10**9, true) }}",
+    "{{ '%1000000000d' | format(1) }}",
+    "{{ '%1000000000d' % 1 }}",
+    "{{ ('{:>' ~ 10**9 ~ '}').format(1) }}",
+    "{{ 'x'.rjust(10**9) }}",
+    "{{ [1] | batch(10**8, 0) | list }}",
+    "{{ 'ab' | slice(10**9) | list }}",
+    "{{ {'a': 1} | tojson(indent=10**9) }}",
+    "{{ 1 | round(-10**9) }}",
+    "{{ range(10**9) | list }}",
+    "{{ lipsum(n=10**6) }}",
+    "{{ cycler.__init__.__globals__ }}",
+    "{{ ''.__class__.__mro__[1].__subclasses__() }}",
+    "{{ 'x' | attr('__class__') }}",
+    "{{ long ~ long }}",
+    "{{ longs | sum(start=[]) }}",
+    "{{ longs | map('upper') | join }}",
+    "{{ " + "[" * 26 + "]" * 26 + " }}",
+    "{{ " + "1" + "+1" * 75 + " }}",
+    "{{ " + "'" * 30_000 + " }}",
+]
+BLOCKS = [
+    "{% for i in range(10**9) %}{% for j in range(10**9) %}x{% endfor %}{% endfor %}",
+    "{% macro m() %}{{ m() }}{{ m() }}{% endmacro %}{{ m() }}",
+    "{% include 'site.yml' %}",
+    "{% import 'os' as os %}",
+    "{% set a = 'x' * 10**9 %}",
+]
+LONG = Scope(({"long": "x" * 60_000, "longs": ["x" * 60_000] * 60},))
+
+
+@pytest.mark.parametrize("template", ATTACKS, ids=lambda template: template[:40])
+def test_a_template_that_would_hold_or_fill_the_process_is_unknown(template: str) -> None:
+    tracemalloc.start()
+    started = process_time()
+    assert not known(render(template, LONG))
+    assert show(f"a {template}", LONG) == f"a {template}"
+    assert process_time() - started < 2
+    assert tracemalloc.get_traced_memory()[1] < 100_000_000
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("template", BLOCKS)
+def test_blocks_stay_as_they_are_written(template: str) -> None:
+    assert show(template, LONG) == template
+
+
+def test_variables_that_nest_deep_expressions_are_unknown() -> None:
+    deep = {f"v{number}": f"{{{{ {'-' * 140}v{number + 1} }}}}" for number in range(20)}
+    assert evaluate("v0", Scope((deep,))) is UNKNOWN
+
+
+def test_a_fact_that_nests_itself_comes_to_an_end() -> None:
+    """Five hundred times, deeper than Python's stack."""
+    course = run(tasks("\n".join(["- set_fact: {a: ['{{ a }}']}"] * 520 + ["- debug: {var: a}"])), hosts=["x1"])
+    assert course.code == 0
+
+
+def test_a_number_of_many_digits_is_unknown() -> None:
+    """Python refuses to write one of more than 4300 digits."""
+    course = run(
+        tasks(
+            f"- set_fact: {{a: '{{{{ \"{'9' * 1200}\" | int }}}}', b: 0x{'f' * 5000}}}\n"
+            "- debug: {msg: 'a {{ a * a }} {{ a * a * a * a }} {{ b }}'}\n- debug: {var: b}"
+        ),
+        hosts=["x1"],
+    )
+    assert course.code == 0
+    assert "{{ a * a }} {{ a * a * a * a }}" in text(course)
+
+
+def test_braces_that_never_close_are_read_once() -> None:
+    braces = "{{" * 100_000
+    started = process_time()
+    assert show(braces, Scope(())) == braces
+    assert process_time() - started < 1
+
+
+def test_the_expressions_of_one_task_have_a_bound() -> None:
+    """Each is new, so that it has to be parsed; all together would take twenty seconds."""
+    long = {
+        f"v{number}": "".join(f"{{{{ {number}{place}{'+1' * 74} }}}}" for place in range(100, 175))
+        for number in range(190)
+    }
+    scope = Scope(({**long, "all": "".join(f"{{{{ v{number} }}}}" for number in range(190))},))
+    started = process_time()
+    assert "{{" in show("{{ all }}{{ v0 }}", scope)
+    assert process_time() - started < 5
+    assert evaluate("1 + 1", scope) is UNKNOWN
+
+
+def test_new_expressions_bring_others_their_turn() -> None:
+    counted = Meter()
+    evaluate("1000000 + 7 * 3 + 1", Scope((), counted))
+    assert counted.done > 0
+    counted.rest()
+    evaluate("1000000 + 7 * 3 + 1", Scope((), counted))
+    assert counted.done == 0
+
+
+def test_collections_are_compared_for_what_it_costs() -> None:
+    counted = Meter()
+    nest = [[1] * 100] * 100
+    maps = ({"a": nest, "b": [[1] * 100] * 100},)
+    assert evaluate("a == b and a in [b]", Scope(maps, counted)) is True
+    assert counted.done > 2 * 2 * 10_000 / 100
+    many = ", ".join("a" * 14)
+    assert evaluate(f"[{many}] == [{many}]", Scope(maps)) is UNKNOWN
+
+
+_PIECES = [
+    *("a", "l", "d", "p", "s", "1", "0", "9999999", "'t'", "none", "true", "(", ")", "[", "]", "{", "}", ":", ",", "="),
+    *("+", "-", "*", "/", "//", "%", "**", "~", "==", "<", "in", "not", "and", "or", "if", "else", "is", "."),
+    *(f"| {name}" for name in [*FILTERS, "default", "absent"]),
+    *(f"is {name}" for name in [*TESTS, "defined", "absent"]),
+]
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=15))
+def test_no_expression_raises(pieces: list[str]) -> None:
+    values = {"a": 3, "l": ["x", 1], "d": {"k": [1]}, "p": UNKNOWN, "s": "Text"}
+    filled = show(f"a {{{{ {' '.join(pieces)} }}}}", Scope((values,)))
+    assert filled.startswith("a ")
 
 
 def test_terms_of_a_pattern() -> None:

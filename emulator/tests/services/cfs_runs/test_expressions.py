@@ -55,6 +55,17 @@ SCOPE = Scope((KNOWN,))
         ("greeting", "hello x1000c0s0b0n0"),
         ("-1 < 0", True),
         ("none is none", True),
+        ("settings | combine({'size': 11}) == {'size': 11, 'names': ['a', 'b']}", True),
+        ("['b', 'a'] | sort(reverse=true)", ["b", "a"]),
+        ("'' | default('x', boolean=true)", "x"),
+        ("'3.7' | int", 3),
+        ("2 ** 10", 1024),
+        ("-1 | abs", 1),
+        ("1 < number < 3", False),
+        ("printed == 'x' and number == 4", False),
+        ("printed == 'x' or number == 3", True),
+        ("number | some_filter or number == 3", True),
+        ("settings.names[::-1]", ["b", "a"]),
     ],
 )
 def test_what_is_known_is_computed(expression: str, value: Any) -> None:

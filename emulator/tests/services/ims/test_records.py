@@ -231,3 +231,8 @@ def test_a_job_on_a_remote_node_ends_with_the_node(ims: Ims) -> None:
     ims.until(job["id"], "error", most=120)
     assert "Remote job is no longer accessible after 12 consecutive errors" in ims.logs(job["id"])
     assert ims.pod(job["id"]).phase == "Failed"
+
+
+def test_bodies_of_more_parts_than_a_machine_has_are_refused(ims: Ims) -> None:
+    status, detail = ims.refused("POST", "/v3/images", {"name": "i", "metadata": {str(n): "" for n in range(200_001)}})
+    assert (status, detail) == (413, "The request body has more than 200000 parts.")

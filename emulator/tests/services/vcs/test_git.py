@@ -296,6 +296,6 @@ def test_pushes_outlive_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         work = client.clone(SLURM)
         assert client.git("rev-parse", "HEAD", work=work) == first
         assert json.loads(machine.send("GET", machine.url + "/vcs/api/v1/version").body) == {"version": "1.17.2"}
-        (folder,) = places.glob("canton-vcs-*")
+        (folder,) = places.glob("csm-emulator-vcs-*")
         assert folder.stat().st_mode & 0o777 == 0o700
     assert not folder.exists()

@@ -27,7 +27,7 @@ from canton.api.middleware.compatibility import Compatibility
 from canton.api.middleware.rate_limits import network
 from canton.api.rendering import problems
 from canton.domain.errors import Defect, HeadersTooLarge, InvalidRequest, TimedOut, TooBusy
-from canton.settings import Api
+from canton.settings.model import Api
 
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 # Whoever watches the server must reach it when it is busiest.

@@ -28,7 +28,7 @@ from canton.operations.engine.completion import Because
 from canton.policy.bindings import fits
 from canton.policy.decide import Question, Rights
 from canton.policy.roles import Role, Roles
-from canton.settings import Settings
+from canton.settings.model import Settings
 from canton.store.access import approvals, bindings, tenants
 
 router = APIRouter(tags=["members"], route_class=Route)

@@ -144,7 +144,7 @@ def _rights(caller: Caller, permission: str, tenant: str | None, role: str | Non
         raise InvalidRequest(f"role and until are about {GRANT}; ask about {GRANT} with a role, or leave them out")
     found = caller.services.roles.get(role)
     if found is None:
-        raise InvalidRequest(f'there is no role "{role}"; GET /v1/roles lists those there are', role=role)
+        raise InvalidRequest(f'there is no role "{role}"; GET /v1/roles lists them all', role=role)
     return Rights(found.permissions, tenant, None if until is None else from_text(until))
 
 

@@ -24,7 +24,7 @@ WORDS = (
     (re.compile(r"[.;] Correct it and send it again$"), ""),
     (re.compile(r"is bound at the provider: leave the tenant null"), "is for the provider: give --provider"),
     (re.compile(r"is bound at a tenant: name it"), "is for a tenant: give --tenant, without --provider"),
-    (re.compile(r"GET /v1/roles lists those there are"), "look with: canton role list -c name,permissions"),
+    (re.compile(r"GET /v1/roles lists them all"), "look with: canton role list -c name,permissions"),
 )
 """What the API calls things, and what the command line does."""
 PERMISSION = re.compile(r'(there is no permission "([a-z-]+)\.([^"]+)"); did you mean "([a-z-]+)\.([^"]+)"\?')

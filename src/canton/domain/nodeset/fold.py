@@ -17,8 +17,8 @@ Parts: TypeAlias = tuple[str, ...]
 Row: TypeAlias = tuple[str, ...]
 Rank: TypeAlias = "str | tuple[int, int]"
 
-# More numbers than a real name has, and as many as a product of 100,000 names can vary in. What follows them counts
-# as text: a hostile name has 126 numbers, and 65,536 such names took half a minute to fold.
+# More numbers than a real name has; a product of 100,000 names varies in at most this many. The remainder of a name
+# counts as text: a hostile name has 126 numbers, and folding 65,536 such names took half a minute.
 DIMENSIONS = 16
 
 _NUMBER = re.compile("[0-9]+")
@@ -71,7 +71,7 @@ def _cutter(shape: str) -> Callable[[str], Parts]:
 
 
 class _Ranks(dict[str, Rank]):
-    """What a part sorts by, worked out once for each distinct part: a number by value, then by width."""
+    """Sort keys of parts, computed once for each distinct part: a number sorts by value, then by width."""
 
     def __missing__(self, part: str) -> Rank:
         rank = self[part] = (int(part), len(part)) if part.isdigit() else part
@@ -97,12 +97,12 @@ def _merge(rows: list[Row], dimension: int) -> list[Row]:
         groups.setdefault(row[:dimension] + row[dimension + 1 :], []).append(row[dimension])
     texts: dict[Row, str] = {}
     merged = []
-    for rest, numbers in groups.items():
+    for key_parts, numbers in groups.items():
         key = tuple(numbers)
         text = texts.get(key)
         if text is None:
             text = texts[key] = _range_text(key)
-        merged.append((*rest[:dimension], text, *rest[dimension:]))
+        merged.append((*key_parts[:dimension], text, *key_parts[dimension:]))
     return merged
 
 
@@ -122,7 +122,7 @@ def _runs(numbers: Iterable[str]) -> Iterator[str]:
     padded = {len(number) for number in numbers if number[0] == "0" and number != "0"}
     placed = sorted((len(number) if len(number) in padded else 0, int(number), number) for number in numbers)
     first = placed[0]
-    for last, after in pairwise([*placed, (-1, 0, "")]):
-        if (last[0], last[1] + 1) != after[:2]:
+    for last, following in pairwise([*placed, (-1, 0, "")]):
+        if (last[0], last[1] + 1) != following[:2]:
             yield last[2] if first is last else f"{first[2]}-{last[2]}"
-            first = after
+            first = following

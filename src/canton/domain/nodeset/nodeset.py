@@ -13,7 +13,7 @@ from canton.domain.nodeset import fold as nodeset_fold
 from canton.domain.nodeset import parse as nodeset_parse
 from canton.domain.nodeset.parse import Resolve
 
-# Ten times the largest machine in view: enough for every honest request, small enough to unfold in a moment.
+# Ten times the largest expected machine, and still unfolded in a fraction of a second.
 LIMIT = 100_000
 
 
@@ -25,9 +25,9 @@ class NodeSet:
 
     def __post_init__(self) -> None:
         if not all(map(nodeset_parse.is_name, self.names)):
-            refused = min(name for name in self.names if not nodeset_parse.is_name(name))
+            invalid = min(name for name in self.names if not nodeset_parse.is_name(name))
             raise InvalidNodeset(
-                f"{refused[:60]!a} is not a node name; a name has letters, digits and -_.: only, starts with a "
+                f"{invalid[:60]!a} is not a node name; a name has letters, digits and -_.: only, starts with a "
                 f"letter or a digit, and has at most {nodeset_parse.LONGEST_NAME} characters"
             )
 
@@ -43,20 +43,20 @@ class NodeSet:
     def __contains__(self, name: object) -> bool:
         return name in self.names
 
-    def __or__(self, other: NodeSet) -> NodeSet:
-        return NodeSet(self.names | other.names)
+    def __or__(self, right: NodeSet) -> NodeSet:
+        return NodeSet(self.names | right.names)
 
-    def __and__(self, other: NodeSet) -> NodeSet:
-        return NodeSet(self.names & other.names)
+    def __and__(self, right: NodeSet) -> NodeSet:
+        return NodeSet(self.names & right.names)
 
-    def __sub__(self, other: NodeSet) -> NodeSet:
-        return NodeSet(self.names - other.names)
+    def __sub__(self, right: NodeSet) -> NodeSet:
+        return NodeSet(self.names - right.names)
 
-    def __xor__(self, other: NodeSet) -> NodeSet:
-        return NodeSet(self.names ^ other.names)
+    def __xor__(self, right: NodeSet) -> NodeSet:
+        return NodeSet(self.names ^ right.names)
 
-    def __le__(self, other: NodeSet) -> bool:
-        return self.names <= other.names
+    def __le__(self, right: NodeSet) -> bool:
+        return self.names <= right.names
 
 
 def parse(text: str, resolve: Resolve | None = None, limit: int = LIMIT) -> NodeSet:
@@ -65,9 +65,9 @@ def parse(text: str, resolve: Resolve | None = None, limit: int = LIMIT) -> Node
 
 
 def parse_counted(text: str, resolve: Resolve | None = None, limit: int = LIMIT) -> tuple[NodeSet, int]:
-    """The nodeset, and how many names the text writes, before set operations: what it cost to read."""
-    names, written = nodeset_parse.names_in(text, resolve, limit)
-    return NodeSet(frozenset(names)), written
+    """The nodeset, and the number of names in the text before set operations, which is the cost of reading it."""
+    names, cost = nodeset_parse.names_in(text, resolve, limit)
+    return NodeSet(frozenset(names)), cost
 
 
 def fold(names: Iterable[str]) -> str:
@@ -85,9 +85,9 @@ def count(text: str, resolve: Resolve | None = None, limit: int = LIMIT) -> int:
     return len(parse(text, resolve, limit))
 
 
-def check_known(nodeset: NodeSet, known: Container[str]) -> None:
-    """Raise UnknownNodes, with exactly the nodes that are not known, if there are any."""
-    unknown = fold(name for name in nodeset.names if name not in known)
+def check_known(nodeset: NodeSet, inventory: Container[str]) -> None:
+    """Raise UnknownNodes, with the nodes that are not in the inventory, if there are any."""
+    unknown = fold(name for name in nodeset.names if name not in inventory)
     if unknown:
         raise UnknownNodes(
             f"no such nodes: {unknown}; check the names against the inventory of this site", nodes=unknown

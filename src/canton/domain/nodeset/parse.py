@@ -8,7 +8,7 @@ r"""From text to names: the grammar of nodesets, its limits and its error messag
 
 It is ClusterShell's grammar, stricter where that guesses: a name starts with a letter or a digit, numbers have
 ASCII digits only, and a range of mixed widths must not follow a digit (``x1[8-11]``: up to ``x111``, or ``x18``,
-``x19``, ``x110``, ``x111``?). Whatever would grow too large is refused by arithmetic, before a name is made.
+``x19``, ``x110``, ``x111``?). A text that would give too many names is refused by arithmetic, before any name is made.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Term(NamedTuple):
     pattern: Pattern
 
     def size(self) -> int:
-        """How many names it writes; a group's are counted when it is resolved."""
+        """The number of names in the pattern; 0 for a group, which is counted when it is resolved."""
         if self.group:
             return 0
         return prod(1 if isinstance(piece, str) else sum(map(Span.size, piece)) for piece in self.pattern)
@@ -93,7 +93,7 @@ class Term(NamedTuple):
 
 
 def names_in(text: str, resolve: Resolve | None, limit: int) -> tuple[set[str], int]:
-    """The names that the text stands for, and how many it writes.
+    """The names that the text stands for, and the number of names in it before set operations.
 
     The limit counts each name as it is written, before set operations: it bounds the work, not only the result.
     """
@@ -101,12 +101,12 @@ def names_in(text: str, resolve: Resolve | None, limit: int) -> tuple[set[str], 
     names: set[str] = set()
     for term in terms:
         if term.group:
-            found = list(islice(_members(text, term, resolve), limit - total + 1))
-            total += len(found)
+            operand = list(islice(_members(text, term, resolve), limit - total + 1))
+            total += len(operand)
             _check_total(text, term, total, limit)
         else:
-            found = term.names()
-        _OPERATORS[term.operator](names, found)
+            operand = list(term.names())
+        _OPERATORS[term.operator](names, operand)
     return names, total
 
 
@@ -121,7 +121,7 @@ def _counted_terms(text: str, limit: int) -> tuple[list[Term], int]:
     if len(text) > LONGEST_TEXT:
         raise _too_large(text, 0, f"it has {len(text):,} characters", LONGEST_TEXT, "give it in parts")
     entries = text.count(",") + 1
-    if entries > limit:  # each entry is at least one name or group: a long list is refused unread
+    if entries > limit:  # each entry is at least one name or group, so a long list is refused without parsing it
         raise _too_large(text, 0, f"it lists {entries:,} names", limit, _FEWER)
     terms = []
     total = 0
@@ -208,13 +208,13 @@ def _padded(number: str) -> bool:
 
 
 def _explain(text: str, at: int) -> tuple[int, str, str]:
-    """Why no term could be read here: the place, the problem, what to do."""
+    """Why no term could be read here: the position, the problem and the advice."""
     at = _skip(_BLANKS, text, at)
     if text[at] in _OPERATORS:
-        after = _skip(_BLANKS, text, at + 1)
-        if after == len(text) or text[after] in _OPERATORS:
+        following = _skip(_BLANKS, text, at + 1)
+        if following == len(text) or text[following] in _OPERATORS:
             return at, f"nothing stands after {text[at]!r}", _FILL
-        at = after
+        at = following
     at = _skip(f"{_NAMES}|{_GROUP}|", text, at)
     if text[at] == "[":
         return at, *_explain_bracket(text[at + 1 :])
@@ -223,8 +223,8 @@ def _explain(text: str, at: int) -> tuple[int, str, str]:
 
 
 def _skip(pattern: str, text: str, at: int) -> int:
-    found = re.compile(pattern).match(text, at)
-    return found.end() if found else at
+    match = re.compile(pattern).match(text, at)
+    return match.end() if match else at
 
 
 def _explain_bracket(following: str) -> tuple[str, str]:
@@ -237,13 +237,13 @@ def _mistake(text: str, at: int, problem: str, advice: str) -> InvalidNodeset:
     return InvalidNodeset(f"invalid nodeset: {problem}; {advice}\n{_pointer(text, at)}", position=at)
 
 
-def _too_large(text: str, at: int, found: str, limit: int, advice: str) -> NodesetTooLarge:
-    message = f"the nodeset is too large: {found}, and the limit is {limit:,}; {advice}"
+def _too_large(text: str, at: int, size: str, limit: int, advice: str) -> NodesetTooLarge:
+    message = f"the nodeset is too large: {size}, and the limit is {limit:,}; {advice}"
     return NodesetTooLarge(f"{message}\n{_pointer(text, at)}", position=at, limit=limit)
 
 
 def _pointer(text: str, at: int) -> str:
     """The text around a place with a caret below it, safe to print on a terminal."""
     start = max(0, at - 40)
-    shown = "".join(c if " " <= c <= "~" else " " if c in "\t\r\n" else "?" for c in text[start : at + 40])
-    return f"  {shown}\n  {'^':>{at - start + 1}}"
+    excerpt = "".join(c if " " <= c <= "~" else " " if c in "\t\r\n" else "?" for c in text[start : at + 40])
+    return f"  {excerpt}\n  {'^':>{at - start + 1}}"

@@ -1,4 +1,4 @@
-"""What is wrong with a text that should have been an xname, and how to put it right."""
+"""Finds the mistakes in a text that is not an xname, and corrects them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from string import ascii_lowercase, ascii_uppercase
 from canton.domain.xname.types import BLANKS, BY_LETTERS, LONGEST, Shape, span
 
 _PART = re.compile("(all_comp|all_svc|all|sms|[a-z.]?)([0-9]*)")
-# str.lower() would turn the Kelvin sign into an honest k, and can change the length of a text.
+# str.lower() turns the Kelvin sign into the letter k, and can change the length of a text.
 _ASCII_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """One mistake: where it is, what it is, and the text with this one put right."""
+    """One mistake: its position, a description, and the text with this mistake corrected."""
 
     index: int
     problem: str
@@ -45,16 +45,16 @@ def _wrong_letter(part: re.Match[str], letters: tuple[str, ...]) -> Mistake | No
     if (*letters, part[1]) in BY_LETTERS:
         return None
     text, depth = part.string, len(letters)
-    known = sorted(path[-1] for path in BY_LETTERS if len(path) == depth + 1 and path[:depth] == letters)
-    found, wanted = json.dumps(text[part.start() : part.start() + 1]), ", ".join(known) or "none"
+    valid = sorted(path[-1] for path in BY_LETTERS if len(path) == depth + 1 and path[:depth] == letters)
+    letter, choices = json.dumps(text[part.start() : part.start() + 1]), ", ".join(valid) or "none"
     if letters:
-        problem = f"{BY_LETTERS[letters].type} has no part {found} (it has {wanted})"
+        problem = f"{BY_LETTERS[letters].type} has no part {letter} (it has {choices})"
         return Mistake(part.start(), problem, text[: part.start()])
     if part.start() == part.endpos:
         return Mistake(part.start(), "it is empty", "x0")
     # Most xnames lie in a cabinet: keep the number and what follows it, if there is one.
     guess = f"x{part[2]}{text[part.end() :]}" if part[2] else "x0"
-    return Mistake(part.start(), f"no xname begins with {found} (they begin with {wanted})", guess)
+    return Mistake(part.start(), f"no xname begins with {letter} (they begin with {choices})", guess)
 
 
 def _wrong_number(part: re.Match[str], shape: Shape) -> Mistake | None:
@@ -62,11 +62,11 @@ def _wrong_number(part: re.Match[str], shape: Shape) -> Mistake | None:
     if not shape.bounds:
         return Mistake(part.end(1), f"{name} takes no number", letter) if digits else None
     low, high = shape.bounds[-1]
-    before, after = text[: part.start(2)], text[part.end() :]
+    prefix, suffix = text[: part.start(2)], text[part.end() :]
     if not digits:
-        return Mistake(part.end(), f"{name} needs a number {span(low, high)}", f"{before}{low}{after}")
+        return Mistake(part.end(), f"{name} needs a number {span(low, high)}", f"{prefix}{low}{suffix}")
     nearest = min(max(low, int(digits)), high)
     if nearest == int(digits):
         return None
     problem = f"{shape.type} {part[0]} is out of range {span(low, high)}"
-    return Mistake(part.start(), problem, f"{before}{nearest}{after}")
+    return Mistake(part.start(), problem, f"{prefix}{nearest}{suffix}")

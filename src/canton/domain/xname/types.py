@@ -1,9 +1,9 @@
 """The xname grammar as data: one rule per component type, after HPE's hms-xname recognition table (v1.4.0).
 
-Every prefix of an xname that ends at an ordinal is an xname too, so a type is told by the type it lies under
-and the one letter it adds. Three places differ from the HMS table on purpose: INVALID is no type but an error;
-the ``.`` of a partition is a dot (the HMS pattern forgets to escape it and takes any character); NodeFpga lies
-under the NodeBMC that its name spells, as ``GetHMSCompParent`` answers, not under the NodeEnclosure of the table.
+Every prefix of an xname that ends at an ordinal is an xname too, so the type that a component lies under and the letter
+that it adds determine its type. Three places differ from the HMS table on purpose: INVALID is an error and not a type;
+the ``.`` of a partition is a dot (the HMS pattern forgets to escape it and takes any character); NodeFpga lies under
+the NodeBMC that its name spells, as ``GetHMSCompParent`` returns, not under the NodeEnclosure of the table.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from enum import StrEnum
 LONGEST = 128
 BLANKS = " \t\r\n"
 
-# HMS sets most ordinals no limit; no text that we read can spell this one.
+# HMS sets no limit for most ordinals; no text of LONGEST characters reaches this one.
 UNLIMITED = 10**LONGEST
 
 
@@ -170,7 +170,7 @@ def span(low: int, high: int) -> str:
 
 
 def _shape(rule: Rule, under: Shape | None) -> Shape:
-    # System s0 is nowhere spelled out in the names of what it holds.
+    # The names of components do not spell out System s0.
     spelled = under if under and under.type is not XnameType.SYSTEM else None
     return Shape(
         letters=(*(spelled.letters if spelled else ()), rule.letter),

@@ -1,8 +1,8 @@
 """Xnames: the names of the places in an HPE Cray EX system, such as node ``x1000c0s0b0n0``.
 
-``parse`` reads whatever HMS would accept after its own normalisation: letter case, surrounding blanks and the
-leading zeros of ordinals do not matter. What it returns prints in the one canonical form, so two texts for the
-same place always become equal xnames. Which names there are is the table in ``xname_types``.
+``parse`` accepts every text that HMS would accept after its own normalisation: letter case, surrounding blanks and the
+leading zeros of ordinals do not matter. Its result prints in the canonical form, so two texts for the same place
+give equal xnames. The table of valid names is in ``xname_types``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BY_SPLIT = {(*letters, "") if shape.bounds else letters: shape.type for letters
 @total_ordering
 @dataclass(frozen=True, slots=True)
 class Xname:
-    """A place in the system. Sorts in natural order: s9 before s10, a chassis before what it holds."""
+    """A place in the system. Sorts in natural order: s9 before s10, a chassis before its contents."""
 
     type: XnameType
     ordinals: tuple[int, ...]
@@ -36,21 +36,21 @@ class Xname:
         ordinals = self.ordinals
         shape = _BY_TYPE.get((self.type, len(ordinals)))
         if shape is None:
-            raise _misfit(self.type, ordinals, "it does not take that many")
+            raise _wrong_ordinals(self.type, ordinals, "it does not take that many")
         for place, (low, high) in enumerate(shape.bounds):
             if not low <= ordinals[place] <= high:
-                raise _misfit(self.type, ordinals, f"{ordinals[place]} is out of range {span(low, high)}")
+                raise _wrong_ordinals(self.type, ordinals, f"{ordinals[place]} is out of range {span(low, high)}")
 
     def __str__(self) -> str:
         return self._shape.template % self.ordinals
 
-    def __lt__(self, other: object) -> bool:
-        if not isinstance(other, Xname):
+    def __lt__(self, right: object) -> bool:
+        if not isinstance(right, Xname):
             return NotImplemented
-        # Mostly nodes are sorted among nodes; this spares them the letters.
-        if self.type is other.type:
-            return self.ordinals < other.ordinals
-        return self._order < other._order
+        # Most lists have one type, for which the letters need not be compared.
+        if self.type is right.type:
+            return self.ordinals < right.ordinals
+        return self._order < right._order
 
     @property
     def parent(self) -> Xname | None:
@@ -79,9 +79,9 @@ class Xname:
         lineage = self._shape.lineage
         return self._rise(lineage.index(kind)) if kind in lineage else None
 
-    def within(self, other: Xname) -> bool:
-        """Whether this is ``other`` or lies anywhere in it."""
-        return self.enclosing(other.type) == other
+    def within(self, ancestor: Xname) -> bool:
+        """Whether this is ``ancestor`` or lies anywhere in it."""
+        return self.enclosing(ancestor.type) == ancestor
 
     def _rise(self, height: int) -> Xname:
         if height == 0:
@@ -101,10 +101,10 @@ class Xname:
 
 def parse(text: str) -> Xname:
     """Read an xname, or raise InvalidXname that points at the first mistake and names the nearest valid form."""
-    found = _read(text)
-    if found is None:
+    xname = _read(text)
+    if xname is None:
         raise _explain(text)
-    return found
+    return xname
 
 
 def is_xname(text: str) -> bool:
@@ -130,7 +130,7 @@ def _read(text: str) -> Xname | None:
         return None
 
 
-def _misfit(kind: XnameType, ordinals: tuple[int, ...], problem: str) -> InvalidXname:
+def _wrong_ordinals(kind: XnameType, ordinals: tuple[int, ...], problem: str) -> InvalidXname:
     templates = " or ".join(shape.template.replace("%d", "N") for shape in SHAPES if shape.type is kind)
     return InvalidXname(
         f"{kind} cannot have ordinals {ordinals}: {problem}; it is spelled {templates}",
@@ -140,24 +140,24 @@ def _misfit(kind: XnameType, ordinals: tuple[int, ...], problem: str) -> Invalid
 
 
 def _explain(text: str) -> InvalidXname:
-    shown = text[:LONGEST]
+    excerpt = text[:LONGEST]
     mistake = first_mistake(text)
     nearest = _nearest(text)
     position = mistake.index + 1
-    printable = "".join(letter if " " <= letter <= "~" else "?" for letter in shown)
+    printable = "".join(letter if " " <= letter <= "~" else "?" for letter in excerpt)
     return InvalidXname(
-        f"{json.dumps(shown)} is not an xname: {mistake.problem} at position {position}\n"
+        f"{json.dumps(excerpt)} is not an xname: {mistake.problem} at position {position}\n"
         f"  {printable}\n"
         f"  {' ' * mistake.index}^\n"
         f"nearest valid form: {nearest}",
-        text=shown,
+        text=excerpt,
         position=position,
         nearest=nearest,
     )
 
 
 def _nearest(text: str) -> str:
-    """The canonical form that the text comes to once its mistakes, from left to right, are put right."""
-    while (found := _read(text)) is None:
+    """The canonical form of the text after its mistakes are corrected, from left to right."""
+    while (xname := _read(text)) is None:
         text = first_mistake(text).repaired
-    return str(found)
+    return str(xname)

@@ -1,1 +1,1 @@
-"""HPE's Cray System Management, from outside: through its gateway, with a token of its Keycloak."""
+"""The driver for HPE's Cray System Management: calls through its gateway, with a token of its Keycloak."""

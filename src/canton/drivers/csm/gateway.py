@@ -1,4 +1,4 @@
-"""Calls through CSM's gateway: one client, its token, one bounded request at a time."""
+"""Calls through CSM's gateway, with one client's token; every request is limited in time and size."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from canton.domain.errors import InvalidSetting, PermanentFailure, TemporaryFail
 TOKEN = "/keycloak/realms/shasta/protocol/openid-connect/token"  # noqa: S105 (a path)
 TIMEOUT = 20.0
 # A power status has about 250 bytes a node: room for 60,000 of them.
-LARGEST = 16 << 20
-EARLY = 30.0
-"""A token is renewed so many seconds before its end."""
+MAX_BYTES = 16 << 20
+RENEW_BEFORE = 30.0
+"""Seconds before its end at which a token is renewed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Where the gateway is and who calls. The secret is read anew for every token: it may be rotated."""
+    """The gateway's address and the client that calls. The secret is read again for every token: it may be rotated."""
 
     url: str
     client_id: str
@@ -34,42 +34,42 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     status: int
     body: Any
 
 
 class Gateway:
-    """Blocking: call it from a thread. Safe to share between threads, at worst two fetch a token at once."""
+    """Blocks: call it from a thread. Threads can share it; at worst two of them fetch a token at once."""
 
     def __init__(self, access: Access, clock: Callable[[], float] = time.monotonic) -> None:
-        place = urlsplit(access.url)
-        if place.scheme not in ("http", "https") or not place.hostname:
+        address = urlsplit(access.url)
+        if address.scheme not in ("http", "https") or not address.hostname:
             raise InvalidSetting(f'"{access.url}" is not the address of a gateway; write https://api.example.org')
         self._access = access
         self._clock = clock
-        self._trust = _trust(access.ca) if place.scheme == "https" else None
+        self._trust = _trust(access.ca) if address.scheme == "https" else None
         self._token: tuple[str, float] | None = None
 
-    def call(self, method: str, path: str, body: object = None, guard: Guard = lambda: None) -> Answer:
-        """One request. Raises ``TemporaryFailure`` when no answer came, ``PermanentFailure`` when we may not ask.
+    def call(self, method: str, path: str, body: object = None, guard: Guard = lambda: None) -> Response:
+        """One request. Raises ``TemporaryFailure`` if no response came, ``PermanentFailure`` if the account is refused.
 
-        A token that was refused is thrown away, and the request is sent once more with a new one: a gateway that says
-        403 has passed nothing on.
+        After a refusal the request is sent once more with a new token. That is safe: a gateway that responds with 403
+        has passed nothing on.
         """
-        answer = self._ask(method, path, body, guard)
-        if answer.status in (401, 403):
+        response = self._request(method, path, body, guard)
+        if response.status in (401, 403):
             self._token = None
-            answer = self._ask(method, path, body, guard)
-        if answer.status in (401, 403):
+            response = self._request(method, path, body, guard)
+        if response.status in (401, 403):
             raise PermanentFailure(
-                f"the site's management refuses Canton's account ({answer.status}); the provider has to look",
+                f"the site's management refuses Canton's account ({response.status}); the provider has to look",
                 cause=f"{self._access.url}{path} refuses the client {self._access.client_id}; does it have the role "
                 "admin in the realm shasta?",
             )
-        return answer
+        return response
 
-    def _ask(self, method: str, path: str, body: object, guard: Guard) -> Answer:
+    def _request(self, method: str, path: str, body: object, guard: Guard) -> Response:
         headers = {"Authorization": f"Bearer {self._current_token()}", "Content-Type": "application/json"}
         return self._send(method, path, None if body is None else json.dumps(body), headers, guard)
 
@@ -85,17 +85,17 @@ class Gateway:
             "client_secret": self._secret(),
         }
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
-        answer = self._send("POST", TOKEN, urlencode(form), headers, lambda: None)
-        token = answer.body.get("access_token") if isinstance(answer.body, dict) else None
-        if answer.status != 200 or not isinstance(token, str):
-            kind = TemporaryFailure if answer.status >= 500 else PermanentFailure
+        response = self._send("POST", TOKEN, urlencode(form), headers, lambda: None)
+        token = response.body.get("access_token") if isinstance(response.body, dict) else None
+        if response.status != 200 or not isinstance(token, str):
+            kind = TemporaryFailure if response.status >= 500 else PermanentFailure
             raise kind(
-                f"the site's management gives Canton's account no token ({answer.status}); the provider has to look",
+                f"the site's management gives Canton's account no token ({response.status}); the provider has to look",
                 cause=f"{self._access.url} gives the client {self._access.client_id} no token; is the secret in "
                 f"{self._access.secret_file} the one of Keycloak?",
             )
-        lasts = answer.body.get("expires_in")
-        return token, self._clock() + max(0.0, (lasts if isinstance(lasts, int | float) else 0.0) - EARLY)
+        lifetime = response.body.get("expires_in")
+        return token, self._clock() + max(0.0, (lifetime if isinstance(lifetime, int | float) else 0.0) - RENEW_BEFORE)
 
     def _secret(self) -> str:
         try:
@@ -105,14 +105,14 @@ class Gateway:
                 "the secret of Canton's account at the site cannot be read; the provider has to look", cause=str(error)
             ) from error
 
-    def _send(self, method: str, path: str, body: str | None, headers: Mapping[str, str], guard: Guard) -> Answer:
+    def _send(self, method: str, path: str, body: str | None, headers: Mapping[str, str], guard: Guard) -> Response:
         connection = self._connection()
         try:
             connection.connect()
             guard()
             connection.request(method, path, body, dict(headers))
-            answer = connection.getresponse()
-            return Answer(answer.status, _read(answer, path))
+            response = connection.getresponse()
+            return Response(response.status, _read(response, path))
         except (OSError, http.client.HTTPException) as error:
             raise TemporaryFailure(
                 "the site's management gave no answer",
@@ -122,16 +122,16 @@ class Gateway:
             connection.close()
 
     def _connection(self) -> http.client.HTTPConnection:
-        place = urlsplit(self._access.url)
+        address = urlsplit(self._access.url)
         if self._trust is None:
-            return http.client.HTTPConnection(place.hostname or "", place.port, timeout=TIMEOUT)
-        return http.client.HTTPSConnection(place.hostname or "", place.port, timeout=TIMEOUT, context=self._trust)
+            return http.client.HTTPConnection(address.hostname or "", address.port, timeout=TIMEOUT)
+        return http.client.HTTPSConnection(address.hostname or "", address.port, timeout=TIMEOUT, context=self._trust)
 
 
-def _read(answer: http.client.HTTPResponse, path: str) -> Any:
-    text = answer.read(LARGEST + 1)
-    if len(text) > LARGEST:
-        raise TemporaryFailure(f"an answer of the site's management has more than {LARGEST >> 20} MB", cause=path)
+def _read(response: http.client.HTTPResponse, path: str) -> Any:
+    text = response.read(MAX_BYTES + 1)
+    if len(text) > MAX_BYTES:
+        raise TemporaryFailure(f"a response of the site's management has more than {MAX_BYTES >> 20} MB", cause=path)
     try:
         return json.loads(text) if text else None
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Power through PCS: one request for any number of nodes, to look and to switch."""
+"""Power through PCS: one request reads or switches any number of nodes."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from typing import Any
 from canton.contracts.guard import Guard
 from canton.contracts.power import PowerState
 from canton.domain.errors import PermanentFailure, StepFailure, TemporaryFailure
-from canton.drivers.csm.gateway import Answer, Gateway
+from canton.drivers.csm.gateway import Gateway, Response
 
 STATUS = "/apis/power-control/v1/power-status"
 TRANSITIONS = "/apis/power-control/v1/transitions"
-# Off is graceful at first; PCS forces it when this many minutes are over. Its own default.
+# Off is graceful at first; PCS forces it after this many minutes, which is its default.
 DEADLINE = 5
 _OPERATIONS = {PowerState.ON: "on", PowerState.OFF: "off"}
 _STATES = {"on": PowerState.ON, "off": PowerState.OFF}
 
 
 class PcsPower:
-    """What PCS shows lags by up to 30 s: it looks at the controllers that often."""
+    """The states lag by up to 30 s: PCS reads the controllers that often."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
 
     async def states(self, nodes: Sequence[str]) -> Mapping[str, PowerState | StepFailure]:
-        answer = await asyncio.to_thread(self._gateway.call, "POST", STATUS, {"xname": list(nodes)})
-        _expect(answer, 200, STATUS)
-        rows = _rows(answer.body, "status")
-        seen = {str(row.get("xname")): _state(row) for row in rows}
-        return {node: seen.get(node, _unknown(node)) for node in nodes}
+        response = await asyncio.to_thread(self._gateway.call, "POST", STATUS, {"xname": list(nodes)})
+        _expect(response, 200, STATUS)
+        rows = _rows(response.body, "status")
+        states = {str(row.get("xname")): _state(row) for row in rows}
+        return {node: states.get(node, _unknown(node)) for node in nodes}
 
     async def switch(self, nodes: Sequence[str], to: PowerState, guard: Guard) -> Mapping[str, StepFailure]:
-        wanted = {
+        transition = {
             "operation": _OPERATIONS[to],
             "taskDeadlineMinutes": DEADLINE,
             "location": [{"xname": node} for node in nodes],
         }
-        answer = await asyncio.to_thread(self._gateway.call, "POST", TRANSITIONS, wanted, guard)
-        if answer.status == 400:
-            failure = PermanentFailure("the site's power service refuses the request", cause=_detail(answer))
+        response = await asyncio.to_thread(self._gateway.call, "POST", TRANSITIONS, transition, guard)
+        if response.status == 400:
+            failure = PermanentFailure("the site's power service refuses the request", cause=_detail(response))
             return dict.fromkeys(nodes, failure)
-        _expect(answer, 200, TRANSITIONS)
+        _expect(response, 200, TRANSITIONS)
         return {}
 
 
@@ -58,26 +58,24 @@ def _state(row: Mapping[str, Any]) -> PowerState | StepFailure:
 
 
 def _unknown(node: str) -> StepFailure:
-    cause = "PCS says nothing of it; is it in HSM?"
+    cause = "PCS does not list it; is it in HSM?"
     return PermanentFailure(f"{node} is not known to the site's power service", cause=cause, node=node)
 
 
 def _rows(body: Any, name: str) -> list[Mapping[str, Any]]:
     rows = body.get(name) if isinstance(body, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise TemporaryFailure(
-            "the site's power service gave an answer that is none", cause=f'no "{name}" in it; is this PCS?'
-        )
+        raise TemporaryFailure("the site's power service gave a wrong answer", cause=f'no "{name}" in it; is this PCS?')
     return rows
 
 
-def _expect(answer: Answer, status: int, path: str) -> None:
-    if answer.status == status:
+def _expect(response: Response, status: int, path: str) -> None:
+    if response.status == status:
         return
-    kind = TemporaryFailure if answer.status >= 500 or answer.status == 429 else PermanentFailure
-    raise kind(f"the site's power service answered {answer.status}", cause=f"{path}: {_detail(answer)}")
+    kind = TemporaryFailure if response.status >= 500 or response.status == 429 else PermanentFailure
+    raise kind(f"the site's power service answered {response.status}", cause=f"{path}: {_detail(response)}")
 
 
-def _detail(answer: Answer) -> str:
-    told = answer.body.get("detail") if isinstance(answer.body, dict) else None
-    return str(told or "no reason given")
+def _detail(response: Response) -> str:
+    detail = response.body.get("detail") if isinstance(response.body, dict) else None
+    return str(detail or "no reason given")

@@ -1,4 +1,4 @@
-"""A provider for demos and laptops: what a site's devices show is kept in a folder, so it outlives every process.
+"""A provider for demos and laptops: the state of a site's devices is in a folder and outlives every process.
 
-Not an emulator: it speaks no wire protocol, and nothing here is taken for a real system's behaviour.
+Not an emulator: it speaks no wire protocol, and it does not show how a real system behaves.
 """

@@ -1,4 +1,4 @@
-"""Power of nodes as one file a node: its name is the node's, its text is ``on``, ``off`` or ``unknown``."""
+"""Power of nodes in a folder: one file per node, with the node's name, that says ``on``, ``off`` or ``unknown``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from canton.contracts.power import PowerState
 from canton.domain.errors import InvalidXname, PermanentFailure, StepFailure, TemporaryFailure
 from canton.domain.xname.xname import parse
 
-LONGEST = 64
+MAX_LENGTH = 64
 
 
 class FolderPower:
@@ -28,23 +28,23 @@ class FolderPower:
         return await asyncio.to_thread(lambda: {node: self._read(node) for node in nodes})
 
     async def switch(self, nodes: Sequence[str], to: PowerState, guard: Guard) -> Mapping[str, StepFailure]:
-        refused: dict[str, StepFailure] = {}
+        failures: dict[str, StepFailure] = {}
         for node in nodes:
             if self.latency:
                 await asyncio.sleep(self.latency)
-            seen = await asyncio.to_thread(self._read, node)
-            if isinstance(seen, StepFailure):
-                refused[node] = seen
+            state = await asyncio.to_thread(self._read, node)
+            if isinstance(state, StepFailure):
+                failures[node] = state
                 continue
             guard()
             await asyncio.to_thread(self._write, node, to)
-        return refused
+        return failures
 
     def _read(self, node: str) -> PowerState | StepFailure:
         try:
-            # A name that is no xname could lead out of the folder.
-            written = (self.folder / str(parse(node))).read_text(encoding="utf-8")[:LONGEST].strip()
-            return PowerState(written)
+            # A name that is not an xname could lead out of the folder.
+            text = (self.folder / str(parse(node))).read_text(encoding="utf-8")[:MAX_LENGTH].strip()
+            return PowerState(text)
         except (FileNotFoundError, InvalidXname):
             return PermanentFailure(
                 f"{node} is not known to the site's power service",
@@ -57,7 +57,7 @@ class FolderPower:
             return PowerState.UNKNOWN
 
     def _write(self, node: str, to: PowerState) -> None:
-        """Whole or not at all: a worker may be killed at any instant."""
+        """Replace the file in one step: a worker may be killed at any instant."""
         try:
             number, temporary = tempfile.mkstemp(prefix=".", dir=self.folder)
         except OSError as error:

@@ -1,5 +1,6 @@
 """Bearer tokens of OpenID Connect issuers: verified here, with the issuer's published keys, on every request.
 
-``verify`` is the door; ``token`` and ``claims`` are its pure checks, ``mapping`` turns claims into bindings and
-``keyring`` keeps the keys that ``jwks`` reads and ``fetch`` brings. Nothing here decides what somebody may do.
+``verify`` is the entry point. ``token``, ``signature`` and ``claims`` check a token, and ``mapping`` turns claims into
+bindings. ``keyring`` holds the keys that ``fetch`` downloads and ``jwks`` reads. Nothing here decides what a caller may
+do.
 """

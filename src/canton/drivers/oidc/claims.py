@@ -1,4 +1,4 @@
-"""What a genuine token says: whether it is an access token, for us, now, and about whom."""
+"""Checks the claims of a genuine token (its kind, audience and times) and turns them into an identity."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from canton.drivers.oidc.issuer import IssuerSettings
 from canton.drivers.oidc.mapping import bindings_of, values_at
 from canton.drivers.oidc.token import UnverifiedToken
 
-SECOND = 1_000_000
+MICROSECONDS = 1_000_000
 # Seconds since 1970, in the year 9999.
 _LATEST = 253_402_300_800
 # No "/" and no ":": a principal is <issuer>:<username> and a group is <issuer>:group/<group>, so that a person who may
@@ -26,13 +26,13 @@ _WORDS = {
 _NOT_OF_ACCESS_TOKENS = ("nonce", "at_hash", "c_hash", "s_hash", "events")
 # Claims that only access tokens carry (RFC 9068 §2.2.3; Okta and Entra write scp).
 _OF_ACCESS_TOKENS = ("scope", "scp")
-# Keycloak begins the username of a client's own account so, and adds these claims to its tokens.
+# In Keycloak the username of a client's own account begins like this, and its tokens have these claims as well.
 _SERVICE_ACCOUNT = "service-account-"
 _OF_CLIENTS = ("clientId", "clientHost", "clientAddress")
 
 
 def identify(token: UnverifiedToken, issuer: IssuerSettings, now: float) -> Identity:
-    """Of a token whose signature is right."""
+    """The identity in a token whose signature was verified; raises TokenInvalid or TokenExpired."""
     claims = token.claims
     _check_kind(token, issuer)
     _check_unbound(claims)
@@ -52,9 +52,9 @@ def identify(token: UnverifiedToken, issuer: IssuerSettings, now: float) -> Iden
 
 
 def _is_person(claims: Mapping[str, object], issuer: IssuerSettings, username: str) -> bool:
-    """False unless the token has a claim of people, and none of a client that acts for itself or of a delegation.
+    """True if the token has a person's claim and shows neither a client that acts for itself nor a delegation.
 
-    Keycloak gives a client's own token a session too, where it may refresh it; therefore the second half.
+    A person's claim alone is not enough: Keycloak adds a session to a client's own token if the client may refresh it.
     """
     names = (username, str(claims.get("preferred_username", "")))
     is_client = (
@@ -84,7 +84,7 @@ def _check_kind(token: UnverifiedToken, issuer: IssuerSettings) -> None:
 
 
 def _check_unmarked(claims: Mapping[str, object], issuer: IssuerSettings) -> None:
-    """An ID token for the same audience differs from an access token only in what it says of itself."""
+    """Without a mark, an ID token for the same audience differs from an access token in some claims only."""
     if not issuer.unmarked_tokens:
         raise TokenInvalid(
             "the token does not say that it is an access token (typ at+jwt in the header, or typ Bearer); send the "
@@ -105,9 +105,9 @@ def _check_unbound(claims: Mapping[str, object]) -> None:
 
 def _check_audience(claims: Mapping[str, object], issuer: IssuerSettings) -> None:
     if not set(values_at(claims, "aud")) & set(issuer.audience):
-        wanted = " or ".join(f'"{audience}"' for audience in issuer.audience)
+        audiences = " or ".join(f'"{audience}"' for audience in issuer.audience)
         raise TokenInvalid(
-            f"the token is not meant for Canton: its audience must hold {wanted}; see the client's mappers"
+            f"the token is not meant for Canton: its audience must hold {audiences}; see the client's mappers"
         )
 
 
@@ -122,24 +122,24 @@ def _check_times(claims: Mapping[str, object], issuer: IssuerSettings, now: floa
             raise TokenInvalid("the token is from the future; compare the clocks of the issuer and of this server")
     if expires - (now if issued is None else issued) > issuer.longest_lifetime:
         raise TokenInvalid(f"the token lives longer than {issuer.longest_lifetime} s; ask the issuer for a shorter one")
-    return int(expires * SECOND)
+    return int(expires * MICROSECONDS)
 
 
 def _instant(claims: Mapping[str, object], claim: str) -> float | None:
     value = claims.get(claim)
     if value is None:
         return None
-    # NaN is a number for Python's reader of JSON, and 10**400 one that no float can hold.
+    # Python reads NaN in JSON as a number, and 10**400 as one that no float can hold.
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _LATEST:
         raise TokenInvalid(f"the token's {claim} is not an instant in seconds; get one from the issuer")
     return value
 
 
-def _text(claims: Mapping[str, object], claim: str, wanted: re.Pattern[str], issuer: IssuerSettings) -> str:
+def _text(claims: Mapping[str, object], claim: str, pattern: re.Pattern[str], issuer: IssuerSettings) -> str:
     value = claims.get(claim)
-    if not isinstance(value, str) or not wanted.fullmatch(value):
+    if not isinstance(value, str) or not pattern.fullmatch(value):
         raise TokenInvalid(
-            f"the token of issuer {issuer.name} has no usable {claim}: {_WORDS[wanted]}; is the claim mapped?"
+            f"the token of issuer {issuer.name} has no usable {claim}: {_WORDS[pattern]}; is the claim mapped?"
         )
     return value
 

@@ -1,4 +1,4 @@
-"""Documents of an issuer, over HTTPS: no redirects, no proxy of the environment, bounded in size and time."""
+"""Fetches an issuer's documents over HTTPS: without redirects or proxies, limited in size and time."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from canton.domain.errors import InvalidSetting, IssuerUnavailable
 Fetch = Callable[[str], dict[str, object]]
 
 TIMEOUT = 5.0
-LARGEST = 256 * 1024
+MAX_BYTES = 256 * 1024
 """Keycloak's discovery document has 7 kB, and a key set with ten keys and their certificates 30 kB."""
 _CHUNK = 16 * 1024
 
 
 def check_address(url: str, what: str) -> str:
-    """The address itself, or InvalidSetting: keys that came over plain HTTP could be anybody's."""
+    """The address itself, or InvalidSetting: keys that came over plain HTTP may be forged."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
@@ -37,10 +37,12 @@ def check_address(url: str, what: str) -> str:
             f"{what} is not an address: {error}; give one such as https://login.example.org"
         ) from error
     if not host or parts.username is not None or parts.fragment:
-        raise InvalidSetting(f'{what} must name a host and have no user and no fragment; found "{_shown(url)}"')
+        raise InvalidSetting(
+            f'{what} must name a host and have no user and no fragment; found "{_without_password(url)}"'
+        )
     if parts.scheme != "https" and not (parts.scheme == "http" and _loopback(host)):
         raise InvalidSetting(
-            f'{what} must begin with https:// (http:// only for this machine itself); found "{_shown(url)}"'
+            f'{what} must begin with https:// (http:// only for this machine itself); found "{_without_password(url)}"'
         )
     return url
 
@@ -49,18 +51,18 @@ def fetcher(ca_file: Path | None) -> Fetch:
     """``ca_file``: the only authorities to trust, for a site with its own; otherwise those of the system."""
     opener = urllib.request.build_opener(
         urllib.request.ProxyHandler({}),
-        _Plain(),
-        _Secure(_trust(ca_file)),
+        _HttpHandler(),
+        _HttpsHandler(_trusted_authorities(ca_file)),
         _NoRedirects(),
     )
 
     def fetch(url: str) -> dict[str, object]:
         request = urllib.request.Request(url, headers={"Accept": "application/json"})  # noqa: S310  # checked address
         try:
-            with opener.open(request, timeout=TIMEOUT) as answer:
-                document = json.loads(_read(answer, url))
+            with opener.open(request, timeout=TIMEOUT) as response:
+                document = json.loads(_read(response, url))
         except (OSError, HTTPException, ValueError, RecursionError) as error:
-            raise IssuerUnavailable(f"{url} could not be read: {_why(error)}; is the issuer up?", url=url) from error
+            raise IssuerUnavailable(f"{url} could not be read: {_reason(error)}; is the issuer up?", url=url) from error
         if not isinstance(document, dict):
             raise IssuerUnavailable(f"{url} should hold a JSON object and does not; is this the issuer?", url=url)
         return document
@@ -68,47 +70,47 @@ def fetcher(ca_file: Path | None) -> Fetch:
     return fetch
 
 
-def _trust(ca_file: Path | None) -> ssl.SSLContext:
+def _trusted_authorities(ca_file: Path | None) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=ca_file)
     except (OSError, ssl.SSLError) as error:
         raise InvalidSetting(f"the CA file {ca_file} cannot be used: {error}; it must hold PEM certificates") from error
 
 
-class _Plain(urllib.request.HTTPHandler):
+class _HttpHandler(urllib.request.HTTPHandler):
     def http_open(self, req: urllib.request.Request) -> HTTPResponse:
-        return self.do_open(_PlainConnection, req)
+        return self.do_open(_HttpConnection, req)
 
 
-class _Secure(urllib.request.HTTPSHandler):
+class _HttpsHandler(urllib.request.HTTPSHandler):
     def __init__(self, trust: ssl.SSLContext) -> None:
         super().__init__(context=trust)
-        self._connection = partial(_SecureConnection, context=trust)
+        self._connection = partial(_HttpsConnection, context=trust)
 
     def https_open(self, req: urllib.request.Request) -> HTTPResponse:
         return self.do_open(self._connection, req)
 
 
-class _PlainConnection(HTTPConnection):
+class _HttpConnection(HTTPConnection):
     def connect(self) -> None:
         super().connect()
-        _cut_later(self.sock)
+        _close_later(self.sock)
 
 
-class _SecureConnection(HTTPSConnection):
+class _HttpsConnection(HTTPSConnection):
     def connect(self) -> None:
         super().connect()
-        _cut_later(self.sock)
+        _close_later(self.sock)
 
 
-def _cut_later(connected: socket.socket) -> None:
-    """End the connection after three time-outs: nothing else bounds an answer whose head comes byte by byte."""
+def _close_later(connected: socket.socket) -> None:
+    """Close the connection after three time-outs: nothing else limits a response whose headers arrive byte by byte."""
 
-    def cut() -> None:
+    def close() -> None:
         with suppress(OSError):
             connected.shutdown(socket.SHUT_RDWR)
 
-    timer = threading.Timer(3 * TIMEOUT, cut)
+    timer = threading.Timer(3 * TIMEOUT, close)
     timer.daemon = True
     timer.start()
 
@@ -118,22 +120,22 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def _read(answer: HTTPResponse, url: str) -> bytes:
-    """Within twice the time-out: that of the socket starts again with every byte a slow sender lets go."""
+def _read(response: HTTPResponse, url: str) -> bytes:
+    """The body, within twice the time-out: that of the socket starts again with every byte of a slow sender."""
     deadline = time.monotonic() + 2 * TIMEOUT
     document = bytearray()
-    while chunk := answer.read1(_CHUNK):
+    while chunk := response.read1(_CHUNK):
         document += chunk
-        if len(document) > LARGEST:
-            raise IssuerUnavailable(f"{url} is larger than {LARGEST} bytes; is this the issuer?", url=url)
+        if len(document) > MAX_BYTES:
+            raise IssuerUnavailable(f"{url} is larger than {MAX_BYTES} bytes; is this the issuer?", url=url)
         if time.monotonic() > deadline:
             raise IssuerUnavailable(f"{url} was sent too slowly; is the issuer overloaded?", url=url)
     return bytes(document)
 
 
-def _why(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     if isinstance(error, urllib.error.HTTPError):
-        error.close()  # it is also the answer, with its connection
+        error.close()  # it is also the response, with its connection
         return f"it answered with status {error.code}" + ("; redirects are not followed" if error.code < 400 else "")
     if isinstance(error, urllib.error.URLError):
         return str(error.reason)
@@ -147,6 +149,6 @@ def _loopback(host: str) -> bool:
         return False
 
 
-def _shown(url: str) -> str:
-    """Without what might be a password."""
+def _without_password(url: str) -> str:
+    """The address without what may be a password."""
     return url.rpartition("@")[2] if "@" in url else url

@@ -1,4 +1,4 @@
-"""What a site says about an issuer whose tokens it takes."""
+"""The settings of an issuer whose tokens Canton accepts."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}", re.ASCII)
 class IssuerSettings:
     """Times are in seconds.
 
-    ``url`` is what tokens say in ``iss``, to the letter. ``audience``: a token must be meant for one of these.
-    ``keys_for`` is how long fetched keys are taken as current, ``outage`` how long they still serve while the issuer
-    does not answer, ``refetch_after`` the shortest time between two looks, whatever tokens come in.
-    ``person_claims``: a token with none of these does not speak for a person. ``unmarked_tokens``: take access tokens
-    that do not say that they are some.
+    ``url`` equals the claim ``iss`` of its tokens, to the letter. ``audience``: a token must be for one of these.
+    ``keys_for`` is how long fetched keys are used before they are fetched again, ``outage`` how much longer they are
+    used while the issuer does not answer, ``refetch_after`` the shortest time between two fetches, whatever tokens
+    arrive. ``person_claims``: a token with none of these does not count as a person's. ``unmarked_tokens``: accept
+    access tokens that are not marked as access tokens.
     """
 
     name: str
@@ -41,10 +41,10 @@ class IssuerSettings:
     refetch_after: float = 10
 
     def __post_init__(self) -> None:
-        # "service:…" is how principals that are service accounts begin.
+        # The principals of service accounts begin with "service:".
         if not _NAME.fullmatch(self.name) or self.name == "service":
             raise InvalidSetting(
-                f'"{self.name}" cannot name an issuer; wanted up to 31 of a-z, 0-9 and "-", first a letter, '
+                f'"{self.name}" cannot name an issuer; write up to 31 of a-z, 0-9 and "-", first a letter, '
                 'and not "service"'
             )
         check_address(self.url, f"the url of issuer {self.name}")

@@ -1,6 +1,6 @@
-"""A published key set, and which of its keys may verify what.
+"""Reads a published key set, and decides which of its keys can verify tokens, and with which algorithm.
 
-The key decides the algorithm: RSA is RS256, P-256 is ES256, Ed25519 is EdDSA, and a symmetric key is nothing at all.
+The key decides the algorithm: RSA is RS256, P-256 is ES256, Ed25519 is EdDSA. Symmetric keys are ignored.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from canton.domain.errors import IssuerUnavailable
 
 Key = RSAKey | ECKey | OKPKey
 
-MOST_KEYS = 100
-_SMALLEST_RSA = 2048  # RFC 7518 §3.3
+MAX_KEYS = 100
+_MIN_RSA_BITS = 2048  # RFC 7518 §3.3
 
 
 @dataclass(frozen=True, slots=True)
 class _Family:
     algorithm: str
     names: frozenset[str]
-    """What ``alg`` may say in the key; RFC 9864 has a second name for EdDSA with Ed25519."""
+    """The values of ``alg`` that the key may have; RFC 9864 has a second name for EdDSA with Ed25519."""
     public: tuple[str, ...]
     type: type[RSAKey] | type[ECKey] | type[OKPKey]
 
@@ -40,17 +40,17 @@ _FAMILIES: Mapping[object, _Family] = MappingProxyType(
 
 
 def read(document: Mapping[str, object], where: str) -> dict[tuple[str, str], Key]:
-    """Keys by kid and algorithm. Keys of other kinds are passed over: issuers publish them for other purposes."""
-    listed = document.get("keys")
-    if not isinstance(listed, list) or len(listed) > MOST_KEYS:
-        raise IssuerUnavailable(f"{where} is not a key set with a list of at most {MOST_KEYS} keys", url=where)
-    found: dict[tuple[str, str], Key] = {}
-    for entry in listed:
+    """Keys by kid and algorithm. Keys of other kinds are ignored: issuers publish them for other purposes."""
+    entries = document.get("keys")
+    if not isinstance(entries, list) or len(entries) > MAX_KEYS:
+        raise IssuerUnavailable(f"{where} is not a key set with a list of at most {MAX_KEYS} keys", url=where)
+    keys: dict[tuple[str, str], Key] = {}
+    for entry in entries:
         family = _family(entry) if isinstance(entry, dict) else None
         key = family and _public_key(family, entry)
         if family and key:
-            found.setdefault((entry["kid"], family.algorithm), key)
-    return found
+            keys.setdefault((entry["kid"], family.algorithm), key)
+    return keys
 
 
 def _family(entry: Mapping[str, object]) -> _Family | None:
@@ -66,10 +66,10 @@ def _family(entry: Mapping[str, object]) -> _Family | None:
 
 
 def _public_key(family: _Family, entry: Mapping[str, object]) -> Key | None:
-    """Only what is public is taken, even from an issuer that publishes more."""
+    """The public part of the key only, even if the issuer publishes more; None for a key that cannot be used."""
     try:
         public = {name: str(entry[name]) for name in family.public}
-        if family.type is RSAKey and base64_to_int(public["n"]).bit_length() < _SMALLEST_RSA:
+        if family.type is RSAKey and base64_to_int(public["n"]).bit_length() < _MIN_RSA_BITS:
             return None
         return family.type.import_key(dict(public))
     except (JoseError, KeyError, ValueError):

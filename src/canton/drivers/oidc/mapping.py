@@ -1,6 +1,6 @@
-"""From claims to bindings, by rules that a site sets: pure, exact, and empty unless something matches.
+"""Turns claims into bindings by the rules of a site; without a matching rule there is no binding.
 
-A pattern matches a whole value or not at all: the role ``psi`` says nothing about ``psi2``.
+A pattern matches a whole value or not at all: the role ``psi`` does not match ``psi2``.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from canton.domain.errors import InvalidSetting
 
 PLACEHOLDER = "{tenant}"
 NOT_TENANTS = ("offline_access", "uma_authorization", "default-roles-*")
-"""Realm roles that Keycloak gives to everybody."""
+"""Realm roles that Keycloak gives to every user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Whoever has a value that looks like ``match`` in ``claim`` has ``role``.
+    """A token with a value in ``claim`` that matches ``match`` gives ``role``.
 
     ``claim`` is a path such as ``realm_access.roles``. ``match`` is plain text, with ``{tenant}`` where the name of a
-    tenant stands. ``tenant`` is None for a role at the provider, ``{tenant}`` for the tenant found, or a fixed name.
+    tenant stands. ``tenant`` is None for a role at the provider, ``{tenant}`` for the name in the value, or a name.
     ``except_`` are values and names that never count; one may end in ``*``.
     """
 
@@ -42,7 +42,7 @@ class Rule:
             raise InvalidSetting(
                 f"{where} may hold {PLACEHOLDER} once and no other brace or *; it is not a regular expression"
             )
-        # A placeholder that nothing uses would match any name and give everybody the same right.
+        # An unused placeholder would match any name and give all of them the same right.
         if (PLACEHOLDER in self.match) != (self.tenant == PLACEHOLDER):
             raise InvalidSetting(f"{where} must have {PLACEHOLDER} both in match and as tenant, or in neither")
         if self.tenant not in (None, PLACEHOLDER) and not tenant.is_name(self.tenant or ""):
@@ -50,38 +50,38 @@ class Rule:
 
 
 def bindings_of(claims: Mapping[str, object], rules: tuple[Rule, ...]) -> tuple[ClaimBinding, ...]:
-    """Each once, in the order of the rules."""
-    found = dict.fromkeys(
-        binding for rule in rules for value in values_at(claims, rule.claim) for binding in _bound(rule, value)
+    """The bindings that the rules give, without duplicates, in the order of the rules."""
+    bindings = dict.fromkeys(
+        binding for rule in rules for value in values_at(claims, rule.claim) for binding in _bindings_for(rule, value)
     )
-    return tuple(found)
+    return tuple(bindings)
 
 
 def values_at(claims: Mapping[str, object], path: str) -> Iterator[str]:
-    """The texts at ``path``: one, or those of a list; anything else there is nothing."""
-    here: object = claims
+    """The text at ``path``, or those of a list there; other types count as absent."""
+    value: object = claims
     for part in path.split("."):
-        if not isinstance(here, Mapping):
+        if not isinstance(value, Mapping):
             return
-        here = here.get(part)
-    if isinstance(here, str):
-        yield here
-    elif isinstance(here, list):
-        yield from (value for value in here if isinstance(value, str))
+        value = value.get(part)
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        yield from (item for item in value if isinstance(item, str))
 
 
-def _bound(rule: Rule, value: str) -> Iterator[ClaimBinding]:
-    before, placeholder, after = rule.match.partition(PLACEHOLDER)
-    wanted = re.escape(before) + (f"({tenant.NAME.pattern})" if placeholder else "") + re.escape(after)
-    found = re.fullmatch(wanted, value, re.ASCII)
-    if found is None:
+def _bindings_for(rule: Rule, value: str) -> Iterator[ClaimBinding]:
+    prefix, placeholder, suffix = rule.match.partition(PLACEHOLDER)
+    pattern = re.escape(prefix) + (f"({tenant.NAME.pattern})" if placeholder else "") + re.escape(suffix)
+    match = re.fullmatch(pattern, value, re.ASCII)
+    if match is None:
         return
-    names = {value, *found.groups()}
-    if not any(_excepted(name, exception) for name in names for exception in rule.except_):
-        yield ClaimBinding(rule.role, found[1] if placeholder else rule.tenant)
+    names = {value, *match.groups()}
+    if not any(_is_excepted(name, exception) for name in names for exception in rule.except_):
+        yield ClaimBinding(rule.role, match[1] if placeholder else rule.tenant)
 
 
-def _excepted(name: str, exception: str) -> bool:
+def _is_excepted(name: str, exception: str) -> bool:
     return name.startswith(exception[:-1]) if exception.endswith("*") else name == exception
 
 
@@ -95,11 +95,11 @@ def preset(name: str) -> tuple[Rule, ...]:
 
 
 def _csm() -> tuple[Rule, ...]:
-    """CSM gives every group of nodes a realm role of the same name; these are the realm's own, not groups."""
-    others = (*NOT_TENANTS, "admin", "user", "tenant-admin", "monitor-ro", "wlm")
+    """CSM gives every group of nodes a realm role of the same name; the roles in ``not_groups`` are the realm's own."""
+    not_groups = (*NOT_TENANTS, "admin", "user", "tenant-admin", "monitor-ro", "wlm")
     return (
         Rule("realm_access.roles", "pa_admin", "provider-admin"),
-        Rule("realm_access.roles", PLACEHOLDER, "tenant-operator", PLACEHOLDER, others),
+        Rule("realm_access.roles", PLACEHOLDER, "tenant-operator", PLACEHOLDER, not_groups),
     )
 
 

@@ -1,6 +1,6 @@
-"""The outside of a token: its size, its three parts, its header. Nothing here says that a token is genuine.
+"""Reads a token: its size, its three parts and its header. Nothing here proves that a token is genuine.
 
-Keys named or carried by the token itself are never used: whoever forges a token would bring their own.
+Keys that the token itself names or contains are never used: a forger would bring their own.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from joserfc.util import urlsafe_b64decode
 from canton.domain.errors import TokenInvalid
 
 ALGORITHMS = ("RS256", "ES256", "EdDSA")
-LARGEST = 16 * 1024
+MAX_LENGTH = 16 * 1024
 _PART = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
-_OWN_KEYS = ("jwk", "jku", "x5u", "x5c")
+_KEY_HEADERS = ("jwk", "jku", "x5u", "x5c")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class UnverifiedToken:
 def read(text: str) -> UnverifiedToken:
     header_part, payload_part = _parts(text)
     header = _object(header_part, "header")
-    _refuse_strange(header)
+    _refuse_extensions(header)
     algorithm, kid, kind = header.get("alg"), header.get("kid"), header.get("typ")
     if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
         raise TokenInvalid(
@@ -47,8 +47,8 @@ def read(text: str) -> UnverifiedToken:
 
 
 def _parts(text: str) -> tuple[str, str]:
-    if len(text) > LARGEST:
-        raise TokenInvalid(f"the token has more than {LARGEST} characters; ask the issuer for one with fewer claims")
+    if len(text) > MAX_LENGTH:
+        raise TokenInvalid(f"the token has more than {MAX_LENGTH} characters; ask the issuer for one with fewer claims")
     parts = text.split(".")
     if len(parts) == 5:
         raise TokenInvalid("the token is encrypted; Canton takes signed tokens only")
@@ -57,11 +57,11 @@ def _parts(text: str) -> tuple[str, str]:
     return parts[0], parts[1]
 
 
-def _refuse_strange(header: dict[str, object]) -> None:
-    for name in _OWN_KEYS:
+def _refuse_extensions(header: dict[str, object]) -> None:
+    for name in _KEY_HEADERS:
         if name in header:
             raise TokenInvalid(f"the token brings its own key ({name}), and such keys are not trusted")
-    # No extension is understood here, so none can be critical (RFC 7515 §4.1.11); b64 and cty change what is signed.
+    # Canton supports no extension, so none may be critical (RFC 7515 §4.1.11); b64 and cty change what is signed.
     for name in ("crit", "b64", "cty", "zip"):
         if name in header:
             raise TokenInvalid(f"the token's header uses {name}, which Canton does not take")
@@ -70,7 +70,7 @@ def _refuse_strange(header: dict[str, object]) -> None:
 def _object(part: str, what: str) -> dict[str, object]:
     try:
         # Decoded here: of bytes, json would take UTF-16 and UTF-32 as well (RFC 7519 §3 has UTF-8 alone).
-        value = json.loads(urlsafe_b64decode(part.encode()).decode("utf-8"), object_pairs_hook=_no_doubles)
+        value = json.loads(urlsafe_b64decode(part.encode()).decode("utf-8"), object_pairs_hook=_refuse_duplicates)
     except (ValueError, RecursionError):
         raise TokenInvalid(f"the token's {what} is not JSON in base64url; get one from the issuer") from None
     if not isinstance(value, dict):
@@ -78,9 +78,9 @@ def _object(part: str, what: str) -> dict[str, object]:
     return value
 
 
-def _no_doubles(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """RFC 7519 §4: names are unique. Of two, others might have checked the one that we do not see."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name comes twice")
-    return found
+def _refuse_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """RFC 7519 §4: names are unique. Of two values, another party may have checked the one that we ignore."""
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError("a name appears twice")
+    return value

@@ -35,7 +35,7 @@ from csm_emulator.dialects.go_json.values import (
     text_of,
     word,
 )
-from csm_emulator.transport.call import Json
+from csm_emulator.records import Json
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")

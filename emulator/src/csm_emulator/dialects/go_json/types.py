@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from csm_emulator.transport.call import Json
+from csm_emulator.records import Json
 
 
 @dataclass(frozen=True, slots=True)

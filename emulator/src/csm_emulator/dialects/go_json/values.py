@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from csm_emulator.dialects.go_json.syntax_errors import END, complaint
-from csm_emulator.transport.call import Json
+from csm_emulator.records import Json
 
 LONGEST = 1 << 20
 """Longer text is not looked through for Go's exact words: it would hold up everybody else."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, MutableMapping
 
 from csm_emulator.dialects.hms.responses import SNIFFED, marshalled
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.records import Json
+from csm_emulator.transport.call import Call, Reply
 
 
 class RunningParams:

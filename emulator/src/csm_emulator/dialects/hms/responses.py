@@ -6,7 +6,8 @@ import json
 import re
 from collections.abc import Sequence
 
-from csm_emulator.transport.call import JSON, Json, Reply, utf8
+from csm_emulator.records import Json
+from csm_emulator.transport.call import JSON, Reply, utf8
 
 PROBLEM = "application/problem+json"
 SNIFFED = "text/plain; charset=utf-8"

@@ -6,13 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from csm_emulator.machine.parts import Network, Nic, NodePlace, Part
-from csm_emulator.machine.topology.addresses import (
-    CABINET_NETWORKS,
-    CABINET_SIZE,
-    FIRST_HOST,
-    Allotment,
-    dotted,
-)
+from csm_emulator.machine.topology.addresses import CABINET_NETWORKS, CABINET_SIZE, FIRST_HOST, Allotment, dotted
 
 _CABINET_NAMES = {
     "NMN_MTN": "Mountain Compute Node Management Network",

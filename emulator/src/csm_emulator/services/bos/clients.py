@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from http.client import responses
 from urllib.parse import quote
 
-from csm_emulator.services.bos.components.records import Record, configuration_of
+from csm_emulator.records import Json, Record
+from csm_emulator.services.bos.components.records import configuration_of
 from csm_emulator.services.bos.failures import API_ERROR, HSM_ERROR, PCS_ERROR, Failure, failure_of
-from csm_emulator.transport.call import Json, Reply
+from csm_emulator.transport.call import Reply
 from csm_emulator.transport.mesh import NO_BODY, Mesh
 
 _HOSTS = {"smd": "cray-smd", "bss": "cray-bss", "cfs": "cray-cfs-api", "pcs": "cray-power-control", "ims": "cray-ims"}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from csm_emulator.dialects.connexion import json_reply
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.records import Json
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 _VERSION = {"major": "2", "minor": "50", "patch": "0"}

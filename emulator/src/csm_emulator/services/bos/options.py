@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from csm_emulator.dialects.connexion import json_reply, read_body
+from csm_emulator.records import Json
 from csm_emulator.services.bos.schemas import OPTIONS
 from csm_emulator.state.tables import RecordTables
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 DEFAULTS: dict[str, Any] = {

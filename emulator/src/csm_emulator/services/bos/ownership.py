@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from hashlib import sha1
 
-from csm_emulator.services.bos.components.records import Record
+from csm_emulator.records import Record
 from csm_emulator.state.tables import RecordTable
 
 

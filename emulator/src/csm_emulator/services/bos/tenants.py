@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from csm_emulator.dialects.connexion import Parameter, Refused, internal_error
+from csm_emulator.records import Json
 from csm_emulator.services.bos.errors import invalid_tenant
 from csm_emulator.services.bos.failures import Failure
 from csm_emulator.transport import tapms_client
-from csm_emulator.transport.call import Call, Json
+from csm_emulator.transport.call import Call
 from csm_emulator.transport.mesh import Mesh
 
 HEADER = Parameter("Cray-Tenant-Name", {"type": "string", "maxLength": 127}, "header")

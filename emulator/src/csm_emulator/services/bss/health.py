@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.records import Json
 from csm_emulator.services.bss.boot_parameters.api import Parameters
 from csm_emulator.services.bss.boot_parameters.records import STATE_CHANGE
 from csm_emulator.services.bss.inventory import Inventory
 from csm_emulator.services.bss.responses import JSON, encoded, parse_int, problem, sniffed
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 
 VERSION = "1.37.0"
 # (field, value, words: a path with one of them gets the field)

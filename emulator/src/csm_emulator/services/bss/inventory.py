@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from csm_emulator.context import Context
 from csm_emulator.dialects.hms.names import COMPONENT_FIELDS
-from csm_emulator.transport.call import Json
+from csm_emulator.records import Json
 
 EVICTION = 600
 """The longest age of the copy in seconds; BSS's own default."""

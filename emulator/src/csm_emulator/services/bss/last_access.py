@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.bss.responses import encoded, problem
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 
 BOOTSCRIPT, USER_DATA = "bootscript", "user-data"
 

@@ -6,7 +6,8 @@ import re
 from http import HTTPStatus
 
 from csm_emulator.dialects.hms import responses as hms_base
-from csm_emulator.transport.call import Json, Reply
+from csm_emulator.records import Json
+from csm_emulator.transport.call import Reply
 
 JSON = "application/json; charset=UTF-8"
 _WHOLE = re.compile(

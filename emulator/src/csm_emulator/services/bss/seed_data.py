@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from csm_emulator.machine.machine import Machine
+from csm_emulator.records import Json
 from csm_emulator.seed_data.images import boot_image
 from csm_emulator.services.bss.boot_parameters.records import NO_CLOUD_INIT
 from csm_emulator.state.random import SeededRandom
-from csm_emulator.transport.call import Json
 
 _FNV_OFFSET, _FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
 # As in HPE's own session templates; nodes mount the root file system over iSCSI.

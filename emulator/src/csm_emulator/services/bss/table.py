@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.bss.boot_parameters.records import BootData, Image
 from csm_emulator.services.bss.cloud_init.merge import patched_cloud_init
 from csm_emulator.services.bss.inventory import Inventory
 from csm_emulator.services.bss.seed_data import Seed, image_key
-from csm_emulator.transport.call import Json
 
 DEFAULT = "Default"
 _KINDS = ("kernel", "initrd")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import urlencode
 
+from csm_emulator.records import Json
 from csm_emulator.services.capmc.responses import CapmcError, InvalidIds
-from csm_emulator.transport.call import Json, Reply
+from csm_emulator.transport.call import Reply
 from csm_emulator.transport.mesh import Mesh
 
 MAX_IDS = 2048

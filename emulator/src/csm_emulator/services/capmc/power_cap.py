@@ -12,9 +12,10 @@ from csm_emulator.machine.machine import Machine
 from csm_emulator.machine.parts import Fru, NodeModel, Part
 from csm_emulator.machine.power import Unreachable
 from csm_emulator.machine.power_caps import NODE_LIMIT, Control, controls_of
+from csm_emulator.records import Json
 from csm_emulator.services.capmc.hsm_client import Hsm
 from csm_emulator.services.capmc.responses import INVALID, CapmcError, go_list
-from csm_emulator.transport.call import Call, Json, Reply, json_reply
+from csm_emulator.transport.call import Call, Reply, json_reply
 
 _NIDS = struct("capmc.NidlistRequest", {"nids": slice_of(INT)})
 _CONTROL = struct("capmc.PowerCapControl", {"name": STRING, "val": maybe(INT)})

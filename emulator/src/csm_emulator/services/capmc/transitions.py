@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.capmc.hsm_client import Hsm, Keys
-from csm_emulator.transport.call import Json
 
 POLL_INTERVAL = 2.0
 """Seconds before the first poll of a transition, and between two polls."""

@@ -9,10 +9,11 @@ from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.reader import Undecodable, decode_first
 from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, struct
 from csm_emulator.dialects.hms.names import hms_type
+from csm_emulator.records import Json
 from csm_emulator.services.capmc.hsm_client import Hsm
 from csm_emulator.services.capmc.responses import INVALID, CapmcError, InvalidIds, go_list
 from csm_emulator.services.capmc.transitions import Outcome, PowerOrders
-from csm_emulator.transport.call import Call, Cut, Json, Reply, json_reply
+from csm_emulator.transport.call import Call, Cut, Reply, json_reply
 from csm_emulator.transport.routes import Handler
 from csm_emulator.xnames import parse
 

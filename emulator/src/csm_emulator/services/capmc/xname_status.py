@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from csm_emulator.dialects.go_json.reader import NothingSaid, Undecodable, decode_first
 from csm_emulator.dialects.go_json.types import STRING, STRINGS, struct
+from csm_emulator.records import Json
 from csm_emulator.services.capmc.hsm_client import Hsm
 from csm_emulator.services.capmc.responses import CapmcError, InvalidIds, go_list
 from csm_emulator.services.capmc.xname_control import POWERED, split_valid
-from csm_emulator.transport.call import Call, Json, Reply, json_reply
+from csm_emulator.transport.call import Call, Reply, json_reply
 from csm_emulator.transport.mesh import Mesh
 
 _REQUEST = struct("capmc.XnameStatusRequest", {"filter": STRING, "source": STRING, "xnames": STRINGS})

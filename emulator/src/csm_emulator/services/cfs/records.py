@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from csm_emulator.records import Record
 from csm_emulator.services.cfs.components.changes import Stumble, appended
 from csm_emulator.services.cfs.components.table import Components
 from csm_emulator.services.cfs.configurations.table import Configurations
@@ -16,8 +17,6 @@ from csm_emulator.services.cfs.sessions.table import Sessions
 from csm_emulator.services.cfs.sources.table import Sources
 from csm_emulator.services.cfs.timestamps import stamp
 from csm_emulator.state.clock import Clock
-
-Record = dict[str, Any]
 
 _DEBUG = "debug_"
 _MANY_DIGITS = 10

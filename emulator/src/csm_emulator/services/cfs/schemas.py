@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from csm_emulator.dialects.json_schema import Schema
+from csm_emulator.records import Json
 from csm_emulator.services.cfs.version_2 import in_camel_case as camel
-from csm_emulator.transport.call import Json
 
 STRING: Schema = {"type": "string"}
 BOOLEAN: Schema = {"type": "boolean"}

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from csm_emulator.records import Record
 from csm_emulator.state.tables import RecordTable
-
-Record = dict[str, Any]
 
 
 class Table:

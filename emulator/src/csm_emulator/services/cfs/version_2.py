@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from csm_emulator.records import Record
 from csm_emulator.services.cfs.components.changes import Stumble
 
-Record = dict[str, Any]
 Shape = dict[str, tuple[str, Any]]
 """Name in version 3 → name in version 2, and the shape of what is in it, or None."""
 

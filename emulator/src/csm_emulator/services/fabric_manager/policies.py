@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
+from csm_emulator.records import Json
 from csm_emulator.services.fabric_manager.documents import RequestRejected, read_object
 from csm_emulator.services.fabric_manager.fields import (
     boolean,
@@ -20,7 +21,7 @@ from csm_emulator.services.fabric_manager.fields import (
 from csm_emulator.services.fabric_manager.ports import Ports
 from csm_emulator.services.fabric_manager.seed_data import NO_RETRY
 from csm_emulator.services.fabric_manager.tables import DocumentStore
-from csm_emulator.transport.call import Call, Json, Reply, json_reply
+from csm_emulator.transport.call import Call, Reply, json_reply
 from csm_emulator.transport.routes import Route
 
 _RETRY = structure({"enabled": boolean, "always": boolean, "num_retries": integer, "duration_sec": integer})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.go_json.types import BOOL, INT, STRING, STRINGS, Kind, maybe, struct
+from csm_emulator.records import Json
 from csm_emulator.services.fas.responses import NIL, Failed, filled, parse_uuid
-from csm_emulator.transport.call import Json
 
 COMPONENTS = struct(
     "storage.StateComponentFilter", dict.fromkeys(("partitions", "groups", "xnames", "deviceTypes"), STRINGS)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from csm_emulator.context import Context
-from csm_emulator.transport.call import Json, Reply
+from csm_emulator.records import Json
+from csm_emulator.transport.call import Reply
 
 TYPES = ("ChassisBMC", "RouterBMC", "NodeBMC")
 NOBODY = "No Valid XNames Found in HSM State Components"

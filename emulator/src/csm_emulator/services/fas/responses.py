@@ -9,7 +9,8 @@ from http import HTTPStatus
 from uuid import UUID
 
 from csm_emulator.dialects.hms.responses import PROBLEM, marshalled
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.records import Json
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Handler, catching
 
 NIL = str(UUID(int=0))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.fas import bodies
 from csm_emulator.services.fas.actions.api import accepted, check_components
 from csm_emulator.services.fas.actions.planner import GATHER, Found, Planning, Survey
@@ -16,7 +17,7 @@ from csm_emulator.services.fas.hsm_client import OK
 from csm_emulator.services.fas.images.api import Images
 from csm_emulator.services.fas.responses import NIL, Failed, answer, answering, filled, go_time
 from csm_emulator.state.clock import next_beat
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 SWEEP = 2500.0

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.go_json.types import ANYTHING_BY_NAME, STRING, Struct, struct
-from csm_emulator.transport.call import Json
+from csm_emulator.records import Json
 
 
 def strings(name: str, fields: Iterable[str]) -> Struct:

@@ -10,10 +10,11 @@ from csm_emulator.dialects.go_json.types import STRINGS, Struct, struct
 from csm_emulator.dialects.gorilla_mux import Mux, settle
 from csm_emulator.dialects.hms.names import hms_type, normal
 from csm_emulator.dialects.hms.responses import SNIFFED, encoded, marshalled, problem
+from csm_emulator.records import Json
 from csm_emulator.services.hbtd.decoding import strings, wrong_field
 from csm_emulator.services.hbtd.heartbeats import Heartbeats
 from csm_emulator.services.hbtd.parameters import Params, parse_uint
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import EmulatedService, Route
 
 HEARTBEAT = "/hmi/v1/heartbeat"

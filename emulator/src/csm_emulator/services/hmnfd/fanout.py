@@ -9,11 +9,12 @@ from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, maybe, struct
 from csm_emulator.dialects.hms.responses import problem
+from csm_emulator.records import Json
 from csm_emulator.services.hmnfd.parameters import Params
 from csm_emulator.services.hmnfd.subscription import subscriber_of, xname_of
 from csm_emulator.state.clock import next_beat, rfc3339
 from csm_emulator.state.tables import RecordTable
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 
 PRUNE_INTERVAL = 10
 _ATTRIBUTES = ("Role", "SubRole", "State", "SoftwareStatus")

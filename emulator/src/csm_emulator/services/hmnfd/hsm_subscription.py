@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from csm_emulator.context import Context
 from csm_emulator.dialects.hms.responses import marshal
+from csm_emulator.records import Json
 from csm_emulator.services.hmnfd.parameters import Params
-from csm_emulator.transport.call import Json
 
 RETRY_DELAY = 1.0
 _FIELD_OF_KEY = {"HWStates": "States", "SWStatus": "SoftwareStatus", "Roles": "Roles", "SubRoles": "SubRoles"}

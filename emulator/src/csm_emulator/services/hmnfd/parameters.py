@@ -6,8 +6,9 @@ from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.go_json.types import ANYTHING_BY_NAME, INT, STRING, maybe, struct
 from csm_emulator.dialects.hms.parameters import RunningParams
 from csm_emulator.dialects.hms.responses import problem
+from csm_emulator.records import Json
 from csm_emulator.state.tables import RecordTables
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 
 DEFAULTS: dict[str, int | str] = {
     "Debug": 0,

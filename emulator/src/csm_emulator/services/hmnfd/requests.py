@@ -5,9 +5,10 @@ from __future__ import annotations
 from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.go_json.types import Struct
 from csm_emulator.dialects.hms.responses import problem
+from csm_emulator.records import Json
 from csm_emulator.services.hmnfd.parameters import lower_case, lower_case_fields
 from csm_emulator.services.hmnfd.subscription import BODY
-from csm_emulator.transport.call import Json, Reply
+from csm_emulator.transport.call import Reply
 
 _TRIGGERS = ("States", "SoftwareStatus", "Roles", "SubRoles")
 

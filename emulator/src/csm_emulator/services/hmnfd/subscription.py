@@ -6,7 +6,7 @@ Its value has the URL and the components. HMNFD matches a state change by search
 from __future__ import annotations
 
 from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, maybe, struct
-from csm_emulator.transport.call import Json
+from csm_emulator.records import Json
 
 BODY = struct(
     "main.ScnSubscribe",

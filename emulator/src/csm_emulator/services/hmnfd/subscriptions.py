@@ -8,10 +8,11 @@ from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.go_json.types import STRING, struct
 from csm_emulator.dialects.hms.names import hms_type, verified
 from csm_emulator.dialects.hms.responses import marshalled, problem
+from csm_emulator.records import Json
 from csm_emulator.services.hmnfd import requests
 from csm_emulator.services.hmnfd.requests import invalid
 from csm_emulator.services.hmnfd.subscription import agent_of, make_key, read_key, subscriber_of, xname_of
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 V1_INSTANCE = "/subscribe"

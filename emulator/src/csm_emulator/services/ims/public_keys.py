@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from csm_emulator.records import Record
 from csm_emulator.services.ims.responses import body_of, done, found, shown, written
 from csm_emulator.services.ims.schemas import bodies as forms
-from csm_emulator.services.ims.tables import Record, Table, Tables, undeleted
+from csm_emulator.services.ims.tables import Table, Tables, undeleted
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
@@ -46,7 +47,7 @@ class PublicKeys:
         )
 
     def _create(self, call: Call) -> Reply:
-        given = forms.load(forms.KEY, body_of(call))
+        given = forms.load(forms.Key, body_of(call))
         record = {**self._tables.new("public-key"), **given}
         self._keys[record["id"]] = record
         return written(record)
@@ -74,12 +75,12 @@ class PublicKeys:
 
     def _undelete(self, call: Call) -> Reply:
         record = found(self._deleted, call)
-        forms.load(forms.DELETED_PATCH, body_of(call))
+        forms.load(forms.DeletedPatch, body_of(call))
         self._bring_back(record)
         return done()
 
     def _undelete_all(self, call: Call) -> Reply:
-        forms.load(forms.DELETED_PATCH, body_of(call))
+        forms.load(forms.DeletedPatch, body_of(call))
         for record in list(self._deleted.values()):
             self._bring_back(record)
         return done()

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from csm_emulator.machine.machine import Machine
+from csm_emulator.records import Record
 from csm_emulator.seed_data.images import ARCHES
 from csm_emulator.services.ims.responses import body_of, done, found, shown, written
 from csm_emulator.services.ims.schemas import bodies as forms
-from csm_emulator.services.ims.tables import Record, Tables
+from csm_emulator.services.ims.tables import Tables
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
@@ -43,7 +44,7 @@ class RemoteNodes:
         return str(best["xname"]) if best else ""
 
     def _create(self, call: Call) -> Reply:
-        record = forms.load(forms.REMOTE_NODE, body_of(call))
+        record = forms.load(forms.RemoteNode, body_of(call))
         self._nodes[record["xname"]] = record
         return written(record)
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TypeVar
 
-from csm_emulator.dialects.connexion import PROBLEM, Refused
-from csm_emulator.transport.call import JSON, Call, Json, Reply
+from csm_emulator.dialects.connexion import MOST_COMMAS, PROBLEM, Refused
+from csm_emulator.records import Json
+from csm_emulator.transport.call import JSON, Call, Reply
 
 Kept = TypeVar("Kept")
 _VALID_ID = "Requested resource does not exist. Re-run request with valid ID."
@@ -97,6 +98,8 @@ def body_of(call: Call) -> Json:
     media = call.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media != JSON and not (media.startswith("application/") and media.endswith("+json")):
         raise Refused(written({"message": _NO_JSON}, 415))
+    if call.body.count(b",") > MOST_COMMAS:
+        raise problem(413, f"The request body has more than {MOST_COMMAS} parts.", "Payload Too Large")
     try:
         body = call.json()
     except ValueError:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from csm_emulator.machine.parts import Topology
+from csm_emulator.records import Record
 from csm_emulator.seed_data.images import images, recipes
-from csm_emulator.services.ims.tables import Record, stamp
+from csm_emulator.services.ims.tables import stamp
 from csm_emulator.state.random import SeededRandom
 
 

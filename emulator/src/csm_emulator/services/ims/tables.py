@@ -8,14 +8,12 @@ and what was made since is gone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping
-from typing import Any
 
 from csm_emulator.dialects.python_times import without_zone
+from csm_emulator.records import Record
 from csm_emulator.state.clock import Clock
 from csm_emulator.state.random import SeededRandom
 from csm_emulator.state.tables import RecordTable, RecordTables
-
-Record = dict[str, Any]
 
 
 class Table(MutableMapping[str, Record]):

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote
 
-from csm_emulator.transport.call import JSON, Call, Json, Reply
+from csm_emulator.records import Json
+from csm_emulator.transport.call import JSON, Call, Reply
 
 SAFE = (
     ("Referrer-Policy", "no-referrer"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from urllib.parse import urlencode
 
+from csm_emulator.records import Json
 from csm_emulator.services.pcs.transitions.tasks import Task
-from csm_emulator.transport.call import Json, Reply
+from csm_emulator.transport.call import Reply
 from csm_emulator.transport.mesh import NO_BODY, Mesh
 
 RESERVATIONS = "/hsm/v2/locks/service/reservations"

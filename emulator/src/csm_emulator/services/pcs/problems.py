@@ -6,7 +6,8 @@ import re
 from http import HTTPStatus
 from uuid import UUID
 
-from csm_emulator.transport.call import Json, Reply, json_reply
+from csm_emulator.records import Json
+from csm_emulator.transport.call import Reply, json_reply
 
 _HEX = "[0-9a-fA-F]"
 _PLAIN = re.compile(f"{_HEX}{{8}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.go_json.types import Kind
+from csm_emulator.records import Json
 from csm_emulator.services.pcs.problems import Refusal
-from csm_emulator.transport.call import Json
 
 
 def read(body: bytes, kind: Kind) -> Json:

@@ -11,11 +11,12 @@ from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, Kind, struct
 from csm_emulator.dialects.hms.names import normal, verified
 from csm_emulator.dialects.hms.responses import marshalled
+from csm_emulator.records import Json
 from csm_emulator.services.scsd.problems import OperationError, with_error_replies
 from csm_emulator.services.scsd.redfish import CHASSIS, CRAY, HPE, Redfish
 from csm_emulator.services.scsd.targets import HsmError, verify
 from csm_emulator.state.random import SeededRandom
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 SEPARATORS = {"cabinet": "c", "chassis": "s", "blade": "b", "bmc": ""}

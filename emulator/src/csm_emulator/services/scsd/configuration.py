@@ -10,12 +10,13 @@ from csm_emulator.dialects.go_json.types import BOOL, STRINGS, struct
 from csm_emulator.dialects.hms.names import normal
 from csm_emulator.dialects.hms.responses import marshalled
 from csm_emulator.machine.machine import Machine
+from csm_emulator.records import Json
 from csm_emulator.services.scsd import network_protocol
 from csm_emulator.services.scsd.network_protocol import FACTORY, NAMES, PARAMS
 from csm_emulator.services.scsd.problems import OperationError, architecture_error, hsm_error, with_error_replies
 from csm_emulator.services.scsd.redfish import CRAY, Redfish
 from csm_emulator.services.scsd.targets import HsmError, NoValidTargets, Target, find_mountain, verify
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 _DUMP = struct("main.dumpCfgPost", {"Force": BOOL, "Targets": STRINGS, "Params": STRINGS})

@@ -10,10 +10,11 @@ from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, Kind, slice_of, struct
 from csm_emulator.dialects.hms.names import CONTROLLERS, hms_type, normal, verified
 from csm_emulator.dialects.hms.responses import marshalled
+from csm_emulator.records import Json
 from csm_emulator.services.scsd.problems import OperationError, with_error_replies
 from csm_emulator.services.scsd.redfish import ROOT, Redfish, bad_status, without_port
 from csm_emulator.services.scsd.targets import NO_VALID, HsmError, Target, ask_hsm, verify
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 from csm_emulator.xnames import XnameType
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.go_json.types import BOOL, INT, STRING, maybe, struct
 from csm_emulator.dialects.hms.responses import marshalled
+from csm_emulator.records import Json
 from csm_emulator.services.scsd.problems import OperationError, with_error_replies
 from csm_emulator.state.tables import RecordTables
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 VERSION = "1.23.0"

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterable, MutableMapping, Sequence
 
 from csm_emulator.dialects.go_json.types import BOOL, INT, STRING, STRINGS, maybe, struct
+from csm_emulator.records import Json
 from csm_emulator.services.scsd.problems import OperationError
 from csm_emulator.services.scsd.redfish import without_port
 from csm_emulator.services.scsd.targets import NoValidTargets, Target
-from csm_emulator.transport.call import Json
 
 _NTP = struct("main.NTPData", {"NTPServers": STRINGS, "ProtocolEnabled": BOOL, "Port": INT})
 _SYSLOG = struct(

@@ -8,8 +8,8 @@ from functools import cache
 
 from csm_emulator.context import Context
 from csm_emulator.dialects.hms.names import CONTROLLERS, hms_type, verified
+from csm_emulator.records import Json
 from csm_emulator.services.scsd.redfish import CRAY, Redfish, without_port
-from csm_emulator.transport.call import Json
 from csm_emulator.transport.mesh import NO_BODY
 
 COMPONENTS = "/hsm/v2/State/Components?type=NodeBMC&type=ChassisBMC&type=RouterBMC&type=CabinetBMC&stateonly=true"

@@ -9,11 +9,12 @@ from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.go_json.types import ANY, INT64, STRING, STRINGS, struct
 from csm_emulator.dialects.hms.responses import marshalled
+from csm_emulator.records import Json
 from csm_emulator.services.sls import postgres_inet as inet
 from csm_emulator.services.sls.postgres_jsonb import has_nul, matches, search_texts
 from csm_emulator.services.sls.responses import problem, times
 from csm_emulator.services.sls.versions import Versions
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 
 NETWORK = struct(
     "sls_common.Network",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from csm_emulator.transport.call import Json
+from csm_emulator.records import Json
 
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 

@@ -7,8 +7,9 @@ from http import HTTPStatus
 
 from csm_emulator.dialects.hms import responses as hms_base
 from csm_emulator.dialects.hms.responses import PROBLEM, encoded
+from csm_emulator.records import Json
 from csm_emulator.state.clock import rfc3339
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 
 
 def success(message: str, status: int = 200) -> Reply:

@@ -9,11 +9,12 @@ from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.go_json.types import ANY, INT64, STRING, STRINGS, struct, table_of
 from csm_emulator.dialects.hms.names import hms_type, normal
 from csm_emulator.dialects.hms.responses import marshalled
+from csm_emulator.records import Json
 from csm_emulator.services.sls.hardware.table import HardwareTable, InvalidHardware
 from csm_emulator.services.sls.names import CLASSES, COMPTYPES, NOT_HARDWARE
 from csm_emulator.services.sls.networks import NETWORK, NetworkTable, UnstorableNetwork, network_error
 from csm_emulator.services.sls.responses import problem
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 
 _HARDWARE = struct(
     "sls_common.GenericHardware",

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.smd.components import seed_data as component_seeds
 from csm_emulator.services.smd.components.table import ComponentTable
 from csm_emulator.services.smd.groups import seed_data as group_seeds
 from csm_emulator.services.smd.inventory import Inventory, open_inventory
 from csm_emulator.state.tables import RecordTable
-from csm_emulator.transport.call import Json
 
 ChangeListener = Callable[[Sequence[str], Mapping[str, Json]], None]
 """(xnames, their new values): one of ``{"State": …, "Flag": …}``, ``{"State": …}``, ``{"Enabled": …}``,

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from csm_emulator.dialects.go_json.reader import Undecodable, decode
 from csm_emulator.dialects.go_json.types import Kind
+from csm_emulator.records import Json
 from csm_emulator.services.smd.responses import problem, undecodable_body
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Handler
 
 NO_DATABASE = "failed to query DB."

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from csm_emulator.context import Context
 from csm_emulator.machine.lookup import Lookup
 from csm_emulator.machine.parts import Part
+from csm_emulator.records import Json
 from csm_emulator.services.smd.endpoints import seed_data as endpoint_seeds
 from csm_emulator.services.smd.hardware.numbering import Numbering
 from csm_emulator.services.smd.hardware.seed_data import FruSeeds, HardwareSeeds, HistorySeeds
 from csm_emulator.services.smd.interfaces import seed_data as interface_seeds
 from csm_emulator.state.tables import RecordTable
-from csm_emulator.transport.call import Json
 
 
 class InterfaceOwners:

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from csm_emulator.dialects.go_json.types import STRING, STRINGS, slice_of, struct
 from csm_emulator.dialects.hms.names import hms_type, normal, verified
+from csm_emulator.records import Json
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.errors import with_body
 from csm_emulator.services.smd.postgres_text import LONGEST_XNAME
 from csm_emulator.services.smd.responses import json_reply, message, problem
 from csm_emulator.state.tables import RecordTable
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 BASE = "/hsm/v2/sysinfo/powermaps"

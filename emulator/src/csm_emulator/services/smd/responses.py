@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from http import HTTPStatus
 
 from csm_emulator.dialects.hms import responses as hms_base
-from csm_emulator.transport.call import JSON, Json, Reply, utf8
+from csm_emulator.records import Json
+from csm_emulator.transport.call import JSON, Reply, utf8
 
 
 def json_reply(value: Json, status: int = 200, headers: Sequence[tuple[str, str]] = ()) -> Reply:

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 from csm_emulator.dialects.go_json.types import BOOL, STRING, STRINGS, Kind, maybe, struct
+from csm_emulator.records import Json
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.enums import ROLE, STATE, SUB_ROLE, spelled
 from csm_emulator.services.smd.errors import with_body
 from csm_emulator.services.smd.postgres_text import storable
 from csm_emulator.services.smd.responses import json_reply, message, no_content, problem
 from csm_emulator.state.tables import RecordTable
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Handler, Route
 
 BASE = "/hsm/v2/Subscriptions/SCN"

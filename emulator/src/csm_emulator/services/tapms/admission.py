@@ -7,12 +7,13 @@ import json
 from collections.abc import Callable, Sequence
 
 from csm_emulator.dialects.hms.responses import encoded
+from csm_emulator.records import Json
 from csm_emulator.services.tapms.api import no_route
 from csm_emulator.services.tapms.hsm_client import EXCLUSIVE, GROUPS, Hsm
 from csm_emulator.services.tapms.kubernetes_client import Failed, Tenant
 from csm_emulator.services.tapms.tenant import is_updated, resources, spec_of, status_of
 from csm_emulator.services.tapms.webhooks import Hooks
-from csm_emulator.transport.call import JSON, Call, Json, Reply
+from csm_emulator.transport.call import JSON, Call, Reply
 from csm_emulator.transport.routes import Handler, Route
 
 Told = Callable[[str], None]

@@ -8,9 +8,10 @@ from dataclasses import replace
 from csm_emulator.dialects.go_json.reader import Undecodable, decode_first
 from csm_emulator.dialects.go_json.types import STRINGS
 from csm_emulator.dialects.hms.responses import marshalled
+from csm_emulator.records import Json
 from csm_emulator.services.tapms.kubernetes_client import ClusterApi, Failed, Tenant
 from csm_emulator.services.tapms.tenant import spec_of, status_of, written
-from csm_emulator.transport.call import Call, Json, Reply, text_reply
+from csm_emulator.transport.call import Call, Reply, text_reply
 from csm_emulator.transport.routes import Route
 
 MEDIA = "application/json; charset=utf-8"

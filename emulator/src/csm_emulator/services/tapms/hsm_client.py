@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import quote
 
+from csm_emulator.records import Json
 from csm_emulator.services.tapms.kubernetes_client import Failed
-from csm_emulator.transport.call import Json, Reply
+from csm_emulator.transport.call import Reply
 from csm_emulator.transport.mesh import NO_BODY, Mesh
 
 EXCLUSIVE = "tapms-exclusive-group-label"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 from urllib.parse import urlencode
 
+from csm_emulator.records import Json
 from csm_emulator.seed_data.secrets import KEYCLOAK_ADMIN
 from csm_emulator.services.tapms.kubernetes_client import Failed
-from csm_emulator.transport.call import Json, Reply
+from csm_emulator.transport.call import Reply
 from csm_emulator.transport.mesh import NO_BODY, Mesh
 
 ROLE = "tenant-admin"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from csm_emulator.transport.call import Json, Reply
+from csm_emulator.records import Json
+from csm_emulator.transport.call import Reply
 from csm_emulator.transport.mesh import NO_BODY, Mesh
 
 NAMESPACE = "tenants"

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from csm_emulator.records import Json
 from csm_emulator.services.tapms.hsm_client import GROUPS, PARTITIONS, Hsm
 from csm_emulator.services.tapms.kubernetes_client import Tenant
 from csm_emulator.services.tapms.tenant import resources, spec_of, status_of
-from csm_emulator.transport.call import Json
 
 
 def change_partitions(hsm: Hsm, tenant: Tenant) -> None:

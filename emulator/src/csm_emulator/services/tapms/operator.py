@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from csm_emulator.cluster.service_workloads import TAPMS_OPERATOR
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.tapms.hsm_client import Hsm
 from csm_emulator.services.tapms.keycloak_client import Keycloak
 from csm_emulator.services.tapms.kubernetes_client import NAMESPACE, ClusterApi, Failed, Tenant
@@ -22,7 +23,6 @@ from csm_emulator.services.tapms.tenant import (
 )
 from csm_emulator.services.tapms.vault_client import Vault
 from csm_emulator.state.scheduler import NotYet
-from csm_emulator.transport.call import Json
 from csm_emulator.transport.external_servers import Unheard
 
 FINALIZER = "tapms.hpe.com/finalizer"

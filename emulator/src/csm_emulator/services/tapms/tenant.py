@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from csm_emulator.records import Json
 from csm_emulator.services.tapms.kubernetes_client import Tenant
-from csm_emulator.transport.call import Json
 
 _NO_KMS = {"enablekms": False, "keyname": "", "keytype": ""}
 _KMS = ("transitname", "keyname", "keytype", "publickey")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
+from csm_emulator.records import Json
 from csm_emulator.services.tapms.kubernetes_client import Failed
-from csm_emulator.transport.call import Json, Reply
+from csm_emulator.transport.call import Reply
 from csm_emulator.transport.mesh import NO_BODY, Mesh
 
 

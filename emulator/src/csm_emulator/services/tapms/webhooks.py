@@ -10,9 +10,10 @@ import re
 from urllib.parse import SplitResult, urlsplit
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.tapms.kubernetes_client import ClusterApi, Failed, Tenant
 from csm_emulator.services.tapms.tenant import spec_of, written_spec
-from csm_emulator.transport.call import Json, Reply
+from csm_emulator.transport.call import Reply
 from csm_emulator.transport.external_servers import Question, Unreachable, target
 
 EVENTS = ("CREATE", "UPDATE", "DELETE")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.vault.request_ids import Requests
 from csm_emulator.services.vault.responses import Refusal, enveloped, nothing, read, text
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 KV, TRANSIT = "kv", "transit"

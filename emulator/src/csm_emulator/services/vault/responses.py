@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from csm_emulator.transport.call import Call, Json, Reply, json_reply
+from csm_emulator.records import Json
+from csm_emulator.transport.call import Call, Reply, json_reply
 
 PERMISSION_DENIED = "permission denied"
 NO_STORE = (("Cache-Control", "no-store"), ("Strict-Transport-Security", "max-age=31536000; includeSubDomains"))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from base64 import b64encode
 
 from csm_emulator.context import Context, PublicAddresses
+from csm_emulator.records import Json
 from csm_emulator.seed_data.repositories import FIRST_DAY
 from csm_emulator.seed_data.secrets import node_password, vcs_token
 from csm_emulator.services.vault.kv.store import Source, seeded
 from csm_emulator.state.random import SeededRandom
-from csm_emulator.transport.call import Json
 
 KUBERNETES = "kubernetes"
 ALPS = "alps"

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.vault.auth.logins import JWT, KUBERNETES, OF_MANTA
 from csm_emulator.services.vault.auth.policies import Policies
 from csm_emulator.services.vault.auth.tokens import Tokens
 from csm_emulator.services.vault.request_ids import Requests
 from csm_emulator.services.vault.responses import Refusal, enveloped, nothing, read, text
 from csm_emulator.services.vault.seed_data import sites
-from csm_emulator.transport.call import Call, Json, Reply, json_reply
+from csm_emulator.transport.call import Call, Reply, json_reply
 from csm_emulator.transport.routes import Route
 
 VERSION = "1.15.6"

@@ -6,10 +6,11 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.vault.request_ids import Requests
 from csm_emulator.services.vault.responses import Refusal, enveloped, nothing, read, text
 from csm_emulator.state.clock import rfc3339
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 
 _RSA = {"rsa-2048": 2048, "rsa-3072": 3072, "rsa-4096": 4096}
 _CURVES: dict[str, ec.EllipticCurve] = {

@@ -7,9 +7,10 @@ from typing import Any
 from urllib.parse import quote
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.vnid.problems import RequestRejected, check_name, read_fields
 from csm_emulator.services.vnid.table import VniTable, link, links_to_vnis
-from csm_emulator.transport.call import Call, Json, Reply, json_reply
+from csm_emulator.transport.call import Call, Reply, json_reply
 from csm_emulator.transport.routes import Route
 
 _JOB = {

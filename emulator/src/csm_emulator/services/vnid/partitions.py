@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from csm_emulator.records import Json
 from csm_emulator.services.vnid.jobs import Jobs
 from csm_emulator.services.vnid.problems import RequestRejected, check_name, read_fields
 from csm_emulator.services.vnid.table import VniTable, check_range, find_overlapping, link
-from csm_emulator.transport.call import Call, Json, Reply, json_reply
+from csm_emulator.transport.call import Call, Reply, json_reply
 from csm_emulator.transport.routes import Route
 
 _PARTITION = {"partitionName": str, "description": str, "vniFirst": int, "vniLast": int}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
+from csm_emulator.records import Json
 from csm_emulator.state.tables import RecordTables
-from csm_emulator.transport.call import Call, Json, Reply, json_reply
+from csm_emulator.transport.call import Call, Reply, json_reply
 from csm_emulator.transport.routes import Route
 
 _DIVIDERS = {"asked": [1, 2, 4, 8, 16, 32, 64], "used": [16, 64, 256, 1024, 4096, 16_384]}

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-from csm_emulator.transport.call import Call, Json, Reply, json_reply
+from csm_emulator.records import Json
+from csm_emulator.transport.call import Call, Reply, json_reply
 
 PROBLEM = "application/problem+json"
 LONGEST_NAME = 255

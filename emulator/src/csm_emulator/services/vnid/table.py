@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote
 
+from csm_emulator.records import Json
 from csm_emulator.services.vnid.problems import RequestRejected
 from csm_emulator.state.tables import RecordTable, RecordTables
-from csm_emulator.transport.call import Json
 
 LOWEST, HIGHEST = 1, 65_535
 """VNIs have 16 bits, and 0 is not one."""

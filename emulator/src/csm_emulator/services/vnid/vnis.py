@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from csm_emulator.records import Json
 from csm_emulator.services.vnid.jobs import Jobs
 from csm_emulator.services.vnid.partitions import ONE_PER_JOB, ONE_PER_STEP
 from csm_emulator.services.vnid.performance import Performance
 from csm_emulator.services.vnid.problems import RequestRejected, read_fields
 from csm_emulator.services.vnid.table import VniTable, links_to_vnis
-from csm_emulator.transport.call import Call, Json, Reply, json_reply
+from csm_emulator.transport.call import Call, Reply, json_reply
 from csm_emulator.transport.routes import Route
 
 _REQUEST = {

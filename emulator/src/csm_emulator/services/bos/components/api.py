@@ -16,15 +16,9 @@ from csm_emulator.dialects.connexion import (
     read_body,
     read_parameters,
 )
+from csm_emulator.records import Record
 from csm_emulator.services.bos.components.auto_fields import AutoFields
-from csm_emulator.services.bos.components.records import (
-    DID_POWER_ON,
-    STABLE,
-    Record,
-    merged,
-    shown,
-    status_of,
-)
+from csm_emulator.services.bos.components.records import DID_POWER_ON, STABLE, merged, shown, status_of
 from csm_emulator.services.bos.components.table import ComponentStore, NoSuchComponent
 from csm_emulator.services.bos.errors import missing
 from csm_emulator.services.bos.schemas import (

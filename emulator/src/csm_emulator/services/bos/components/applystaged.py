@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from csm_emulator.dialects.connexion import json_reply, read_body, read_parameters
-from csm_emulator.services.bos.components.records import (
-    NO_ACTUAL_STATE,
-    NO_ARTEFACTS,
-    NO_STAGED_STATE,
-    Record,
-)
+from csm_emulator.records import Record
+from csm_emulator.services.bos.components.records import NO_ACTUAL_STATE, NO_ARTEFACTS, NO_STAGED_STATE
 from csm_emulator.services.bos.context import Bos
 from csm_emulator.services.bos.schemas import APPLY_STAGED
 from csm_emulator.services.bos.tenants import HEADER, tenant_of

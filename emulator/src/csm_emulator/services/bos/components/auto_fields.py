@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from csm_emulator.services.bos.components.records import NO_ATTEMPTS, ON_HOLD, Record
+from csm_emulator.records import Record
+from csm_emulator.services.bos.components.records import NO_ATTEMPTS, ON_HOLD
 from csm_emulator.services.bos.timestamps import stamp
 from csm_emulator.state.clock import Clock
 from csm_emulator.state.tables import RecordTables

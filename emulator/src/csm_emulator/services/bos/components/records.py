@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-Record = dict[str, Any]
+from csm_emulator.records import Record
 
 NO_ARTEFACTS: Record = {"kernel": "", "kernel_parameters": "", "initrd": ""}
 NO_ACTUAL_STATE: Record = {"boot_artifacts": NO_ARTEFACTS, "bss_token": ""}

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from csm_emulator.context import Context
 from csm_emulator.machine.faults.faults import Faults
+from csm_emulator.records import Record
 from csm_emulator.services.bos.components.auto_fields import AutoFields
 from csm_emulator.services.bos.components.records import (
     NO_ACTUAL_STATE,
     NO_ATTEMPTS,
     NO_DESIRED_STATE,
-    Record,
     merged,
     runs_something,
     status_of,

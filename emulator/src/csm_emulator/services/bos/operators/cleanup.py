@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from csm_emulator.services.bos.components.records import NO_ACTUAL_STATE, Record
+from csm_emulator.records import Record
+from csm_emulator.services.bos.components.records import NO_ACTUAL_STATE
 from csm_emulator.services.bos.context import Bos
 from csm_emulator.services.bos.sessions.table import COMPLETE
 from csm_emulator.services.bos.timestamps import moment_of, seconds_of

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from csm_emulator.services.bos.components.records import CONFIGURING, Record, configuration_of
+from csm_emulator.records import Record
+from csm_emulator.services.bos.components.records import CONFIGURING, configuration_of
 from csm_emulator.services.bos.context import Bos
 from csm_emulator.services.bos.failures import Failure
 from csm_emulator.services.bos.operators.node_actions import chunks

@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from csm_emulator.services.bos.components.records import FAILED, Record
+from csm_emulator.records import Record
+from csm_emulator.services.bos.components.records import FAILED
 from csm_emulator.services.bos.context import Bos
 from csm_emulator.services.bos.failures import Failure
 

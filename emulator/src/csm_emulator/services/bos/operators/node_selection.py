@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from csm_emulator.records import Record
 from csm_emulator.services.bos.clients import Neighbours
-from csm_emulator.services.bos.components.records import Record
 from csm_emulator.services.bos.context import Bos
 from csm_emulator.services.bos.failures import Failure
 from csm_emulator.services.bos.tenants import InvalidTenant

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from csm_emulator.records import Record
 from csm_emulator.services.bos.components.records import (
     DID_FORCE_OFF,
     DID_POWER_OFF,
     FORCE_CALLED,
     OFF_CALLED,
     OFF_PENDING,
-    Record,
 )
 from csm_emulator.services.bos.operators.node_actions import Acting
 from csm_emulator.services.bos.timestamps import moment_of

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
+from csm_emulator.records import Record
 from csm_emulator.services.bos.boot_images import image_id
-from csm_emulator.services.bos.components.records import DID_POWER_ON, ON_PENDING, Record
+from csm_emulator.services.bos.components.records import DID_POWER_ON, ON_PENDING
 from csm_emulator.services.bos.failures import Failure
 from csm_emulator.services.bos.operators.node_actions import Acting
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from csm_emulator.services.bos.components.records import Record
+from csm_emulator.records import Record
 from csm_emulator.services.bos.context import Bos
 from csm_emulator.services.bos.sessions.table import COMPLETE, RUNNING
 from csm_emulator.services.bos.timestamps import stamp

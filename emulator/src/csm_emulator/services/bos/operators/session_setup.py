@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from csm_emulator.services.bos.components.records import (
-    NO_ACTUAL_STATE,
-    NO_DESIRED_STATE,
-    NO_STAGED_STATE,
-    Record,
-)
+from csm_emulator.records import Record
+from csm_emulator.services.bos.components.records import NO_ACTUAL_STATE, NO_DESIRED_STATE, NO_STAGED_STATE
 from csm_emulator.services.bos.context import Bos
 from csm_emulator.services.bos.failures import API_ERROR, Failure
 from csm_emulator.services.bos.operators import target_state

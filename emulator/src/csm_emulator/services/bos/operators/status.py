@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from csm_emulator.records import Record
 from csm_emulator.services.bos.components.records import (
     CONFIGURING,
     DID_POWER_ON,
@@ -16,7 +17,6 @@ from csm_emulator.services.bos.components.records import (
     ON_HOLD,
     POWERING_OFF,
     POWERING_ON,
-    Record,
     boots_nothing,
     configuration_of,
     runs_what_is_wanted,

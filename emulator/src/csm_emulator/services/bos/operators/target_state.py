@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from csm_emulator.records import Record
 from csm_emulator.services.bos.boot_images import INITRD, KERNEL, PARAMETERS, ROOTFS, BootImage
-from csm_emulator.services.bos.components.records import Record
 from csm_emulator.services.bos.context import Bos
 from csm_emulator.services.bos.failures import Failure
 

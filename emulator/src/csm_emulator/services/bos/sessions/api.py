@@ -17,7 +17,7 @@ from csm_emulator.dialects.connexion import (
     read_parameters,
 )
 from csm_emulator.dialects.python_times import span
-from csm_emulator.services.bos.components.records import Record
+from csm_emulator.records import Record
 from csm_emulator.services.bos.context import Bos
 from csm_emulator.services.bos.errors import missing
 from csm_emulator.services.bos.schemas import AGE, NAME, SESSION_CREATE, SESSION_STATUS, SESSION_UPDATE

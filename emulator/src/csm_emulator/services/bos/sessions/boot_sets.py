@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from enum import Enum
 
+from csm_emulator.records import Record
 from csm_emulator.services.bos.boot_images import INITRD, KERNEL, PARAMETERS, Images, image_id
 from csm_emulator.services.bos.clients import Neighbours
-from csm_emulator.services.bos.components.records import Record
 from csm_emulator.services.bos.failures import Failure
 from csm_emulator.services.bos.options import Options
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from datetime import timedelta
 
+from csm_emulator.records import Record
 from csm_emulator.services.bos.components.records import (
     CONFIGURING,
     FAILED,
@@ -12,7 +13,6 @@ from csm_emulator.services.bos.components.records import (
     POWERING_OFF,
     POWERING_ON,
     STABLE,
-    Record,
     status_of,
 )
 from csm_emulator.services.bos.components.table import ComponentStore

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from csm_emulator.services.bos.components.records import Record
+from csm_emulator.records import Record
 from csm_emulator.services.bos.ownership import Owned, owned_key
 from csm_emulator.services.bos.timestamps import before, moment_of
 from csm_emulator.state.tables import RecordTables

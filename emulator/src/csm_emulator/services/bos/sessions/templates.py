@@ -13,8 +13,8 @@ from csm_emulator.dialects.connexion import (
     read_body,
     read_parameters,
 )
-from csm_emulator.dialects.json_schema import first_misfit
-from csm_emulator.services.bos.components.records import Record
+from csm_emulator.dialects.json_schema import first_error
+from csm_emulator.records import Record
 from csm_emulator.services.bos.errors import missing
 from csm_emulator.services.bos.failures import Failure
 from csm_emulator.services.bos.ownership import Owned
@@ -100,9 +100,9 @@ class Templates:
         """As it is kept; raises ``Failure``."""
         boot_sets = self._boot_sets.tidied(data["boot_sets"])
         for boot_set in boot_sets.values():
-            misfit = first_misfit(boot_set["name"], NAME)
-            if misfit is not None:
-                raise Failure("jsonschema.exceptions.ValidationError", str(misfit))
+            error = first_error(boot_set["name"], NAME)
+            if error is not None:
+                raise Failure("jsonschema.exceptions.ValidationError", str(error))
             del boot_set["name"]
         return {**without_empty_cfs(data), "name": name, "boot_sets": boot_sets}
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from csm_emulator.dialects.go_json.reader import Undecodable, decode, decode_first
+from csm_emulator.records import Json
 from csm_emulator.services.bss.boot_parameters.records import BOOT_PARAMS, entry_record, image_record
 from csm_emulator.services.bss.inventory import Inventory
 from csm_emulator.services.bss.responses import JSON, encoded, parse_int, problem
 from csm_emulator.services.bss.table import MAX_CHARACTERS, BootStore, NoSuchEntry, TooManyCharacters
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Handler
 
 _TOKEN = "BSS-Referral-Token"  # noqa: S105 (the name of a header)

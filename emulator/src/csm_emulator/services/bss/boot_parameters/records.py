@@ -17,7 +17,7 @@ from csm_emulator.dialects.go_json.types import (
     struct,
     table_of,
 )
-from csm_emulator.transport.call import Json
+from csm_emulator.records import Json
 
 _KEYS = ("pub_key_dsa", "pub_key_rsa", "pub_key_ecdsa", "pub_key_ed25519", "instance_id", "hostname", "fqdn")
 PHONE_HOME = struct("bssTypes.PhoneHome", dict.fromkeys(_KEYS, STRING))

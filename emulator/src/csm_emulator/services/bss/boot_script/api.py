@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.seed_data.secrets import s3_keys
 from csm_emulator.services.bss.boot_parameters.records import BootData
 from csm_emulator.services.bss.boot_script.ipxe import (
@@ -18,7 +19,7 @@ from csm_emulator.services.bss.inventory import Inventory
 from csm_emulator.services.bss.last_access import BOOTSCRIPT, LastAccess
 from csm_emulator.services.bss.responses import Panic, panic_reply, parse_int, problem
 from csm_emulator.services.bss.table import BootStore
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 
 MEDIA = "text/plain; charset=UTF-8"
 _UNKNOWN_NODE: Json = {"ID": "", "MAC": None, "EndpointEnabled": False}

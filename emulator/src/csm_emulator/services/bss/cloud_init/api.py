@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.reader import Undecodable, decode_first
+from csm_emulator.records import Json
 from csm_emulator.services.bss.boot_parameters.records import PHONE_HOME, BootData, entry_record
 from csm_emulator.services.bss.cloud_init.go_yaml import cloud_config
 from csm_emulator.services.bss.cloud_init.merge import lookup, merge
@@ -11,7 +12,7 @@ from csm_emulator.services.bss.inventory import Inventory
 from csm_emulator.services.bss.last_access import USER_DATA, LastAccess
 from csm_emulator.services.bss.responses import Panic, encoded, panic_reply, problem, sniffed
 from csm_emulator.services.bss.table import BootStore, NoSuchEntry
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 
 GLOBAL = "Global"
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import yaml
 
-from csm_emulator.transport.call import Json
+from csm_emulator.records import Json
 
 _RUNS = re.compile(r"[0-9]+|.", re.DOTALL)
 _LOOKS_LIKE_OTHER_TYPE = re.compile(

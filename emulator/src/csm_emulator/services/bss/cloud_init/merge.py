@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from csm_emulator.records import Json
 from csm_emulator.services.bss.responses import Panic
-from csm_emulator.transport.call import Json
 
 
 def merge_patch(existing: Json, patch: Json) -> Json:

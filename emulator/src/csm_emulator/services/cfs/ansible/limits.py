@@ -28,19 +28,25 @@ class Meter:
         self._held = 0
         self._done = 0
         self._rested = 0
+        self._tired = 0
 
     @property
     def is_tired(self) -> bool:
-        return self._done - self._rested > TURN
+        return self.done > TURN
 
     @property
     def done(self) -> int:
         """Since the last rest."""
-        return self._done - self._rested
+        return self._done - self._rested + self._tired
 
     def rest(self) -> None:
         """Others have had their turn."""
         self._rested = self._done
+        self._tired = 0
+
+    def tire(self, amount: int) -> None:
+        """Work that a run before may have spared this one: it brings others their turn, and never ends the run."""
+        self._tired += amount
 
     def hold(self, results: int) -> None:
         """Raises ``OutOfMemory`` when it was too much."""

@@ -128,7 +128,7 @@ class Stand:
         return self.tallies.setdefault(host, Tally())
 
     def scope(self, play: Play, task: Task, host: str) -> Scope:
-        return Scope(maps_of_task(play, task, self._host_maps(host), self.setting.options.extra), self.meter.work)
+        return Scope(maps_of_task(play, task, self._host_maps(host), self.setting.options.extra), self.meter)
 
     def _host_maps(self, host: str) -> Maps:
         if host not in self._given:

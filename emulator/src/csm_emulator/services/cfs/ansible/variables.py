@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from csm_emulator.services.cfs.ansible.jinja.templates import render
 from csm_emulator.services.cfs.ansible.jinja.unknown import UNDEFINED, UNKNOWN
+from csm_emulator.services.cfs.ansible.limits import MOST_AT_ONCE, Meter
 from csm_emulator.services.cfs.ansible.playbooks.plays import Play, Task
 
 _DEEPEST = 12
@@ -18,18 +19,16 @@ _FILLED_AT_ONCE = 400
 Maps = Sequence[Mapping[str, Any]]
 
 
-def _uncounted(_: int) -> None:
-    """For whoever has no meter."""
-
-
 class Scope:
     """The first mapping that has the name gives the value; templates in it are filled."""
 
-    __slots__ = ("_depth", "_filled_so_far", "_maps", "work")
+    __slots__ = ("_depth", "_filled_so_far", "_maps", "_meter", "_tokens", "work")
 
-    def __init__(self, maps: Maps, work: Callable[[int], None] = _uncounted) -> None:
+    def __init__(self, maps: Maps, meter: Meter | None = None) -> None:
         self._maps = maps
-        self.work = work
+        self._meter = meter or Meter()
+        self.work = self._meter.work
+        self._tokens = 0
         self._depth = 0
         self._filled_so_far = 0
 
@@ -38,6 +37,15 @@ class Scope:
             if name in held:
                 return self._filled(held[name])
         return UNDEFINED
+
+    def may_evaluate(self) -> bool:
+        """Whether the expressions so far, were they all new, could be parsed in the time that one step may take."""
+        return self._tokens <= MOST_AT_ONCE
+
+    def count(self, tokens: int, *, is_new: bool) -> None:
+        self._tokens += tokens
+        if is_new:
+            self._meter.tire(tokens)
 
     def _filled(self, value: Any) -> Any:
         if not isinstance(value, str | list | dict) or (isinstance(value, str) and "{{" not in value):
@@ -54,7 +62,7 @@ class Scope:
             self._depth -= 1
 
     def with_first(self, held: Mapping[str, Any]) -> Scope:
-        return Scope((held, *self._maps), self.work)
+        return Scope((held, *self._maps), self._meter)
 
 
 class HostVars(Mapping[str, Any]):

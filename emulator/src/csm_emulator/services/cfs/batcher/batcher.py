@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from csm_emulator.cluster.service_workloads import CFS_BATCHER
 from csm_emulator.context import Context
+from csm_emulator.records import Record
 from csm_emulator.services.cfs.batcher.backoff import Backoff
 from csm_emulator.services.cfs.batcher.batches import Batch, BatchBook, as_member, pending_layers
 from csm_emulator.services.cfs.batcher.results import BatchResults
@@ -20,8 +20,6 @@ from csm_emulator.services.cfs.components.table import BROKEN, Components
 from csm_emulator.services.cfs.options.table import Options
 from csm_emulator.services.cfs.sessions.table import Sessions
 from csm_emulator.state.clock import next_beat
-
-Record = dict[str, Any]
 
 _ROUND = "cfs.batcher"
 _OWN = "batcher"

@@ -5,12 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
 
+from csm_emulator.records import Record
 from csm_emulator.services.cfs.components.layer_status import PENDING
 from csm_emulator.state.tables import RecordTables
-
-Record = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,13 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+from csm_emulator.records import Record
 from csm_emulator.services.cfs.batcher.batches import Batch, as_member
 from csm_emulator.services.cfs.components.actions import ComponentActions
 from csm_emulator.services.cfs.components.changes import Stumble
 from csm_emulator.services.cfs.components.layer_status import PENDING
 from csm_emulator.services.cfs.components.table import Components
 from csm_emulator.services.cfs.options.table import Options
-
-Record = dict[str, Any]
 
 
 class BatchResults:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any
 
+from csm_emulator.records import Record
 from csm_emulator.services.cfs.components.changes import patched, with_automatic_fields
 from csm_emulator.services.cfs.components.filters import Query, select
 from csm_emulator.services.cfs.components.hardware_sync import HardwareSync
@@ -13,9 +13,6 @@ from csm_emulator.services.cfs.components.table import Components
 from csm_emulator.services.cfs.errors import UNPARSABLE, check_key, no_component, refuse
 from csm_emulator.services.cfs.timestamps import stamp
 from csm_emulator.state.clock import Clock
-
-Record = dict[str, Any]
-
 
 MOST_OF_ONE, MOST_OF_ALL = 64 << 10, 32 << 20
 """Characters of a component as JSON, and of all that one request writes."""

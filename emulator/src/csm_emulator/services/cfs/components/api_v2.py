@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from csm_emulator.dialects.connexion import json_reply, read_body, read_parameters
+from csm_emulator.records import Record
 from csm_emulator.services.cfs import parameters, schemas
 from csm_emulator.services.cfs.components.actions import ComponentActions
 from csm_emulator.services.cfs.components.api_v3 import named
@@ -17,8 +18,6 @@ from csm_emulator.services.cfs.options.table import Options
 from csm_emulator.services.cfs.paging import all_of
 from csm_emulator.services.cfs.version_2 import COMPONENT, from_v2, to_v2
 from csm_emulator.transport.call import Call, Reply
-
-Record = dict[str, Any]
 
 
 class ComponentsV2:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from csm_emulator.dialects.connexion import json_reply, no_content, read_body, read_parameters
+from csm_emulator.records import Record
 from csm_emulator.services.cfs import parameters, schemas
 from csm_emulator.services.cfs.components.actions import ComponentActions
 from csm_emulator.services.cfs.components.changes import Stumble
@@ -15,8 +14,6 @@ from csm_emulator.services.cfs.options.table import Options
 from csm_emulator.services.cfs.paging import page
 from csm_emulator.services.cfs.sessions.ara import host_link
 from csm_emulator.transport.call import Call, Reply
-
-Record = dict[str, Any]
 
 _UNSAID = {
     "ids": "",

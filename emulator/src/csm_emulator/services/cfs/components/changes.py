@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-Record = dict[str, Any]
+from csm_emulator.records import Record
 
 
 class Stumble(Exception):

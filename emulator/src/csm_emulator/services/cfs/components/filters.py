@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from csm_emulator.records import Record
 from csm_emulator.services.cfs.components.changes import Stumble
 from csm_emulator.services.cfs.components.table import BROKEN, Components
 from csm_emulator.services.cfs.errors import refuse
 
-Record = dict[str, Any]
 Tags = tuple[tuple[str, str], ...]
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-Record = dict[str, Any]
+from csm_emulator.records import Record
 
 UNCONFIGURED, FAILED, PENDING, CONFIGURED = "unconfigured", "failed", "pending", "configured"
 NO_WISH = "config_deprecated"

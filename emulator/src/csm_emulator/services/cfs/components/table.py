@@ -8,13 +8,8 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any
 
 from csm_emulator.context import Context
-from csm_emulator.services.cfs.components.layer_status import (
-    PENDING,
-    Defaults,
-    Record,
-    component_status,
-    layer_statuses,
-)
+from csm_emulator.records import Record
+from csm_emulator.services.cfs.components.layer_status import PENDING, Defaults, component_status, layer_statuses
 from csm_emulator.services.cfs.configurations.table import Configurations
 from csm_emulator.services.cfs.options.table import Options
 

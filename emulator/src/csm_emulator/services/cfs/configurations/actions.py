@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from csm_emulator.records import Record
 from csm_emulator.services.cfs.components.changes import Stumble
 from csm_emulator.services.cfs.components.table import Components
 from csm_emulator.services.cfs.configurations.branches import Branches, NoCommit
@@ -13,8 +12,6 @@ from csm_emulator.services.cfs.sources.table import Sources
 from csm_emulator.services.cfs.tenants import check_owner
 from csm_emulator.services.cfs.timestamps import stamp
 from csm_emulator.state.clock import Clock
-
-Record = dict[str, Any]
 
 
 class ConfigurationActions:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from csm_emulator.dialects.connexion import json_reply, no_content, read_body, read_parameters
+from csm_emulator.records import Record
 from csm_emulator.services.cfs import parameters, schemas
 from csm_emulator.services.cfs.configurations.actions import ConfigurationActions, check_revision, parts
 from csm_emulator.services.cfs.configurations.table import Configurations
@@ -13,8 +12,6 @@ from csm_emulator.services.cfs.paging import all_of, page
 from csm_emulator.services.cfs.tenants import Tenants, check_owner, immutable
 from csm_emulator.services.cfs.version_2 import CONFIGURATION, from_v2, to_v2
 from csm_emulator.transport.call import Call, Reply
-
-Record = dict[str, Any]
 
 
 class ConfigurationsApi:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from csm_emulator.records import Record
 from csm_emulator.services.cfs.configurations.table import layers_and_inventory
 from csm_emulator.services.cfs.sources.table import Sources
 from csm_emulator.services.cfs.sources.vcs import Vcs, path_of, quoted
-
-Record = dict[str, Any]
 
 _CLONE_FAILED, _CHECKOUT_FAILED, _NO_SUCH_OPTION = 128, 1, 129
 """What git ends with."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from csm_emulator.records import Record
 from csm_emulator.transport.call import Reply
 from csm_emulator.transport.mesh import NO_BODY, Mesh
-
-Record = dict[str, Any]
 
 
 class ImsSilent(Exception):

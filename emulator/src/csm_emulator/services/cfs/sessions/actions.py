@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
+from csm_emulator.records import Record
 from csm_emulator.services.cfs.configurations.table import Configurations
 from csm_emulator.services.cfs.errors import no_session, refuse
 from csm_emulator.services.cfs.options.table import Options
@@ -14,8 +15,6 @@ from csm_emulator.services.cfs.sessions.requests import check_passthrough, check
 from csm_emulator.services.cfs.sessions.table import Sessions
 from csm_emulator.services.cfs.timestamps import start_time
 from csm_emulator.state.clock import Clock
-
-Record = dict[str, Any]
 
 
 class Runner(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from csm_emulator.dialects.connexion import Refused, json_reply, no_content, read_body, read_parameters
+from csm_emulator.records import Record
 from csm_emulator.services.cfs import parameters, schemas
 from csm_emulator.services.cfs.components.changes import Stumble
 from csm_emulator.services.cfs.errors import refuse
@@ -16,8 +17,6 @@ from csm_emulator.services.cfs.sessions.filters import NoAge, SessionFilter, rea
 from csm_emulator.services.cfs.sessions.patches import read_patch
 from csm_emulator.services.cfs.version_2 import SESSION, from_v2, in_camel_case, to_v2
 from csm_emulator.transport.call import Call, Reply
-
-Record = dict[str, Any]
 
 _UNSAID = {
     "age": None,

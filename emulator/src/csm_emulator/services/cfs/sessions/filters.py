@@ -8,10 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from csm_emulator.dialects.python_times import span, without_zone
+from csm_emulator.records import Record
 from csm_emulator.services.cfs.components.changes import Stumble
 from csm_emulator.services.cfs.components.filters import Tags, read_tags
-
-Record = dict[str, Any]
 
 
 class NoAge(Exception):

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from csm_emulator.dialects.connexion import Refused, bad_request
+from csm_emulator.records import Json, Record
 from csm_emulator.services.cfs.components.changes import Stumble
-from csm_emulator.transport.call import Call, Json
-
-Record = dict[str, Any]
+from csm_emulator.transport.call import Call
 
 _DEEPEST = 100
 _UNREADABLE = "400 Bad Request: The browser (or proxy) sent a request that this server could not understand."

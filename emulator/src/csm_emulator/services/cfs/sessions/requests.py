@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from typing import Any, NoReturn
+from typing import NoReturn
 from uuid import UUID
 
 from csm_emulator.dialects.connexion import Refused, bad_request
+from csm_emulator.records import Record
 from csm_emulator.services.cfs.components.changes import Stumble
 from csm_emulator.services.cfs.errors import refuse
-
-Record = dict[str, Any]
 
 _TARGET = {"groups": ("name", "members"), "image_map": ("source_id", "result_name")}
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from csm_emulator.services.cfs.table import Record, Table
+from csm_emulator.records import Record
+from csm_emulator.services.cfs.table import Table
 from csm_emulator.state.tables import RecordTables
 
 _ORDER = {"status": ["pending", "running", "complete"], "succeeded": ["none", "unknown", "false", "true"]}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
 from urllib.parse import unquote
 
 from csm_emulator.context import Context
 from csm_emulator.dialects.connexion import Refused, json_reply, no_content, read_body, read_parameters
+from csm_emulator.records import Record
 from csm_emulator.services.cfs import parameters, schemas
 from csm_emulator.services.cfs.components.changes import Stumble, merged_with
 from csm_emulator.services.cfs.configurations.table import Configurations, layers_and_inventory
@@ -16,8 +16,6 @@ from csm_emulator.services.cfs.paging import page
 from csm_emulator.services.cfs.sources.table import Sources
 from csm_emulator.services.cfs.timestamps import stamp
 from csm_emulator.transport.call import Call, Reply
-
-Record = dict[str, Any]
 
 
 class SourcesApi:

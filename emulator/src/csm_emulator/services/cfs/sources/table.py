@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from csm_emulator.services.cfs.table import Record, Table
+from csm_emulator.records import Record
+from csm_emulator.services.cfs.table import Table
 from csm_emulator.state.tables import RecordTables
 
 

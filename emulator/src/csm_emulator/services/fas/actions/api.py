@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from csm_emulator.dialects.hms.names import hms_type
+from csm_emulator.records import Json
 from csm_emulator.services.fas import bodies
 from csm_emulator.services.fas.actions.loop import Control, signal_abort
 from csm_emulator.services.fas.actions.planner import Planning
@@ -12,7 +13,7 @@ from csm_emulator.services.fas.actions.records import Records
 from csm_emulator.services.fas.actions.states import OPERATION_STATES
 from csm_emulator.services.fas.images.api import Images
 from csm_emulator.services.fas.responses import NIL, Failed, answer, answering, go_time, uuid_from
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 _KEY = ("operationID", "xname", "target", "targetName", "fromFirmwareVersion", "stateHelper")

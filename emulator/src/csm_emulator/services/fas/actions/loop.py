@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.fas.actions.operations import Launching
 from csm_emulator.services.fas.actions.records import Records
 from csm_emulator.services.fas.actions.states import ACTION, OPERATION, OVER, after, can
 from csm_emulator.state.clock import next_beat
-from csm_emulator.transport.call import Json
 
 EVERY = 5.0
 ROUND = 0.2

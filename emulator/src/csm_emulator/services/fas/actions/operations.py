@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from csm_emulator.context import Context
 from csm_emulator.machine.power import Refused, Unreachable
+from csm_emulator.records import Json
 from csm_emulator.services.fas.actions.records import Records
 from csm_emulator.services.fas.actions.states import OPERATION, OVER, after
 from csm_emulator.services.fas.devices import CRAY, GIGABYTE, HPE, Spot
@@ -17,7 +18,6 @@ from csm_emulator.services.fas.firmware import Firmware
 from csm_emulator.services.fas.hsm_client import Hsm
 from csm_emulator.services.fas.images.api import Images
 from csm_emulator.services.fas.responses import NIL
-from csm_emulator.transport.call import Json
 
 SECOND, LOCK_AGAIN = 1.0, 5.0
 WORK = 0.1

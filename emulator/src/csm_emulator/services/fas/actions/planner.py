@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.fas.actions.records import Records
 from csm_emulator.services.fas.actions.states import ACTION, OPERATION, after, can
 from csm_emulator.services.fas.devices import Spot
@@ -13,7 +14,6 @@ from csm_emulator.services.fas.hsm_client import OK, Device, Hsm
 from csm_emulator.services.fas.images import versions
 from csm_emulator.services.fas.images.api import Images
 from csm_emulator.services.fas.responses import NIL
-from csm_emulator.transport.call import Json
 
 GATHER = 4.0
 """Seconds that it takes FAS to ask HSM and the devices."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.fas.responses import NIL, Failed
-from csm_emulator.transport.call import Json
 
 
 class Records:

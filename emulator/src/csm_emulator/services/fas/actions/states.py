@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from csm_emulator.transport.call import Json
+from csm_emulator.records import Json
 
 Table = Mapping[str, tuple[tuple[str, ...], str]]
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.fas import bodies
 from csm_emulator.services.fas.devices import Devices
 from csm_emulator.services.fas.images import seed_data as library
 from csm_emulator.services.fas.images import versions
 from csm_emulator.services.fas.responses import NIL, Failed, answer, answering, filled, uuid_from
 from csm_emulator.state.clock import rfc3339
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 LOADED = 1_700_000_000.0

@@ -7,9 +7,10 @@ from email.parser import BytesParser
 
 from csm_emulator.context import Context
 from csm_emulator.dialects.hms.responses import marshal
+from csm_emulator.records import Json
 from csm_emulator.services.fas.images.api import Images
 from csm_emulator.services.fas.responses import Failed, answer, answering, filled, uuid_from
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 TAKES = 20.0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from csm_emulator.records import Json
 from csm_emulator.services.fas.devices import GIGABYTE, Devices, Spot
 from csm_emulator.state.random import SeededRandom
-from csm_emulator.transport.call import Json
 
 _NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+)+|[0-9]+")
 _REBOOT = {

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from csm_emulator.dialects.connexion import Refused
+from csm_emulator.records import Json, Record
 from csm_emulator.services.ims.images.artifacts import Artifacts, shown_link
 from csm_emulator.services.ims.images.deletion import delete_files
 from csm_emulator.services.ims.images.manifests import Unreadable, check_image_link
 from csm_emulator.services.ims.responses import body_of, conflict, crashed, done, found, shown, written
 from csm_emulator.services.ims.schemas import bodies as forms
-from csm_emulator.services.ims.tables import Record, Tables
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.services.ims.tables import Tables
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 _TRUE = ("true", "yes", "t", "1")
@@ -64,7 +65,7 @@ class Images:
         body = body_of(call)
         if not isinstance(body, dict):
             raise crashed()
-        given = forms.load(forms.IMAGE, _with_metadata(body))
+        given = forms.load(forms.Image, _with_metadata(body))
         if link := given.get("link"):
             self._check_link(link)
         record = {**self._tables.new("image"), "link": None, **given}
@@ -81,7 +82,7 @@ class Images:
         """Field by field: what stands before one that is refused has come about."""
         record = found(self._table, call)
         body = body_of(call)
-        forms.load(forms.IMAGE_PATCH, body)
+        forms.load(forms.ImagePatch, body)
         for name, value in body.items():
             if name == "link":
                 self._check_new_link(record, value, unreadable_is_well=unreadable_is_well)

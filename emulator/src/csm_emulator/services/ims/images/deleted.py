@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
+from csm_emulator.records import Record
 from csm_emulator.services.ims.images.api import shown_image
 from csm_emulator.services.ims.images.artifacts import ArtifactMissing, Artifacts
 from csm_emulator.services.ims.images.deletion import bring_back, delete_files, put_under_deleted
 from csm_emulator.services.ims.images.manifests import Unreadable
 from csm_emulator.services.ims.responses import body_of, crashed, done, found, problem, shown
 from csm_emulator.services.ims.schemas import bodies as forms
-from csm_emulator.services.ims.tables import Record, Tables, undeleted
+from csm_emulator.services.ims.tables import Tables, undeleted
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
@@ -93,13 +94,13 @@ class DeletedImages:
 
     def _undelete(self, call: Call) -> Reply:
         record = found(self._deleted, call)
-        forms.load(forms.DELETED_PATCH, body_of(call))
+        forms.load(forms.DeletedPatch, body_of(call))
         self._bring_back(record)
         del self._deleted[record["id"]]
         return done()
 
     def _undelete_all(self, call: Call) -> Reply:
-        forms.load(forms.DELETED_PATCH, body_of(call))
+        forms.load(forms.DeletedPatch, body_of(call))
         records = list(self._deleted.values())
         for record in records:
             self._bring_back(record)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 
-from csm_emulator.transport.call import Json
+from csm_emulator.records import Json
 
 _MARK = b"IMSLAYER"
 _TAIL = 8 + len(_MARK)

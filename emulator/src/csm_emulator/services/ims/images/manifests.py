@@ -6,10 +6,9 @@ import json
 from collections.abc import Iterable, Mapping
 
 from csm_emulator.dialects.connexion import Refused
+from csm_emulator.records import Json, Record
 from csm_emulator.services.ims.images.artifacts import ArtifactMissing, Artifacts
 from csm_emulator.services.ims.responses import crashed, problem
-from csm_emulator.services.ims.tables import Record
-from csm_emulator.transport.call import Json
 
 ROOTFS = "application/vnd.cray.image.rootfs.squashfs"
 VERSION = "1.0"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from csm_emulator.dialects.python_times import span, without_zone
+from csm_emulator.records import Record
 from csm_emulator.services.ims.images.artifacts import Artifacts
 from csm_emulator.services.ims.jobs.pods import Runs
 from csm_emulator.services.ims.jobs.requests import (
@@ -18,7 +19,7 @@ from csm_emulator.services.ims.jobs.requests import (
 from csm_emulator.services.ims.remote_build_nodes import RemoteNodes
 from csm_emulator.services.ims.responses import body_of, crashed, done, found, problem, shown, written
 from csm_emulator.services.ims.schemas import bodies as forms
-from csm_emulator.services.ims.tables import Record, Tables
+from csm_emulator.services.ims.tables import Tables
 from csm_emulator.state.clock import Clock
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
@@ -57,7 +58,7 @@ class Jobs:
         body = body_of(call)
         if not isinstance(body, dict | list | str) or (isinstance(body, str) and "require_dkms" in body):
             raise crashed()
-        given = forms.load(forms.JOB, body)
+        given = forms.load(forms.Job, body)
         containers = ssh_containers(given)
         source = find_source(self._tables, self._artifacts, given)
         check_public_key(self._tables, given["public_key_id"])
@@ -81,7 +82,7 @@ class Jobs:
     def _patch(self, call: Call) -> Reply:
         job = found(self._jobs, call)
         body = body_of(call)
-        forms.load(forms.JOB_PATCH, body)
+        forms.load(forms.JobPatch, body)
         job = {**job, **body}
         self._jobs[job["id"]] = job
         return shown(job)

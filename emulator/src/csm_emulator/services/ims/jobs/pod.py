@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.ims.images.artifacts import Bucket
 from csm_emulator.state.tables import RecordTable
-from csm_emulator.transport.call import Json, Reply
+from csm_emulator.transport.call import Reply
 
 NAMESPACE = "ims"
 STEP = "ims.job"

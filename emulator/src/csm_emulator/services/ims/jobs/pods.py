@@ -9,6 +9,7 @@ from csm_emulator.context import Context
 from csm_emulator.errors import InvalidMachine
 from csm_emulator.machine.context import Event
 from csm_emulator.machine.faults.faults import Fault
+from csm_emulator.records import Record
 from csm_emulator.seed_data.images import INITRD, KERNEL, PARAMETERS
 from csm_emulator.services.ims.images.artifacts import Bucket
 from csm_emulator.services.ims.images.root_file_system import image_root
@@ -18,7 +19,6 @@ from csm_emulator.services.ims.jobs import upload as packaging
 from csm_emulator.services.ims.jobs.pod import NAMESPACE, STEP, Run
 from csm_emulator.services.ims.jobs.requests import Source
 from csm_emulator.services.ims.schemas.bodies import CREATE, CUSTOMIZE, UNDER_WAY
-from csm_emulator.services.ims.tables import Record
 
 _STEPS = {
     CUSTOMIZE: {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from csm_emulator.records import Json, Record
 from csm_emulator.services.ims.images.artifacts import ArtifactMissing, Artifacts
 from csm_emulator.services.ims.images.manifests import Unreadable, entries, find_rootfs, read_manifest
 from csm_emulator.services.ims.responses import crashed, problem
 from csm_emulator.services.ims.schemas import bodies as forms
-from csm_emulator.services.ims.tables import Record, Tables
-from csm_emulator.transport.call import Json
+from csm_emulator.services.ims.tables import Tables
 
 _RERUN = "the specific information that is missing or invalid and then re-run the request with valid information."
 _KERNELS = {forms.ARM: "Image", forms.X86: "vmlinuz"}

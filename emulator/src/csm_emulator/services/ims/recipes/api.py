@@ -6,22 +6,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from csm_emulator.dialects.connexion import Refused
+from csm_emulator.records import Json, Record
 from csm_emulator.services.ims.images.api import cascades
 from csm_emulator.services.ims.images.artifacts import ArtifactMissing, Artifacts, shown_link
-from csm_emulator.services.ims.responses import (
-    body_of,
-    conflict,
-    crashed,
-    done,
-    found,
-    problem,
-    shown,
-    written,
-)
+from csm_emulator.services.ims.responses import body_of, conflict, crashed, done, found, problem, shown, written
 from csm_emulator.services.ims.schemas import bodies as forms
-from csm_emulator.services.ims.schemas.fields import boolean
-from csm_emulator.services.ims.tables import Record, Table, Tables
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.services.ims.tables import Table, Tables
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 
@@ -48,7 +39,7 @@ class Recipes:
         )
 
     def _create(self, call: Call) -> Reply:
-        given = forms.load(forms.RECIPE, body_of(call))
+        given = forms.load(forms.Recipe, body_of(call))
         if link := given.get("link"):
             self._check_link(link)
         record = {**self._tables.new("recipe"), "link": None, "template_dictionary": [], **given}
@@ -68,7 +59,7 @@ class Recipes:
         """Field by field: what stands before one that is refused has come about."""
         record = found(self._recipes, call)
         body = body_of(call)
-        forms.load(forms.RECIPE_PATCH, body)
+        forms.load(forms.RecipePatch, body)
         for name, value in body.items():
             if name == "link" and record["link"] != value:
                 if record["link"]:
@@ -97,7 +88,7 @@ class Recipes:
 
 def shown_recipe(record: Record) -> Record:
     """What a patch gave is kept as it came, and read when it is shown."""
-    return {**record, "link": shown_link(record["link"]), "require_dkms": boolean(record["require_dkms"])}
+    return {**record, "link": shown_link(record["link"]), "require_dkms": forms.read_boolean(record["require_dkms"])}
 
 
 def listed(table: Table) -> Reply:

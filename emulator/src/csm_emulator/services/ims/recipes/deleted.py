@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from csm_emulator.dialects.connexion import Refused
+from csm_emulator.records import Json, Record
 from csm_emulator.services.ims.images.artifacts import ArtifactMissing, Artifacts, NotDeleted
 from csm_emulator.services.ims.recipes.api import delete_file, listed, shown_recipe
 from csm_emulator.services.ims.responses import body_of, crashed, done, found, problem, shown
 from csm_emulator.services.ims.schemas import bodies as forms
-from csm_emulator.services.ims.tables import Record, Tables, undeleted
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.services.ims.tables import Tables, undeleted
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 
@@ -67,7 +68,7 @@ class DeletedRecipes:
 
     def _undelete(self, call: Call) -> Reply:
         record = found(self._deleted, call)
-        forms.load(forms.DELETED_PATCH, body_of(call))
+        forms.load(forms.DeletedPatch, body_of(call))
         with suppress(NotDeleted):
             record = {**record, "link": self._link_again(record)}
         self._recipes[record["id"]] = undeleted(record)
@@ -76,7 +77,7 @@ class DeletedRecipes:
 
     def _undelete_all(self, call: Call) -> Reply:
         """The records leave the deleted ones together: one that cannot come back leaves the others in both."""
-        forms.load(forms.DELETED_PATCH, body_of(call))
+        forms.load(forms.DeletedPatch, body_of(call))
         records = list(self._deleted.values())
         for record in records:
             try:

@@ -1,23 +1,15 @@
-"""What the bodies of IMS hold."""
+"""What the bodies of IMS hold, read by marshmallow, as in the service itself."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from uuid import UUID
+
+from marshmallow import Schema, ValidationError, fields
+from marshmallow.validate import Length, OneOf, Range
+
+from csm_emulator.records import Json
 from csm_emulator.services.ims.responses import invalid
-from csm_emulator.services.ims.schemas.fields import (
-    Field,
-    Invalid,
-    Schema,
-    at_least,
-    boolean,
-    integer,
-    listed,
-    mapped,
-    not_blank,
-    one_of,
-    text,
-    uuid,
-)
-from csm_emulator.transport.call import Json
 
 X86, ARM = "x86_64", "aarch64"
 ARCHES = (ARM, X86)
@@ -37,93 +29,129 @@ RECIPE_TYPES = ("kiwi-ng", "packer")
 DISTRIBUTIONS = ("sles12", "sles15", "centos7")
 _RECIPE_TYPE = "Recipe type must be one of: {choices}."
 _JOB_STATE = "Job state must be one of: {choices}."
-_NAME = "name field must not be blank"
+_BOOLEAN = fields.Boolean()
 
 
-def _named(name: str, error: str = _NAME) -> dict[str, Field]:
-    return {name: Field(text, required=True, checks=[not_blank(error)])}
+def _not_blank(name: str) -> Length:
+    return Length(min=1, error=f"{name} field must not be blank")
 
 
-LINK = Schema(
-    {
-        **_named("path"),
-        "etag": Field(text, default=""),
-        "type": Field(text, required=True, checks=[one_of(["s3"], "Type must be one of: {choices}.")]),
-    }
-)
-_ARCH = Field(text, default=X86, checks=[one_of(ARCHES)])
-_PAIR = Schema({"key": Field(text, required=True), "value": Field(text, required=True)})
-_PAIRS = Field(listed(_PAIR.load), nullable=True)
-
-KEY = Schema({**_named("name"), **_named("public_key", "public_key field must not be blank")})
-IMAGE = Schema(
-    {
-        **_named("name"),
-        "link": Field(LINK.load, nullable=True),
-        "arch": _ARCH,
-        "metadata": Field(mapped(text), default={}),
-    }
-)
-_METADATA = Schema(
-    {
-        "operation": Field(text, required=True, checks=[one_of(["set", "remove"])]),
-        "key": Field(text, required=True),
-        "value": Field(text),
-    }
-)
-IMAGE_PATCH = Schema({"link": Field(LINK.load), "arch": _ARCH, "metadata": Field(_METADATA.load)})
-RECIPE = Schema(
-    {
-        **_named("name"),
-        "link": Field(LINK.load, nullable=True),
-        "recipe_type": Field(text, required=True, checks=[one_of(RECIPE_TYPES, _RECIPE_TYPE)]),
-        "linux_distribution": Field(text, required=True, checks=[one_of(DISTRIBUTIONS, _RECIPE_TYPE)]),
-        "template_dictionary": _PAIRS,
-        "require_dkms": Field(boolean, default=True),
-        "arch": _ARCH,
-    }
-)
-RECIPE_PATCH = Schema(
-    {
-        "link": Field(LINK.load),
-        "arch": _ARCH,
-        "require_dkms": Field(boolean, default=True),
-        "template_dictionary": _PAIRS,
-    }
-)
-DELETED_PATCH = Schema({"operation": Field(text, required=True, checks=[one_of(["undelete"], _RECIPE_TYPE)])})
-REMOTE_NODE = Schema(_named("xname"))
-_CONTAINER = Schema({"name": Field(text), "jail": Field(boolean, default=False)})
-_SIZE = at_least(1, "build_env_size must be greater than or equal to 1")
-JOB = Schema(
-    {
-        "artifact_id": Field(uuid, required=True),
-        "public_key_id": Field(uuid, required=True),
-        "job_type": Field(text, required=True, checks=[one_of(JOB_TYPES, "Job type must be one of: {choices}.")]),
-        **_named("image_root_archive_name", "image_root_archive_name field must not be blank"),
-        "enable_debug": Field(boolean, default=False),
-        "build_env_size": Field(integer, checks=[_SIZE]),
-        "kernel_file_name": Field(text),
-        "initrd_file_name": Field(
-            text, default="initrd", checks=[not_blank("initrd_file_name field must not be blank")]
-        ),
-        "kernel_parameters_file_name": Field(
-            text,
-            default="kernel-parameters",
-            checks=[not_blank("kernel_parameters_file_name field must not be blank")],
-        ),
-        "ssh_containers": Field(listed(_CONTAINER.load), nullable=True),
-        "require_dkms": Field(boolean, default=True),
-        # The real one has the same words for both sizes.
-        "job_mem_size": Field(integer, checks=[_SIZE]),
-    }
-)
-JOB_PATCH = Schema({"status": Field(text, checks=[one_of(STATUSES, _JOB_STATE)]), "resultant_image_id": Field(uuid)})
+def _choice(choices: Sequence[str], error: str) -> fields.String:
+    return fields.String(required=True, validate=OneOf(choices, error=error))
 
 
-def load(schema: Schema, body: Json) -> dict[str, Json]:
-    """With the defaults; refuses as the service does."""
+def _arch() -> fields.String:
+    return fields.String(load_default=X86, validate=OneOf(ARCHES))
+
+
+def _name(name: str) -> fields.String:
+    return fields.String(required=True, validate=_not_blank(name))
+
+
+def _size() -> fields.Integer:
+    """The real one has the same words for both sizes."""
+    return fields.Integer(validate=Range(min=1, error="build_env_size must be greater than or equal to 1"))
+
+
+def _pairs() -> fields.List[dict[str, str]]:
+    return fields.List(fields.Nested(_Pair), allow_none=True)
+
+
+class _Pair(Schema):
+    key = fields.String(required=True)
+    value = fields.String(required=True)
+
+
+class _Link(Schema):
+    path = _name("name")
+    etag = fields.String(load_default="")
+    type = _choice(["s3"], "Type must be one of: {choices}.")
+
+
+class _Metadata(Schema):
+    operation = fields.String(required=True, validate=OneOf(["set", "remove"]))
+    key = fields.String(required=True)
+    value = fields.String()
+
+
+class _Container(Schema):
+    name = fields.String()
+    jail = fields.Boolean(load_default=False)
+
+
+class Key(Schema):
+    name = _name("name")
+    public_key = _name("public_key")
+
+
+class Image(Schema):
+    name = _name("name")
+    link = fields.Nested(_Link, allow_none=True)
+    arch = _arch()
+    metadata = fields.Dict(keys=fields.String(), values=fields.String(), load_default=dict)
+
+
+class ImagePatch(Schema):
+    link = fields.Nested(_Link)
+    arch = _arch()
+    metadata = fields.Nested(_Metadata)
+
+
+class Recipe(Schema):
+    name = _name("name")
+    link = fields.Nested(_Link, allow_none=True)
+    recipe_type = _choice(RECIPE_TYPES, _RECIPE_TYPE)
+    linux_distribution = _choice(DISTRIBUTIONS, _RECIPE_TYPE)
+    template_dictionary = _pairs()
+    require_dkms = fields.Boolean(load_default=True)
+    arch = _arch()
+
+
+class RecipePatch(Schema):
+    link = fields.Nested(_Link)
+    arch = _arch()
+    require_dkms = fields.Boolean(load_default=True)
+    template_dictionary = _pairs()
+
+
+class DeletedPatch(Schema):
+    operation = _choice(["undelete"], _RECIPE_TYPE)
+
+
+class RemoteNode(Schema):
+    xname = _name("name")
+
+
+class Job(Schema):
+    artifact_id = fields.UUID(required=True)
+    public_key_id = fields.UUID(required=True)
+    job_type = _choice(JOB_TYPES, "Job type must be one of: {choices}.")
+    image_root_archive_name = _name("image_root_archive_name")
+    enable_debug = fields.Boolean(load_default=False)
+    build_env_size = _size()
+    kernel_file_name = fields.String()
+    initrd_file_name = fields.String(load_default="initrd", validate=_not_blank("initrd_file_name"))
+    kernel_parameters_file_name = fields.String(
+        load_default="kernel-parameters", validate=_not_blank("kernel_parameters_file_name")
+    )
+    ssh_containers = fields.List(fields.Nested(_Container), allow_none=True)
+    require_dkms = fields.Boolean(load_default=True)
+    job_mem_size = _size()
+
+
+class JobPatch(Schema):
+    status = fields.String(validate=OneOf(STATUSES, error=_JOB_STATE))
+    resultant_image_id = fields.UUID()
+
+
+def load(schema: type[Schema], body: Json) -> dict[str, Json]:
+    """With the defaults; refuses as the service does. UUIDs come back as text, as records hold them."""
     try:
-        return schema.load(body)
-    except Invalid as wrong:
-        raise invalid(wrong.errors) from None
+        loaded: dict[str, Json] = schema().load(body)
+    except ValidationError as error:
+        raise invalid(error.messages) from None
+    return {name: str(value) if isinstance(value, UUID) else value for name, value in loaded.items()}
+
+
+def read_boolean(value: Json) -> bool | None:
+    return _BOOLEAN.deserialize(value)

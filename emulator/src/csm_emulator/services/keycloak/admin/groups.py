@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from csm_emulator.records import Json
 from csm_emulator.services.keycloak.admin.responses import (
     DONE,
     Denied,
@@ -21,7 +22,7 @@ from csm_emulator.services.keycloak.realm.groups import Group, Groups
 from csm_emulator.services.keycloak.realm.realm import origin
 from csm_emulator.services.keycloak.realm.roles import Role
 from csm_emulator.services.keycloak.responses import SAFE
-from csm_emulator.transport.call import Call, Json, Reply, utf8
+from csm_emulator.transport.call import Call, Reply, utf8
 from csm_emulator.transport.routes import Handler
 
 ADMIN = "/keycloak/admin/realms/shasta"

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from csm_emulator.records import Json
 from csm_emulator.services.keycloak.responses import NO_CACHE, SAFE, json_answer
-from csm_emulator.transport.call import JSON, Call, Json, Reply
+from csm_emulator.transport.call import JSON, Call, Reply
 
 Item = TypeVar("Item")
 

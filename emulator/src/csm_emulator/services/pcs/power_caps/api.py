@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from csm_emulator.dialects.go_json.types import INT, STRING, STRINGS, slice_of, struct
+from csm_emulator.records import Json
 from csm_emulator.services.pcs.power_caps.tasks import PATCH, SNAPSHOT, CapTasks
 from csm_emulator.services.pcs.problems import Refusal, read_uuid, written
 from csm_emulator.services.pcs.request_bodies import read
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 _SNAPSHOT = struct("model.PowerCapSnapshotParameter", {"xnames": STRINGS})

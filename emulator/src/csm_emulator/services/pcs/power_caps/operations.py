@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 
 from csm_emulator.machine.power import Unreachable
 from csm_emulator.machine.power_caps import NODE_LIMIT, Caps
-from csm_emulator.transport.call import Json
+from csm_emulator.records import Json
 
 IN_PROGRESS, FAILED, SUCCEEDED, UNSUPPORTED = "in-progress", "failed", "succeeded", "un-supported"
 Limits = tuple[int | None, int | None]

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, TypedDict
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.pcs.hsm_client import WAITS, Hsm, Silent, Wrong
 from csm_emulator.services.pcs.kinds import INVALID, type_of
 from csm_emulator.services.pcs.power_caps.operations import (
@@ -26,7 +27,6 @@ from csm_emulator.services.pcs.problems import Refusal
 from csm_emulator.services.pcs.transitions.records import EXPIRES, MOST, Records
 from csm_emulator.services.pcs.transitions.waves import TIMEOUT
 from csm_emulator.state.clock import rfc3339
-from csm_emulator.transport.call import Json
 
 SNAPSHOT, PATCH = "snapshot", "patch"
 NEW, COMPLETED = "new", "completed"

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, TypedDict
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.pcs.problems import Refusal
 from csm_emulator.services.pcs.transitions.tasks import Task, Tasks, counts, shown
 from csm_emulator.state.clock import rfc3339
-from csm_emulator.transport.call import Json
 
 NEW, IN_PROGRESS, COMPLETED, ABORTED = "new", "in-progress", "completed", "aborted"
 SIGNALED = "abort-signaled"

@@ -9,11 +9,11 @@ from typing import cast
 from csm_emulator.context import Context
 from csm_emulator.dialects.hms.names import hms_type
 from csm_emulator.machine.lookup import Lookup
+from csm_emulator.records import Json
 from csm_emulator.services.sls.names import CLASSES, COMPTYPES, parent
 from csm_emulator.services.sls.postgres_jsonb import has_nul, text_of
 from csm_emulator.services.sls.responses import times
 from csm_emulator.services.sls.versions import Versions
-from csm_emulator.transport.call import Json
 
 _INDEXED = ("NID", "Aliases", "NodeNics", "Networks", "Peers")
 """Properties with an index, so that a search does not read every row."""

@@ -9,15 +9,15 @@ from functools import partial
 from csm_emulator.dialects.go_json.reader import decode
 from csm_emulator.dialects.go_json.types import BOOL, NUMBER, STRING, maybe, slice_of, struct
 from csm_emulator.dialects.hms.names import NODES, hms_type, normal, verified
+from csm_emulator.records import Json, Record
 from csm_emulator.services.smd import enums
 from csm_emulator.services.smd.components import filters
 from csm_emulator.services.smd.components.lists import components_reply, only_in_query, query_is_undecodable
 from csm_emulator.services.smd.components.queries import int64
-from csm_emulator.services.smd.components.table import Record
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.errors import DatabaseError, HmsError, check_widths, error_reply, with_error_replies
 from csm_emulator.services.smd.responses import json_text_reply, message, no_content, problem
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 BASE = "/hsm/v2/State/Components"

@@ -8,8 +8,8 @@ from functools import partial
 
 from csm_emulator.dialects.go_json.types import STRINGS, struct
 from csm_emulator.dialects.hms import names as hms_names
+from csm_emulator.records import Record
 from csm_emulator.services.smd import enums, query_parameters
-from csm_emulator.services.smd.components.table import Record
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.errors import DatabaseError, HmsError
 from csm_emulator.transport.call import Call

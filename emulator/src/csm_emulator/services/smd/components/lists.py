@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 
 from csm_emulator.dialects.go_json.types import BOOL, struct
 from csm_emulator.dialects.hms.responses import marshal
+from csm_emulator.records import Json
 from csm_emulator.services.smd import query_parameters
 from csm_emulator.services.smd.components.table import visible_fields
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.responses import json_text_reply
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 
 FIELD_SELECTIONS: Mapping[str, tuple[str, ...]] = {
     "stateonly": ("ID", "Type", "State", "Flag"),

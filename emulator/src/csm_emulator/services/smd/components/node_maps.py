@@ -8,11 +8,12 @@ from functools import partial
 from csm_emulator.dialects.go_json.reader import decode, mentions
 from csm_emulator.dialects.go_json.types import INT, RAW, STRING, maybe, slice_of, struct
 from csm_emulator.dialects.hms import names as hms_names
+from csm_emulator.records import Json
 from csm_emulator.services.smd import enums
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.errors import DatabaseError, check_widths, error_reply, with_error_replies
 from csm_emulator.services.smd.responses import json_reply, message, problem
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 BASE = "/hsm/v2/Defaults/NodeMaps"

@@ -8,11 +8,12 @@ from functools import partial
 from csm_emulator.dialects.go_json.reader import decode
 from csm_emulator.dialects.go_json.types import BOOL, INT64, RAW, STRING, STRINGS, maybe, struct
 from csm_emulator.dialects.hms.names import verified
+from csm_emulator.records import Json
 from csm_emulator.services.smd.components import state_changes
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.errors import DatabaseError, HmsError, with_error_replies
 from csm_emulator.services.smd.responses import no_content, problem
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 BASE = "/hsm/v2/State/Components"

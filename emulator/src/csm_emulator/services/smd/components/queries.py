@@ -9,6 +9,7 @@ from functools import partial
 from csm_emulator.dialects.go_json.reader import decode
 from csm_emulator.dialects.go_json.types import NUMBER, RAW, STRING, STRINGS, slice_of, struct
 from csm_emulator.dialects.hms.names import normal
+from csm_emulator.records import Json
 from csm_emulator.services.smd.components import filters
 from csm_emulator.services.smd.components.filters import Arguments
 from csm_emulator.services.smd.components.lists import (
@@ -23,7 +24,7 @@ from csm_emulator.services.smd.errors import DatabaseError, HmsError, error_repl
 from csm_emulator.services.smd.hardware.numbering import lineage
 from csm_emulator.services.smd.responses import json_text_reply, no_content, problem
 from csm_emulator.services.smd.sql_patterns import is_pattern, like
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 BASE = "/hsm/v2/State/Components"

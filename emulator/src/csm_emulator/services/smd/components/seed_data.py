@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from csm_emulator.machine.machine import Machine
 from csm_emulator.machine.parts import Part
-from csm_emulator.transport.call import Json
+from csm_emulator.records import Json
 
 BOARDS = ("Chassis", "ComputeModule", "NodeEnclosure", "RouterModule", "HSNBoard")
 CONTROLLERS = ("ChassisBMC", "NodeBMC", "RouterBMC", "CabinetPDUController")

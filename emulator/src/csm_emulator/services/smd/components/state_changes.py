@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from csm_emulator.records import Json, Record
 from csm_emulator.services.smd import enums
-from csm_emulator.services.smd.components.table import Record
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.errors import HmsError, check_widths
-from csm_emulator.transport.call import Json
 
 BAD_ARGUMENT = "a required argument did not match any valid input"
 _SOFTWARE_STATUS = 32

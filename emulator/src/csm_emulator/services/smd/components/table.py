@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from csm_emulator.dialects.hms.names import COMPONENT_FIELDS
 from csm_emulator.dialects.hms.responses import marshal
+from csm_emulator.records import Json, Record
 from csm_emulator.services.smd.hardware.numbering import lineage
 from csm_emulator.state.tables import RecordTable
-from csm_emulator.transport.call import Json
-
-Record = dict[str, Any]
 
 _OMITTED_VALUES: Mapping[str, tuple[Json, ...]] = {
     **dict.fromkeys(COMPONENT_FIELDS, ("",)),

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from csm_emulator.machine.controllers import CONTROLLERS
 from csm_emulator.machine.parts import Part
+from csm_emulator.records import Json
 from csm_emulator.services.smd.components import seed_data as component_seeds
 from csm_emulator.services.smd.database import Hsm
-from csm_emulator.transport.call import Json
 
 POST_BOOT_STATES = frozenset({"Ready", "Standby", "Halt"})
 """Redfish has no state above On; discovery keeps these higher states. (base.IsPostBootState)"""

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from csm_emulator.dialects.hms.names import hms_type
+from csm_emulator.records import Json
 from csm_emulator.services.smd.components.state_changes import set_state
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.state.tables import RecordTable
-from csm_emulator.transport.call import Json
 
 FIRST_POLL, POLL_INTERVAL = 30.0, 10.0
 KIND = "smd.polled"

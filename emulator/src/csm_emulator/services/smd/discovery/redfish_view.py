@@ -10,8 +10,8 @@ from csm_emulator.machine.controllers import CONTROLLERS
 from csm_emulator.machine.parts import Nic, NodeModel, Part
 from csm_emulator.machine.power import RESETS
 from csm_emulator.machine.power_caps import NODE_LIMIT, Control, controls_of
+from csm_emulator.records import Json
 from csm_emulator.services.smd.discovery.redfish_paths import ROOT, path, redfish_id, redfish_resource
-from csm_emulator.transport.call import Json
 
 VERSION = "1.7.0"
 SERVICES = {

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from csm_emulator.machine.parts import Part
+from csm_emulator.records import Json
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.discovery import redfish_view
 from csm_emulator.services.smd.discovery.component_states import discovered_component
 from csm_emulator.services.smd.hardware.records import store
 from csm_emulator.services.smd.interfaces import seed_data as interface_seeds
 from csm_emulator.state.clock import rfc3339
-from csm_emulator.transport.call import Json
 
 STARTED, OK, UNREACHABLE = "DiscoveryStarted", "DiscoverOK", "HTTPsGetFailed"
 DURATION = (3.0, 12.0)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from csm_emulator.dialects.hms.names import verified
+from csm_emulator.records import Json
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.endpoints.deletion import empty_components
 from csm_emulator.services.smd.enums import TYPE, spelled
 from csm_emulator.services.smd.hardware.records import quick_kind
 from csm_emulator.services.smd.query_parameters import InvalidValue, ValueFilter, alphanumeric, lookup_values, values
 from csm_emulator.services.smd.responses import json_reply, message, problem
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 BASE = "/hsm/v2/Inventory/ComponentEndpoints"

@@ -9,6 +9,7 @@ from csm_emulator.dialects.go_json.reader import mentions
 from csm_emulator.dialects.go_json.types import BOOL, STRING, Kind, maybe, slice_of, struct, texts
 from csm_emulator.dialects.hms.names import normal, verified
 from csm_emulator.machine.lookup import Lookup
+from csm_emulator.records import Json
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.discovery.run import Discoverer
 from csm_emulator.services.smd.endpoints.deletion import empty_children
@@ -18,7 +19,7 @@ from csm_emulator.services.smd.enums import TYPE, spelled
 from csm_emulator.services.smd.errors import DatabaseError, check_widths, with_body
 from csm_emulator.services.smd.query_parameters import InvalidValue, ValueFilter, lookup_values, values
 from csm_emulator.services.smd.responses import all_created, json_reply, message, problem
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 BASE = "/hsm/v2/Inventory/RedfishEndpoints"

@@ -8,9 +8,9 @@ from functools import partial
 from csm_emulator.context import Context
 from csm_emulator.machine.controllers import CONTROLLERS
 from csm_emulator.machine.parts import Part
+from csm_emulator.records import Json
 from csm_emulator.services.smd.discovery import redfish_view
 from csm_emulator.state.tables import RecordTable
-from csm_emulator.transport.call import Json
 
 
 class _RecordByPart(Mapping[str, Json]):

@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Mapping
 
 from csm_emulator.dialects.hms.names import hms_type, normal
-from csm_emulator.transport.call import Json
+from csm_emulator.records import Json
 
 FIELDS = (
     "ID",

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from csm_emulator.dialects.go_json.reader import decode
 from csm_emulator.dialects.hms.names import verified
+from csm_emulator.records import Json
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.errors import DatabaseError, HmsError, error_reply
 from csm_emulator.services.smd.groups.members import MEMBER, DuplicateMember, check_new
 from csm_emulator.services.smd.responses import all_created, message, problem
 from csm_emulator.state.tables import RecordTable
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 
 _NO_XNAME = "invalid xname ID"
 

@@ -8,6 +8,7 @@ from functools import partial
 from csm_emulator.dialects.go_json.reader import decode
 from csm_emulator.dialects.go_json.types import STRING, STRINGS, struct
 from csm_emulator.dialects.hms.names import normal
+from csm_emulator.records import Json
 from csm_emulator.services.smd import query_parameters
 from csm_emulator.services.smd.components.lists import query_is_undecodable
 from csm_emulator.services.smd.database import Hsm
@@ -16,7 +17,7 @@ from csm_emulator.services.smd.groups import members
 from csm_emulator.services.smd.groups.collection import MemberCollection, store_error
 from csm_emulator.services.smd.groups.members import is_field, lowered
 from csm_emulator.services.smd.responses import json_reply, problem
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 BASE = "/hsm/v2/groups"

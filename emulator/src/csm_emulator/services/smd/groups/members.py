@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 
 from csm_emulator.dialects.go_json.types import STRING, STRINGS, maybe, struct
 from csm_emulator.dialects.hms import names as hms_names
+from csm_emulator.records import Json
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.errors import DatabaseError, HmsError, check_widths, error_reply
 from csm_emulator.services.smd.responses import problem
 from csm_emulator.state.tables import RecordTable
-from csm_emulator.transport.call import Json, Reply
+from csm_emulator.transport.call import Reply
 
 MEMBERS = struct("sm.Members", {"ids": STRINGS})
 MEMBER = struct("sm.MemberAddBody", {"id": STRING})

@@ -6,12 +6,13 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 
 from csm_emulator.dialects.hms.names import verified
+from csm_emulator.records import Json
 from csm_emulator.services.smd.components import filters
 from csm_emulator.services.smd.components.lists import query_is_undecodable
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.errors import DatabaseError, HmsError, error_reply
 from csm_emulator.services.smd.responses import json_reply, problem
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 BASE = "/hsm/v2/memberships"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from csm_emulator.machine.parts import Topology
-from csm_emulator.transport.call import Json
+from csm_emulator.records import Json
 
 
 def groups(topology: Topology) -> Mapping[str, Json]:

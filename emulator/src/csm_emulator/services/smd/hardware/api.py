@@ -8,6 +8,7 @@ from itertools import chain
 
 from csm_emulator.dialects.go_json.types import encode
 from csm_emulator.dialects.hms.names import hms_type, normal, verified
+from csm_emulator.records import Json
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.enums import TYPE, spelled
 from csm_emulator.services.smd.errors import with_body
@@ -30,7 +31,7 @@ from csm_emulator.services.smd.postgres_text import LONGEST_XNAME, storable
 from csm_emulator.services.smd.query_parameters import values
 from csm_emulator.services.smd.responses import json_reply, message, problem
 from csm_emulator.services.smd.sql_patterns import like
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 BASE = "/hsm/v2/Inventory/Hardware"

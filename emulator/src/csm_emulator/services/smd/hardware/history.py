@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from csm_emulator.dialects.hms.names import verified
+from csm_emulator.records import Json
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.inventory import Inventory
 from csm_emulator.services.smd.postgres_text import InvalidTime, parse_time
 from csm_emulator.services.smd.query_parameters import values
 from csm_emulator.services.smd.responses import json_reply, message, problem
 from csm_emulator.state.tables import RecordTable
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 BY_PLACE = "/hsm/v2/Inventory/Hardware/History"

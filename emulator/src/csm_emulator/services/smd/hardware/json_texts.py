@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from io import BytesIO
 
 from csm_emulator.dialects.hms.responses import marshal
+from csm_emulator.records import Json
 from csm_emulator.services.smd.hardware.records import on_wire
 from csm_emulator.services.smd.hardware.seed_data import FruSeeds, HardwareSeeds
 from csm_emulator.services.smd.hardware.types import fru_key
 from csm_emulator.services.smd.inventory import Inventory
-from csm_emulator.transport.call import JSON, Json, Reply, utf8
+from csm_emulator.transport.call import JSON, Reply, utf8
 
 _PLACEHOLDER = "\0"
 _ENCODED_PLACEHOLDER = "\\u0000"

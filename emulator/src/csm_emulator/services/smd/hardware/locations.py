@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from csm_emulator.machine.parts import Fru, Part
+from csm_emulator.records import Json
 from csm_emulator.services.smd.discovery.redfish_paths import redfish_id
-from csm_emulator.transport.call import Json
 
 _MIB_PER_GIB = 1024
 _CHASSIS = ("Chassis", "ComputeModule", "RouterModule", "NodeEnclosure", "HSNBoard")

@@ -9,6 +9,7 @@ from io import BytesIO
 
 from csm_emulator.dialects.hms.names import hms_type, normal
 from csm_emulator.dialects.hms.responses import marshal
+from csm_emulator.records import Json
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.enums import TYPE, spelled
 from csm_emulator.services.smd.groups.partition_members import in_partitions, partition_names
@@ -18,7 +19,7 @@ from csm_emulator.services.smd.hardware.types import ARRAYS
 from csm_emulator.services.smd.inventory import Inventory
 from csm_emulator.services.smd.query_parameters import values
 from csm_emulator.services.smd.responses import problem
-from csm_emulator.transport.call import JSON, Call, Json, Reply, utf8
+from csm_emulator.transport.call import JSON, Call, Reply, utf8
 from csm_emulator.transport.routes import Route
 
 BASE = "/hsm/v2/Inventory/Hardware/Query"

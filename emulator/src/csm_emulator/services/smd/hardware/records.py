@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from csm_emulator.dialects.hms.names import hms_type
+from csm_emulator.records import Json
 from csm_emulator.services.smd.hardware.numbering import lineage
 from csm_emulator.services.smd.inventory import Inventory
 from csm_emulator.state.clock import rfc3339
-from csm_emulator.transport.call import Json
 
 MAX_SEPARATE_LOOKUPS = 100
 """Up to this number of places, separate lookups are faster than a pass over all hardware."""

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 
 from csm_emulator.dialects.go_json.types import encode
 from csm_emulator.machine.parts import Part
+from csm_emulator.records import Json
 from csm_emulator.services.smd.discovery.redfish_paths import redfish_id
 from csm_emulator.services.smd.hardware.locations import place_facts
 from csm_emulator.services.smd.hardware.numbering import Item, Numbering
 from csm_emulator.services.smd.hardware.types import TYPES, fru_key, place_key, stem
 from csm_emulator.state.clock import rfc3339
-from csm_emulator.transport.call import Json
 
 
 def _shared_facts_key(item: Item, ordinal: int) -> tuple[object, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from csm_emulator.dialects.go_json.types import STRING, maybe, slice_of, struct
 from csm_emulator.dialects.hms.names import hms_type, verified
+from csm_emulator.records import Json
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.enums import TYPE, spelled
 from csm_emulator.services.smd.errors import with_body
@@ -14,7 +15,7 @@ from csm_emulator.services.smd.query_parameters import values
 from csm_emulator.services.smd.responses import created, json_reply, message, problem
 from csm_emulator.state.clock import rfc3339
 from csm_emulator.state.tables import RecordTable
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 BASE = "/hsm/v2/Inventory/EthernetInterfaces"

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from csm_emulator.machine.machine import Machine
 from csm_emulator.machine.parts import Nic
+from csm_emulator.records import Json
 from csm_emulator.state.clock import rfc3339
-from csm_emulator.transport.call import Json
 
 _DESCRIPTIONS = {"NMN": "Node Maintenance Network", "HMN": "", "HSN": "HPCNet"}
 

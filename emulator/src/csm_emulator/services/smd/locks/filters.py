@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 
 from csm_emulator.dialects.go_json.types import INT, STRING, STRINGS, Kind, slice_of, struct
 from csm_emulator.dialects.hms.names import verified
+from csm_emulator.records import Json
 from csm_emulator.services.smd.components import filters
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.errors import DatabaseError, HmsError, error_reply
 from csm_emulator.services.smd.postgres_text import storable
 from csm_emulator.services.smd.responses import problem
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 
 BASE = "/hsm/v2/locks"
 PARAMETER_OF_FIELD = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from csm_emulator.dialects.hms.names import normal
+from csm_emulator.records import Json
 from csm_emulator.services.smd.components import filters
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.errors import DatabaseError, HmsError, error_reply, with_body
@@ -26,7 +27,7 @@ from csm_emulator.services.smd.locks.filters import (
 from csm_emulator.services.smd.locks.table import ReservationTable, times
 from csm_emulator.services.smd.query_parameters import values
 from csm_emulator.services.smd.responses import json_reply, problem
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 _IN_QUERY = ("Type", "State", "Role", "Subrole", "Locked", "ReservationDisabled")

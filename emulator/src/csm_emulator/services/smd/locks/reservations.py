@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from csm_emulator.records import Json
 from csm_emulator.services.smd.database import Hsm
 from csm_emulator.services.smd.errors import HmsError, with_body
 from csm_emulator.services.smd.locks.filters import (
@@ -25,7 +26,7 @@ from csm_emulator.services.smd.locks.filters import (
 )
 from csm_emulator.services.smd.locks.table import ReservationTable, expiration, times
 from csm_emulator.services.smd.responses import json_reply
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.state.clock import rfc3339
-from csm_emulator.transport.call import Json
 
 _MINUTE = 60.0
 

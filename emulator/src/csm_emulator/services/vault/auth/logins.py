@@ -11,11 +11,12 @@ from joserfc.errors import ExpiredTokenError, JoseError
 from joserfc.jwk import RSAKey
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.services.vault.auth.policies import ROOT
 from csm_emulator.services.vault.auth.tokens import Tokens, Wanted
 from csm_emulator.services.vault.request_ids import Requests
 from csm_emulator.services.vault.responses import PERMISSION_DENIED, Refusal, enveloped, nothing, read, text
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
 CERTS = "/keycloak/realms/shasta/protocol/openid-connect/certs"

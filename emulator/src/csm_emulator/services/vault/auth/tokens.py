@@ -7,11 +7,12 @@ import hmac
 from dataclasses import dataclass
 
 from csm_emulator.context import Context
+from csm_emulator.records import Json
 from csm_emulator.seed_data.secrets import vault_root
 from csm_emulator.services.vault.auth.policies import DEFAULT, ROOT
 from csm_emulator.services.vault.responses import PERMISSION_DENIED, Refusal
 from csm_emulator.state.clock import rfc3339
-from csm_emulator.transport.call import Call, Json
+from csm_emulator.transport.call import Call
 
 LONGEST = 2_764_800
 """768 hours, Vault's own."""

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from csm_emulator.dialects.merge_patch import merged
+from csm_emulator.records import Json
 from csm_emulator.services.vault.kv.store import Secrets, shown_metadata, shown_version
 from csm_emulator.services.vault.request_ids import Requests
 from csm_emulator.services.vault.responses import NO_STORE, Refusal, enveloped, nothing, read, seconds, whole
 from csm_emulator.state.clock import Clock
-from csm_emulator.transport.call import Call, Json, Reply
+from csm_emulator.transport.call import Call, Reply
 
 _WRITES = ("POST", "PUT")
 Handler = Callable[[Call, str, str], Reply]

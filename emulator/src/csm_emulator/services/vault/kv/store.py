@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from csm_emulator.records import Json
 from csm_emulator.services.vault.responses import Refusal, seconds
 from csm_emulator.state.clock import rfc3339
 from csm_emulator.state.tables import RecordTable
-from csm_emulator.transport.call import Json
 
 KEPT = 10
 """Versions, when nothing else is said."""

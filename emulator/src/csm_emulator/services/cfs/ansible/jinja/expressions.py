@@ -1,14 +1,22 @@
-"""Jinja's expressions, read once and then evaluated for every host.
+"""Jinja's expressions: jinja2 parses them, and what is evaluated here has a bound at every step.
 
-An expression becomes a function of the variables.
+No expression is compiled to Python, and none reaches an attribute or a method of an object: see decision 27.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
-from functools import lru_cache
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache, reduce, singledispatch
 from typing import Any
+
+from jinja2 import TemplateError, nodes
+from jinja2.ext import Extension
+from jinja2.lexer import Token, TokenStream
+from jinja2.parser import Parser
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from csm_emulator.services.cfs.ansible.jinja.filters import apply_filter, apply_test, labour
 from csm_emulator.services.cfs.ansible.jinja.operators import (
@@ -18,6 +26,7 @@ from csm_emulator.services.cfs.ansible.jinja.operators import (
     all_of,
     any_of,
     choice,
+    comparison,
     constant,
     contains,
     cut_out,
@@ -25,210 +34,221 @@ from csm_emulator.services.cfs.ansible.jinja.operators import (
     member,
     negate,
     only_numbers,
+    power,
     strict,
 )
-from csm_emulator.services.cfs.ansible.jinja.tokens import BadExpression, Token, cut
 from csm_emulator.services.cfs.ansible.jinja.unknown import UNKNOWN
+from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import is_too_long
 
-_COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
+MOST_TOKENS = 150
+"""Of one expression: the parser and the evaluation follow them on the stack."""
+_DEEPEST = 25
+"""Brackets in brackets: the parser takes 14 frames of Python's stack for each."""
+_LONGEST = 10_000
+"""Characters of one expression, which the cache keeps."""
+_WORD = re.compile(r"\w+|[^\w\s]")
+_OPERATORS: Mapping[type[nodes.Expr], Callable[[Any, Any], Any]] = {
+    nodes.Add: added,
+    nodes.Sub: operator.sub,
+    nodes.Mul: only_numbers(operator.mul),
+    nodes.Div: only_numbers(operator.truediv),
+    nodes.FloorDiv: only_numbers(operator.floordiv),
+    nodes.Mod: only_numbers(operator.mod),
+    nodes.Pow: only_numbers(power),
 }
-_ADD: Mapping[str, Callable[[Any, Any], Any]] = {"+": added, "-": operator.sub}
-_TIMES: Mapping[str, Callable[[Any, Any], Any]] = {
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
+_COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "lteq": operator.le,
+    "gt": operator.gt,
+    "gteq": operator.ge,
+    "in": contains,
 }
-_CONSTANTS = {"true": True, "True": True, "false": False, "False": False, "none": None, "None": None}
-_DEEPEST = 50
 
 
-@lru_cache(maxsize=4096)
-def compile_expression(text: str) -> Expression:
-    """Raises ``BadExpression``."""
-    parser = _Parser(cut(text))
-    expression = parser.whole()
-    if parser.here.kind != "end":
-        raise BadExpression(parser.here.text)
-    return expression
+class _Unsupported(ValueError):
+    """The expression is valid Jinja, and is not evaluated here."""
+
+
+class _Limits(Extension):
+    """Refuses an expression that is too long or too deep while it is read, before the parser builds anything of it."""
+
+    def filter_stream(self, stream: TokenStream) -> Iterator[Token]:
+        depth = 0
+        for number, token in enumerate(stream):
+            depth += (token.type in ("lparen", "lbracket", "lbrace")) - (token.type in ("rparen", "rbracket", "rbrace"))
+            if number == MOST_TOKENS or depth > _DEEPEST:
+                raise _Unsupported(f"more than {MOST_TOKENS} tokens or {_DEEPEST} brackets in brackets")
+            yield token
+
+
+_GRAMMAR = ImmutableSandboxedEnvironment(extensions=[_Limits])
+
+
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    expression: Expression
+    tokens: int
+    """About as many as it has. To parse one takes a unit of the meter."""
 
 
 def evaluate(text: str, variables: Variables) -> Any:
-    """Unknown when the text is beyond what is followed here."""
+    """Returns ``UNKNOWN`` when the text is no expression, or is beyond the bounds."""
+    if not variables.may_evaluate():
+        return UNKNOWN
+    misses = _parsed.cache_info().misses
     try:
-        return compile_expression(text)(variables)
-    except BadExpression:
+        parsed = _parsed(text)
+        variables.count(parsed.tokens, is_new=_parsed.cache_info().misses > misses)
+        return parsed.expression(variables)
+    except RecursionError:
+        variables.count(MOST_TOKENS, is_new=True)
         return UNKNOWN
 
 
-class _Parser:
-    def __init__(self, tokens: list[Token]) -> None:
-        self._tokens = tokens
-        self._place = 0
-        self._depth = 0
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> _Parsed:
+    if len(text) > _LONGEST:
+        return _Parsed(constant(UNKNOWN), MOST_TOKENS)
+    tokens = min(1 + len(_WORD.findall(text)), MOST_TOKENS)
+    try:
+        parser = Parser(_GRAMMAR, text.strip(), state="variable")
+        tree = parser.parse_expression()
+        expression = _built(tree) if parser.stream.eos else constant(UNKNOWN)
+    except (TemplateError, ValueError):
+        expression = constant(UNKNOWN)
+    return _Parsed(expression, tokens)
 
-    @property
-    def here(self) -> Token:
-        return self._tokens[self._place]
 
-    def _take(self, *texts: str) -> str:
-        """The word here when it is one of these and no text; empty otherwise."""
-        token = self.here
-        if token.text in texts and token.kind in ("sign", "name"):
-            self._place += 1
-            return token.text
-        return ""
+@singledispatch
+def _built(node: nodes.Node) -> Expression:
+    """The function of the variables that a node of jinja2's tree stands for."""
+    raise _Unsupported(type(node).__name__)
 
-    def _want(self, text: str) -> None:
-        if not self._take(text):
-            raise BadExpression(f"{text} wanted, found {self.here.text!r}")
 
-    def whole(self) -> Expression:
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            raise BadExpression("too deep")
-        value = self._either()
-        if self._take("if"):
-            condition = self._either()
-            other: Expression = self.whole() if self._take("else") else lambda _: ""
-            value = choice(condition, value, other)
-        self._depth -= 1
-        return value
+@_built.register
+def _(node: nodes.Const) -> Expression:
+    if is_too_long(node.value):
+        raise _Unsupported("a number that is too long")
+    return constant(node.value)
 
-    def _either(self) -> Expression:
-        parts = [self._both()]
-        while self._take("or"):
-            parts.append(self._both())
-        return parts[0] if len(parts) == 1 else any_of(parts)
 
-    def _both(self) -> Expression:
-        parts = [self._negation()]
-        while self._take("and"):
-            parts.append(self._negation())
-        return parts[0] if len(parts) == 1 else all_of(parts)
+@_built.register
+def _(node: nodes.Name) -> Expression:
+    name = node.name
+    return lambda variables: variables(name)
 
-    def _negation(self) -> Expression:
-        turned = False
-        while self._take("not"):
-            turned = not turned
-        value = self._comparison()
-        return negate(value) if turned else value
 
-    def _comparison(self) -> Expression:
-        left = self._sum()
-        while True:
-            if sign := self._take(*_COMPARE):
-                left = strict(_COMPARE[sign], left, self._sum())
-            elif self._take("in"):
-                left = strict(contains, left, self._sum())
-            elif self.here.text == "not" and self._tokens[self._place + 1].text == "in":
-                self._place += 2
-                left = negate(strict(contains, left, self._sum()))
-            elif self._take("is"):
-                left = self._test(left)
-            else:
-                return left
+@_built.register(nodes.List)
+@_built.register(nodes.Tuple)
+def _(node: nodes.List | nodes.Tuple) -> Expression:
+    items = [_built(item) for item in node.items]
+    return lambda variables: [item(variables) for item in items]
 
-    def _test(self, value: Expression) -> Expression:
-        turned = bool(self._take("not"))
-        name = self._name()
-        if self._take("("):
-            self._arguments(")")
-        tested: Expression = lambda variables: apply_test(name, value(variables))  # noqa: E731
-        return negate(tested) if turned else tested
 
-    def _sum(self) -> Expression:
-        left = self._product()
-        while sign := self._take("+", "-", "~"):
-            right = self._product()
-            left = strict(_ADD[sign], left, right) if sign in _ADD else strict(glue, left, right)
-        return left
+@_built.register
+def _(node: nodes.Dict) -> Expression:
+    pairs = [(_built(pair.key), _built(pair.value)) for pair in node.items]
 
-    def _product(self) -> Expression:
-        left = self._postfix()
-        while sign := self._take(*_TIMES):
-            left = strict(only_numbers(_TIMES[sign]), left, self._postfix())
-        return left
+    def mapping(variables: Variables) -> Any:
+        entries = [(key(variables), value(variables)) for key, value in pairs]
+        is_plain = all(isinstance(key, str | int | float | bool | None) for key, _ in entries)
+        return dict(entries) if is_plain else UNKNOWN
 
-    def _postfix(self) -> Expression:
-        value = self._atom()
-        while True:
-            if self._take("."):
-                value = strict(member, value, constant(self._name()))
-            elif self._take("["):
-                value = self._subscript(value)
-            elif self._take("("):
-                self._arguments(")")
-                value = constant(UNKNOWN)
-            elif self._take("|"):
-                value = self._filter(value)
-            else:
-                return value
+    return mapping
 
-    def _subscript(self, value: Expression) -> Expression:
-        """``[key]`` or ``[from:to]``."""
-        first = constant(None) if self.here.text == ":" else self.whole()
-        if not self._take(":"):
-            self._want("]")
-            return strict(member, value, first)
-        last = constant(None) if self.here.text == "]" else self.whole()
-        self._want("]")
-        between: Expression = lambda variables: (first(variables), last(variables))  # noqa: E731
-        return strict(cut_out, value, between)
 
-    def _filter(self, value: Expression) -> Expression:
-        name = self._name()
-        args = self._arguments(")") if self._take("(") else []
+@_built.register
+def _(node: nodes.BinExpr) -> Expression:
+    return strict(_OPERATORS[type(node)], _built(node.left), _built(node.right))
 
-        def filtered(variables: Variables) -> Any:
-            found, given = value(variables), [argument(variables) for argument in args]
-            if effort := labour(name, (found, *given)):
-                variables.work(effort)
-            return apply_filter(name, found, given)
 
-        return filtered
+@_built.register
+def _(node: nodes.And) -> Expression:
+    return all_of([_built(node.left), _built(node.right)])
 
-    def _arguments(self, closing: str) -> list[Expression]:
-        arguments: list[Expression] = []
-        while not self._take(closing):
-            arguments.append(self.whole())
-            if not self._take(","):
-                self._want(closing)
-                break
-        return arguments
 
-    def _name(self) -> str:
-        name, token = self.here.text, self.here
-        if token.kind not in ("name", "number"):
-            raise BadExpression(name)
-        self._place += 1
-        return name
+@_built.register
+def _(node: nodes.Or) -> Expression:
+    return any_of([_built(node.left), _built(node.right)])
 
-    def _atom(self) -> Expression:
-        token = self.here
-        self._place += token.kind != "end"
-        if token.kind in ("number", "text"):
-            return constant(token.value())
-        if token.kind == "name":
-            if token.text in _CONSTANTS:
-                return constant(_CONSTANTS[token.text])
-            return lambda variables: variables(token.text)
-        if token.text == "(":
-            return self._group()
-        if token.text == "[":
-            items = self._arguments("]")
-            return lambda variables: [item(variables) for item in items]
-        if token.text == "-":
-            return strict(operator.sub, constant(0), self._postfix())
-        raise BadExpression(token.text)
 
-    def _group(self) -> Expression:
-        value = self.whole()
-        self._want(")")
-        return value
+@_built.register
+def _(node: nodes.Not) -> Expression:
+    return negate(_built(node.node))
+
+
+@_built.register(nodes.Neg)
+@_built.register(nodes.Pos)
+def _(node: nodes.Neg | nodes.Pos) -> Expression:
+    combine = operator.sub if isinstance(node, nodes.Neg) else operator.add
+    return strict(only_numbers(combine), constant(0), _built(node.node))
+
+
+@_built.register
+def _(node: nodes.Compare) -> Expression:
+    parts: list[Expression] = []
+    left = _built(node.expr)
+    for operand in node.ops:
+        right = _built(operand.expr)
+        if operand.op == "notin":
+            parts.append(negate(comparison(contains, left, right)))
+        else:
+            parts.append(comparison(_COMPARISONS[operand.op], left, right))
+        left = right
+    return parts[0] if len(parts) == 1 else all_of(parts)
+
+
+@_built.register
+def _(node: nodes.Concat) -> Expression:
+    return reduce(lambda left, right: strict(glue, left, right), map(_built, node.nodes))
+
+
+@_built.register
+def _(node: nodes.CondExpr) -> Expression:
+    other = _built(node.expr2) if node.expr2 else constant("")
+    return choice(_built(node.test), _built(node.expr1), other)
+
+
+@_built.register
+def _(node: nodes.Getattr) -> Expression:
+    return strict(member, _built(node.node), constant(node.attr))
+
+
+@_built.register
+def _(node: nodes.Getitem) -> Expression:
+    value, key = _built(node.node), node.arg
+    if not isinstance(key, nodes.Slice):
+        return strict(member, value, _built(key))
+    ends = [_built(end) if end else constant(None) for end in (key.start, key.stop, key.step)]
+    return strict(cut_out, value, lambda variables: [end(variables) for end in ends])
+
+
+@_built.register
+def _(_: nodes.Call) -> Expression:
+    return constant(UNKNOWN)
+
+
+@_built.register
+def _(node: nodes.Filter) -> Expression:
+    if node.node is None or node.dyn_args or node.dyn_kwargs:
+        raise _Unsupported("a filter without a value, or with * or **")
+    name, value = node.name, _built(node.node)
+    arguments = [_built(argument) for argument in node.args]
+    named = {str(pair.key): _built(pair.value) for pair in node.kwargs}
+
+    def filtered(variables: Variables) -> Any:
+        operands = [value(variables), *(argument(variables) for argument in arguments)]
+        options = {key: option(variables) for key, option in named.items()}
+        if effort := labour(name, [*operands, *options.values()]):
+            variables.work(effort)
+        return apply_filter(name, operands[0], operands[1:], options)
+
+    return filtered
+
+
+@_built.register
+def _(node: nodes.Test) -> Expression:
+    name, value = node.name, _built(node.node)
+    return lambda variables: apply_test(name, value(variables))

@@ -7,20 +7,24 @@ import re
 from collections.abc import Callable, Hashable, Mapping, Sequence, Sized
 from typing import Any
 
+from jinja2 import filters, tests
+
 from csm_emulator.services.cfs.ansible.jinja.unknown import UNKNOWN, Unknown, known
-from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import is_too_heavy
+from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import is_too_heavy, is_too_long
 
 LONGEST = 1 << 16
 """No text of a playbook grows beyond this; a variable that doubles itself ends as unknown."""
 _LONGEST_PATTERN, _LONGEST_MATCHED = 100, 20
 _REPEATS, _MOST_REPEATS = re.compile(r"[*+?{]"), 3
 _REPEATED_GROUP = re.compile(r"\)[*+?{]")
-_WALKING: Mapping[str, int] = {
-    **dict.fromkeys(("list", "join", "string", "split", "combine", "dict2items", "min", "max", "replace"), 100),
+_CHEAP = frozenset({"bool", "count", "d", "default", "first", "last", "length"})
+"""Filters that look at no more than one item."""
+_WALKED = 100
+"""Items that the other filters look at with one unit of work."""
+_WALKED_SLOWLY: Mapping[str, int] = {
     **dict.fromkeys(("unique", "sort", "union", "difference", "intersect"), 25),
     "select": 1,
 }
-"""Filters that look at every item, and how many items they look at with one unit of work."""
 _TRUE = ("yes", "on", "1", "true", "y", "t")
 
 
@@ -31,20 +35,10 @@ def as_bool(value: Any) -> bool:
     return bool(value)
 
 
-def _default(value: Any, other: Any = "", also_false: Any = False) -> Any:
+def _default(value: Any, default_value: Any = "", boolean: Any = False) -> Any:
     if isinstance(value, Unknown):
-        return value if value.defined else other
-    return other if also_false and not value else value
-
-
-def _number(kind: Callable[[Any], Any]) -> Callable[..., Any]:
-    def convert(value: Any, default: Any = 0) -> Any:
-        try:
-            return kind(value)
-        except (TypeError, ValueError, OverflowError):
-            return default
-
-    return convert
+        return value if value.defined else default_value
+    return default_value if boolean and not value else value
 
 
 def _join(value: Any, between: str = "") -> Any:
@@ -110,16 +104,17 @@ def _items(value: Any) -> list[dict[str, Any]]:
 
 
 FILTERS: Mapping[str, Callable[..., Any]] = {
-    "bool": as_bool,
-    "int": _number(int),
-    "float": _number(float),
-    "string": str,
-    "lower": lambda value: str(value).lower(),
-    "upper": lambda value: str(value).upper(),
-    "trim": lambda value: str(value).strip(),
+    "abs": abs,
+    "float": filters.do_float,
+    "int": filters.do_int,
     "length": len,
     "count": len,
     "list": list,
+    "lower": filters.do_lower,
+    "string": str,
+    "trim": filters.do_trim,
+    "upper": filters.do_upper,
+    "bool": as_bool,
     "first": lambda value: value[0],
     "last": lambda value: value[-1],
     "join": _join,
@@ -136,7 +131,6 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "basename": lambda value: posixpath.basename(str(value)),
     "dirname": lambda value: posixpath.dirname(str(value)),
     "quote": lambda value: f"'{value}'",
-    "abs": abs,
     "min": min,
     "max": max,
 }
@@ -144,22 +138,26 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
 
 def labour(name: str, values: Sequence[Any]) -> int:
     """What the filter costs, in units of the meter."""
-    if name not in _WALKING:
+    if name in _CHEAP:
         return 0
-    return sum(len(value) for value in values if isinstance(value, Sized)) // _WALKING[name]
+    walked = _WALKED_SLOWLY.get(name, _WALKED)
+    return sum(len(value) for value in values if isinstance(value, Sized)) // walked
 
 
-def apply_filter(name: str, value: Any, args: list[Any]) -> Any:
-    if name in ("default", "d"):
-        return _default(value, *args[:2])
-    if name not in FILTERS or not known(value, *args):
-        return UNKNOWN
-    if name in _WALKING and any(is_too_heavy(held) for held in (value, *args)):
-        return UNKNOWN
+def apply_filter(name: str, value: Any, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """Returns ``UNKNOWN`` for a filter that is not in the table, and for values that it does not take."""
+    operands = (value, *args, *options.values())
     try:
-        return FILTERS[name](value, *args)
-    except (TypeError, ValueError, LookupError, AttributeError, re.error):
+        if name in ("default", "d"):
+            return _default(value, *args, **options)
+        if name not in FILTERS or not known(*operands):
+            return UNKNOWN
+        if name not in _CHEAP and any(map(is_too_heavy, operands)):
+            return UNKNOWN
+        made = FILTERS[name](value, *args, **options)
+    except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, re.error):
         return UNKNOWN
+    return UNKNOWN if is_too_long(made) else made
 
 
 def _of_result(field: str) -> Callable[[Any], Any]:
@@ -171,15 +169,17 @@ def _good(value: Any) -> Any:
 
 
 TESTS: Mapping[str, Callable[[Any], Any]] = {
-    "none": lambda value: value is None,
-    "string": lambda value: isinstance(value, str),
-    "number": lambda value: isinstance(value, int | float),
-    "boolean": lambda value: isinstance(value, bool),
-    "mapping": lambda value: isinstance(value, Mapping),
-    "sequence": lambda value: isinstance(value, list | str | dict),
-    "iterable": lambda value: isinstance(value, list | str | dict),
-    "true": lambda value: value is True,
-    "false": lambda value: value is False,
+    "boolean": tests.test_boolean,
+    "false": tests.test_false,
+    "float": tests.test_float,
+    "integer": tests.test_integer,
+    "iterable": tests.test_iterable,
+    "mapping": tests.test_mapping,
+    "none": tests.test_none,
+    "number": tests.test_number,
+    "sequence": tests.test_sequence,
+    "string": tests.test_string,
+    "true": tests.test_true,
     "truthy": bool,
     "falsy": lambda value: not value,
     "failed": _of_result("failed"),

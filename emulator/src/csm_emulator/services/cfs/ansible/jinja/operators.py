@@ -7,6 +7,13 @@ from typing import Any, Protocol
 
 from csm_emulator.services.cfs.ansible.jinja.filters import LONGEST
 from csm_emulator.services.cfs.ansible.jinja.unknown import UNDEFINED, UNKNOWN, Unknown, known
+from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import (
+    HEAVIEST,
+    LONGEST_NUMBER,
+    is_too_heavy,
+    is_too_long,
+    weigh,
+)
 
 
 class Variables(Protocol):
@@ -18,6 +25,12 @@ class Variables(Protocol):
     def work(self) -> Callable[[int], None]:
         """Told of what takes time; raises ``TooMuch``."""
 
+    def may_evaluate(self) -> bool:
+        """Whether another expression may be evaluated: one task on one host needs no more than the scope allows."""
+
+    def count(self, tokens: int, *, is_new: bool) -> None:
+        """Told of every expression; a new one had to be parsed."""
+
 
 Expression = Callable[[Variables], Any]
 
@@ -26,8 +39,8 @@ def constant(value: Any) -> Expression:
     return lambda _: value
 
 
-LONGEST_NUMBER = 4096
-"""Bits: a fact that is multiplied with itself again and again comes to an end."""
+_COMPARED = 100
+"""Values of lists and mappings that are compared with one unit of work."""
 
 
 def strict(combine: Callable[[Any, Any], Any], left: Expression, right: Expression) -> Expression:
@@ -38,11 +51,27 @@ def strict(combine: Callable[[Any, Any], Any], left: Expression, right: Expressi
         if not known(one, other):
             return one if isinstance(one, Unknown) and not one.defined else UNKNOWN
         try:
-            return combine(one, other)
+            result = combine(one, other)
         except (TypeError, ValueError, ArithmeticError):
             return UNKNOWN
+        return UNKNOWN if is_too_long(result) else result
 
     return combined
+
+
+def comparison(combine: Callable[[Any, Any], Any], left: Expression, right: Expression) -> Expression:
+    """As ``strict``. Two collections are compared value by value, which is work."""
+
+    def compared(variables: Variables) -> Any:
+        one, other = left(variables), right(variables)
+        if isinstance(one, list | dict) and isinstance(other, list | dict):
+            weight = weigh(one) + weigh(other)
+            if weight > 2 * HEAVIEST:
+                return UNKNOWN
+            variables.work(weight // _COMPARED)
+        return strict(combine, constant(one), constant(other))(variables)
+
+    return compared
 
 
 def any_of(parts: list[Expression]) -> Expression:
@@ -97,6 +126,8 @@ def added(left: Any, right: Any) -> Any:
 
 
 def glue(left: Any, right: Any) -> Any:
+    if is_too_heavy(left) or is_too_heavy(right):
+        return UNKNOWN
     glued = f"{left}{right}"
     return glued if len(glued) <= LONGEST else UNKNOWN
 
@@ -105,10 +136,17 @@ def only_numbers(combine: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any
     def combined(left: Any, right: Any) -> Any:
         if isinstance(left, int | float) and isinstance(right, int | float):
             made = combine(left, right)
-            return UNKNOWN if isinstance(made, int) and made.bit_length() > LONGEST_NUMBER else made
+            return made if isinstance(made, int | float) else UNKNOWN
         return UNKNOWN
 
     return combined
+
+
+def power(base: Any, exponent: Any) -> Any:
+    """Looked at before it is computed: ``10 ** 10 ** 8`` has more digits than there is memory."""
+    if isinstance(base, int) and isinstance(exponent, int) and base.bit_length() * exponent > LONGEST_NUMBER:
+        return UNKNOWN
+    return base**exponent
 
 
 def member(container: Any, key: Any) -> Any:
@@ -122,6 +160,6 @@ def member(container: Any, key: Any) -> Any:
     return UNKNOWN
 
 
-def cut_out(container: Any, ends: tuple[Any, Any]) -> Any:
-    """``container[from:to]``."""
-    return container[ends[0] : ends[1]] if isinstance(container, list | str) else UNKNOWN
+def cut_out(container: Any, ends: list[Any]) -> Any:
+    """``container[from:to:step]``."""
+    return container[slice(*ends)] if isinstance(container, list | str) and known(*ends) else UNKNOWN

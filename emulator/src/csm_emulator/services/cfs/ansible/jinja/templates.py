@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from csm_emulator.services.cfs.ansible.jinja.expressions import evaluate
@@ -11,7 +12,6 @@ from csm_emulator.services.cfs.ansible.jinja.operators import Variables
 from csm_emulator.services.cfs.ansible.jinja.unknown import UNKNOWN, Unknown, plain
 from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import HEAVIEST, is_too_heavy, weigh
 
-_BRACES = re.compile(r"\{\{-?(.*?)-?\}\}", re.DOTALL)
 _WHOLE = re.compile(r"\A\s*\{\{-?((?:(?!\}\}).)*?)-?\}\}\s*\Z", re.DOTALL)
 
 _RENDERED_AT_ONCE = 10
@@ -55,14 +55,22 @@ def _render_text(text: str, variables: Variables) -> Any:
 def _fill(text: str, variables: Variables) -> Any:
     parts: list[str] = []
     place, left = 0, LONGEST
-    for number, found in enumerate(_BRACES.finditer(text)):
-        value = evaluate(found[1], variables)
+    for number, (start, end) in enumerate(_templates(text)):
+        value = evaluate(text[start + 2 : end - 2].removeprefix("-").removesuffix("-"), variables)
         if number == _MOST_TEMPLATES or left < 0 or is_too_heavy(value):
             return UNKNOWN
-        parts += (text[place : found.start()], found[0] if isinstance(value, Unknown) else _written(value))
-        place, left = found.end(), left - len(parts[-2]) - len(parts[-1])
+        parts += (text[place:start], text[start:end] if isinstance(value, Unknown) else _written(value))
+        place, left = end, left - len(parts[-2]) - len(parts[-1])
     filled = "".join((*parts, text[place:]))
     return filled if len(filled) <= LONGEST else UNKNOWN
+
+
+def _templates(text: str) -> Iterator[tuple[int, int]]:
+    """Where each ``{{ }}`` begins and ends; the text is read once, however many braces it has."""
+    end = 0
+    while (start := text.find("{{", end)) >= 0 and (closing := text.find("}}", start + 2)) >= 0:
+        end = closing + 2
+        yield start, end
 
 
 def _written(value: Any) -> str:

@@ -11,12 +11,7 @@ from typing import Any
 from csm_emulator.services.cfs.ansible.jinja.templates import holds, render, show
 from csm_emulator.services.cfs.ansible.jinja.unknown import UNKNOWN, Unknown
 from csm_emulator.services.cfs.ansible.modules import modules
-from csm_emulator.services.cfs.ansible.modules.command_lines import (
-    command_line,
-    run_command,
-    run_shell,
-    words,
-)
+from csm_emulator.services.cfs.ansible.modules.command_lines import command_line, run_command, run_shell, words
 from csm_emulator.services.cfs.ansible.playbooks.plays import Files, Task
 from csm_emulator.services.cfs.ansible.variables import Scope
 

@@ -13,6 +13,8 @@ _DEEPEST = 100
 HEAVIEST = 1 << 16
 """Values in one, once it is unfolded, where a long text counts for several."""
 _TEXT = 64
+LONGEST_NUMBER = 4096
+"""Bits: a number that is multiplied with itself again and again comes to an end. Python writes 4300 digits at most."""
 MOST_PIECES = 30_000
 """Of one file: the parser takes about ten microseconds for each."""
 _BRACKETS = re.compile(r"[\[\]{}]")
@@ -86,12 +88,19 @@ def _mapping(loader: _Loader, node: yaml.MappingNode) -> Mapping:
     return loader.flat(node)
 
 
+def _whole_number(loader: _Loader, node: yaml.ScalarNode) -> Any:
+    """A number that is too long to be written as one stays the text that it was."""
+    number = loader.construct_yaml_int(node)
+    return loader.construct_scalar(node) if is_too_long(number) else number
+
+
 def _as_text(loader: _Loader, node: yaml.Node) -> Any:
     """What is encrypted, or said not to be a template, is a text."""
     return loader.construct_scalar(node) if isinstance(node, yaml.ScalarNode) else None
 
 
 _Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
+_Loader.add_constructor("tag:yaml.org,2002:int", _whole_number)
 _Loader.add_constructor("!vault", _as_text)
 _Loader.add_constructor("!unsafe", _as_text)
 
@@ -130,6 +139,11 @@ def is_too_deep(text: str) -> bool:
 def count_pieces(text: str) -> int:
     """No fewer than there are values in it, without reading it."""
     return 1 + sum(map(text.count, "\n,:[{"))
+
+
+def is_too_long(value: Any) -> bool:
+    """Whether it is a number that no playbook needs."""
+    return isinstance(value, int) and value.bit_length() > LONGEST_NUMBER
 
 
 def is_too_heavy(value: Any) -> bool:

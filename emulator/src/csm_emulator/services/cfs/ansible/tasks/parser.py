@@ -10,15 +10,7 @@ from typing import Any
 from csm_emulator.services.cfs.ansible.jinja.filters import as_bool, frozen
 from csm_emulator.services.cfs.ansible.modules import modules
 from csm_emulator.services.cfs.ansible.playbooks.layer_files import Reading
-from csm_emulator.services.cfs.ansible.playbooks.plays import (
-    Block,
-    Entry,
-    Files,
-    Manner,
-    Role,
-    Task,
-    as_tuple,
-)
+from csm_emulator.services.cfs.ansible.playbooks.plays import Block, Entry, Files, Manner, Role, Task, as_tuple
 from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import OTHER_ERROR, AnsibleError, Place
 from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import Mapping as Placed
 from csm_emulator.services.cfs.ansible.tasks.keywords import (

@@ -29,7 +29,13 @@ class _Blank:
         return ""
 
     def work(self, _: int) -> None:
-        """Nobody counts it."""
+        """Only titles are filled with it."""
+
+    def may_evaluate(self) -> bool:
+        return True
+
+    def count(self, tokens: int, *, is_new: bool) -> None:
+        """As work."""
 
 
 class TaskRunning:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from csm_emulator.transport.call import Json
+from csm_emulator.records import Json
 from csm_emulator.transport.mesh import Mesh
 
 Groups = dict[str, list[str]]

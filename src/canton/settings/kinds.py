@@ -1,4 +1,4 @@
-"""What the value of a setting can be: how it is written in a file, in the environment, and what is refused."""
+"""The kinds of values: how a value is written in the file and in the environment, and which values are refused."""
 
 from __future__ import annotations
 
@@ -19,17 +19,21 @@ _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """``parse`` takes what a file holds and raises ``ValueError``; ``read`` makes that of an environment variable."""
+    """``parse`` checks and converts a value from the file, and raises ``ValueError`` for a wrong one.
+
+    ``from_text`` turns the text of a flag or an environment variable into what the file would hold. ``allowed``
+    describes the right values in error messages and in the reference.
+    """
 
     name: str
     allowed: str
     parse: Callable[[object], object]
-    read: Callable[[str], object] = str
+    from_text: Callable[[str], object] = str
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where to listen."""
+    """A host and port to listen on."""
 
     host: str
     port: int
@@ -83,18 +87,18 @@ def _text(value: object) -> str:
 
 
 class HoldsSecret(ValueError):
-    """What was refused may hold a password, and must not be repeated."""
+    """The value was refused and may hold a password, so a message must not repeat it."""
 
 
 def _url(value: object) -> str:
-    written = _text(value)
-    # A setting is shown to whoever may run "canton settings", and sent to clients.
-    if "@" in written.partition("://")[2].partition("/")[0] or ("@" in written and "://" not in written):
+    text = _text(value)
+    # "canton settings" prints it, and clients receive it.
+    if "@" in text.partition("://")[2].partition("/")[0] or ("@" in text and "://" not in text):
         raise HoldsSecret
-    parts = urlsplit(written)
+    parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise ValueError
-    return written
+    return text
 
 
 def _amount(units: Mapping[str, float], least: float, most: float) -> Callable[[object], float]:
@@ -118,8 +122,8 @@ def _flag(value: object) -> bool:
     return value
 
 
-def _read_flag(written: str) -> object:
-    return {"true": True, "false": False}.get(written, written)
+def _flag_from_text(text: str) -> object:
+    return {"true": True, "false": False}.get(text, text)
 
 
 def _list(value: object) -> tuple[str, ...]:
@@ -128,8 +132,8 @@ def _list(value: object) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _read_list(written: str) -> object:
-    return [item.strip() for item in written.split(",") if item.strip()]
+def _list_from_text(text: str) -> object:
+    return [item.strip() for item in text.split(",") if item.strip()]
 
 
 def _tables(value: object) -> tuple[Mapping[str, object], ...]:
@@ -156,7 +160,7 @@ def _address(value: object) -> Address:
 def _path(value: object) -> Path:
     try:
         return Path(_text(value)).expanduser()
-    except RuntimeError as error:  # "~nobody/x", and there is no such user
+    except RuntimeError as error:  # "~user/file", and the system has no such user
         raise ValueError from error
 
 
@@ -165,8 +169,10 @@ def _plain(value: float) -> str:
 
 
 PATH = Kind("path", 'a path, such as "/etc/canton/users.toml"', _path)
-FLAG = Kind("flag", "true or false", _flag, _read_flag)
-LIST = Kind("list", 'a list of texts, such as ["tenant.delete"]', _list, _read_list)
+FLAG = Kind("flag", "true or false", _flag, _flag_from_text)
+LIST = Kind("list", 'a list of texts, such as ["tenant.delete"]', _list, _list_from_text)
 TABLES = Kind("list of tables", "a list of tables", _tables)
-NETWORKS = Kind("list", 'a list of addresses or networks, such as ["127.0.0.1", "10.0.0.0/8"]', _networks, _read_list)
+NETWORKS = Kind(
+    "list", 'a list of addresses or networks, such as ["127.0.0.1", "10.0.0.0/8"]', _networks, _list_from_text
+)
 ADDRESS = Kind("address", 'host:port, such as "127.0.0.1:8700" or "[::1]:8700"', _address)

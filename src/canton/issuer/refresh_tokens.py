@@ -1,7 +1,7 @@
-"""Refresh tokens: each is good once and gives the next. One login makes one family.
+"""Refresh tokens: a token is valid once and its use issues the next one. All tokens of one login are a family.
 
-A token that comes back after its use has been copied, by the client or from it. Nobody can tell which of the two is
-the thief, so the whole family ends and the person logs in again (RFC 9700 §4.14.2).
+A token that is used twice has been copied, and the issuer cannot tell the thief from the client. So the whole family
+ends and the person logs in again (RFC 9700 §4.14.2).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from canton.issuer.state import digest, fresh_secret
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """Who logged in, at which client, for what."""
+    """Which user logged in, with which client and scope."""
 
     client: str
     username: str
@@ -39,7 +39,7 @@ def start(connection: sqlite3.Connection, login: Login, expires_at: float) -> tu
 
 
 def rotate(connection: sqlite3.Connection, token: str, client: str, now: float) -> Refreshed | None:
-    """None if the token is not good; if it was used before, or by another client, its family is over."""
+    """None if the token is not valid. A token that was used before, or by another client, also ends its family."""
     row = connection.execute(
         "SELECT family, used, family.* FROM refresh JOIN family ON family.id = refresh.family "
         "WHERE digest = ? AND family.expires_at > ?",
