@@ -98,7 +98,7 @@ def test_the_first_policy_that_says_a_thing_wins() -> None:
     assert merge([{"state": "OFFLINE"}, second], edge=True)["online"] is False
 
 
-def test_what_nobody_says() -> None:
+def test_defaults_without_policies() -> None:
     assert merge([], edge=True) == {
         "online": False,
         "native": 1,
@@ -194,7 +194,7 @@ def test_no_effect_leaves_the_port_as_it_was_and_the_next_patch_mends_it(manager
     assert manager.state(THREE).native == 2
     manager.site.clear_fault(fault)
     manager.step(3600)
-    assert manager.state(ONE).native == 1, "nobody looks whether it was done"
+    assert manager.state(ONE).native == 1, "the state of the port is not compared with its policies"
     manager.send("PATCH", f"/fabric/ports/{manager.port(ONE)}", {"portPolicyLinks": manager.links(ONE)})
     manager.step(PUSHED)
     assert manager.state(ONE).native == 2

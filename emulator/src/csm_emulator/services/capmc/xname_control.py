@@ -86,9 +86,11 @@ class XnameControl:
 
     def _targets(self, request: Json, command: str, ignored: list[Json]) -> list[Json]:
         continue_on_errors = request["continue"]
-        names, bad = split_valid(request["xnames"], allow_duplicates=request["force"] or continue_on_errors)
-        if bad:
-            _add_ignored(InvalidIds("invalid/duplicate xnames", bad), ignored, continue_on_errors=continue_on_errors)
+        names, invalid = split_valid(request["xnames"], allow_duplicates=request["force"] or continue_on_errors)
+        if invalid:
+            _add_ignored(
+                InvalidIds("invalid/duplicate xnames", invalid), ignored, continue_on_errors=continue_on_errors
+            )
         names = _with_dependants(names, command)
         if {"s0", "all"} & set(names):
             names = []

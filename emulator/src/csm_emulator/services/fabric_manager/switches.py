@@ -28,7 +28,7 @@ class Switches:
     def routes(self) -> Sequence[Route]:
         return (
             Route("GET", PATH, self._list),
-            Route("GET", f"{PATH}/{{switch}}", self._one),
+            Route("GET", f"{PATH}/{{switch}}", self._read),
             Route("GET", "/port-sets/{set}", self._ports_of_set),
             Route("GET", "/port-sets/{set}/status", self._status_of_set),
         )
@@ -37,7 +37,7 @@ class Switches:
         links = [f"{PATH}/{controller}" for controller in self._by_controller]
         return self._envelope.list_links(links, totalCount=len(links))
 
-    def _one(self, call: Call) -> Reply:
+    def _read(self, call: Call) -> Reply:
         switch = self._by_controller.get(call.args["switch"])
         if switch is None:
             raise not_found(f"{PATH}/{call.args['switch']}")
@@ -70,18 +70,18 @@ class Switches:
         )
 
     def _ports_of_set(self, call: Call) -> Reply:
-        return json_reply({"ports": [port.xname for port in self._set(call)]})
+        return json_reply({"ports": [port.xname for port in self._ports_in(call)]})
 
     def _status_of_set(self, call: Call) -> Reply:
         """The states on the switches, not those that the documents define."""
-        return json_reply({"ports": [self._status(port) for port in self._set(call)]})
+        return json_reply({"ports": [self._status(port) for port in self._ports_in(call)]})
 
     def _status(self, port: PortPlace) -> dict[str, Any]:
         fabric = self._machine.fabric
         enabled = fabric.powered(port.switch.xname) and fabric.state(port.xname).online
         return {"xname": port.xname, "status": {"enable": enabled}}
 
-    def _set(self, call: Call) -> Iterable[PortPlace]:
+    def _ports_in(self, call: Call) -> Iterable[PortPlace]:
         name = call.args["set"]
         if name not in _SET_HAS_EDGE_PORTS:
             raise not_found(f"/port-sets/{name}")

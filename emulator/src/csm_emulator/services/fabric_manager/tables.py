@@ -34,11 +34,11 @@ class DocumentStore:
         table = self._context.tables.open(f"fabric-manager.{name}", wrapped)
         return DocumentCollection(table, self.envelope, kind, path)
 
-    def next_number(self, what: str) -> int:
+    def next_number(self, counter: str) -> int:
         """The next number of this counter, from 1."""
-        number = int(self._counters.get(what, 0)) + 1
-        self._counters[what] = number
+        number = int(self._counters.get(counter, 0)) + 1
+        self._counters[counter] = number
         return number
 
-    def new_id(self, what: str) -> str:
-        return self._context.random.uuid("fabric-manager", what, self.next_number(what))
+    def new_id(self, kind: str) -> str:
+        return self._context.random.uuid("fabric-manager", kind, self.next_number(kind))

@@ -81,7 +81,7 @@ class Credentials:
         xname = normal(call.args["xname"])
         request = _read(call.body, _ONE, _ONE_TITLES)
         target = self._verified([xname], request["Force"], _ONE_TITLES, groups=False)[0]
-        if not target.good:
+        if not target.in_good_state:
             detail = f"ERROR: Target '{target.name}' in incorrect state: {target.state}"
             raise OperationError(422, "Target in bad state", detail)
         self._change({xname: request["Creds"]}, _ONE_TITLES)
@@ -95,15 +95,15 @@ class Credentials:
             raise OperationError(500, titles.state, detail) from trouble
 
     def _set(self, targets: Sequence[Target], creds: Mapping[str, Json], titles: _Titles) -> Reply:
-        good = [target.name for target in targets if target.good]
-        if not good:
+        names = [target.name for target in targets if target.in_good_state]
+        if not names:
             raise OperationError(400, "No valid targets", NO_VALID)
-        self._change({name: creds[name] for name in good}, titles)
-        results = [{"Xname": name, "StatusCode": 200, "StatusMsg": "OK"} for name in good]
+        self._change({name: creds[name] for name in names}, titles)
+        results = [{"Xname": name, "StatusCode": 200, "StatusMsg": "OK"} for name in names]
         results += [
             {"Xname": target.name, "StatusCode": 422, "StatusMsg": target.error}
             for target in targets
-            if not target.good and not target.group_matched
+            if not target.in_good_state and not target.group_matched
         ]
         return marshalled({"Targets": results})
 

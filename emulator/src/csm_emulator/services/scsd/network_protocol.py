@@ -55,7 +55,7 @@ def fetch(table: MutableMapping[str, Json], targets: Sequence[Target], names: It
     for target in targets:
         if target.group_matched:
             continue
-        if not target.good:
+        if not target.in_good_state:
             results.append(_result(target, 422, target.error, {}))
         elif not target.mountain:
             results.append(_result(target, 415, f"Target '{target.name}' is COTS, not the correct type", {}))
@@ -73,7 +73,7 @@ def load(table: MutableMapping[str, Json], targets: Sequence[Target], settings: 
     results += [
         {"Xname": target.name, "StatusCode": 422, "StatusMsg": target.error}
         for target in targets
-        if not target.group_matched and not target.good
+        if not target.group_matched and not target.in_good_state
     ]
     return results
 
@@ -87,7 +87,7 @@ def _check_size(size: int) -> None:
 
 
 def _controllers(targets: Iterable[Target]) -> list[Target]:
-    controllers = [target for target in targets if target.good and target.mountain]
+    controllers = [target for target in targets if target.in_good_state and target.mountain]
     if not controllers:
         raise NoValidTargets
     return controllers

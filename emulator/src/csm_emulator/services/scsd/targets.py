@@ -13,7 +13,7 @@ from csm_emulator.services.scsd.redfish import CRAY, Redfish, without_port
 from csm_emulator.transport.mesh import NO_BODY
 
 COMPONENTS = "/hsm/v2/State/Components?type=NodeBMC&type=ChassisBMC&type=RouterBMC&type=CabinetBMC&stateonly=true"
-GOOD = ("On", "Ready")
+GOOD_STATES = ("On", "Ready")
 MAX_IDS = 100
 NO_VALID = "ERROR: No valid targets."
 
@@ -38,8 +38,8 @@ class Target:
     mountain: bool = False
 
     @property
-    def good(self) -> bool:
-        return self.state in GOOD
+    def in_good_state(self) -> bool:
+        return self.state in GOOD_STATES
 
     @property
     def error(self) -> str:
@@ -68,7 +68,7 @@ def verify(context: Context, names: Sequence[str], *, force: bool, groups: bool)
     path = COMPONENTS + "".join(f"&id={name}" for name in xnames) if 0 < len(xnames) <= MAX_IDS else COMPONENTS
     for component in ask_hsm(context, path)["Components"]:
         target = target_by_name.get(component["ID"])
-        if target is not None and component["State"] in GOOD:
+        if target is not None and component["State"] in GOOD_STATES:
             target.state = component["State"]
     return targets
 
@@ -87,9 +87,9 @@ def _members(context: Context, targets: Sequence[Target]) -> list[Target]:
 
 def find_mountain(redfish: Redfish, targets: Iterable[Target]) -> None:
     """Mark the targets in Cray enclosures, without those that do not answer. Raises ``NoValidTargets``."""
-    good = [target for target in targets if target.good]
-    if not good:
+    good_targets = [target for target in targets if target.in_good_state]
+    if not good_targets:
         raise NoValidTargets
     is_mountain = cache(lambda name: redfish.answers(name) and redfish.vendor(name) == CRAY)
-    for target in good:
+    for target in good_targets:
         target.mountain = is_mountain(target.name)

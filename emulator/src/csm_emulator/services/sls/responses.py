@@ -32,7 +32,7 @@ def problem(call: Call, status: int, detail: str) -> Reply:
 
 
 @lru_cache(maxsize=256)
-def times(moment: float) -> Json:
+def times(updated: float) -> Json:
     """The time of the last change, in seconds and as Go prints a time. Most of the hardware shares one time."""
-    text = rfc3339(moment).replace("T", " ").replace("Z", " +0000 UTC")
-    return {"LastUpdated": int(moment), "LastUpdatedTime": text}
+    text = rfc3339(updated).replace("T", " ").replace("Z", " +0000 UTC")
+    return {"LastUpdated": int(updated), "LastUpdatedTime": text}

@@ -27,7 +27,7 @@ def parse_time(text: str) -> float:
     if match is None:
         raise InvalidTime
     try:
-        whole = datetime.fromisoformat(match[1] + match[3].replace("Z", "+00:00")).timestamp()
+        seconds = datetime.fromisoformat(match[1] + match[3].replace("Z", "+00:00")).timestamp()
     except (ValueError, OverflowError):
         raise InvalidTime from None
-    return whole + float(match[2] or 0)
+    return seconds + float(match[2] or 0)

@@ -72,11 +72,11 @@ class Jobs:
         return json_reply(self._document(partition, name))
 
     def job(self, call: Call) -> Reply:
-        partition, name, _ = self._one(call)
+        partition, name, _ = self._find(call)
         return json_reply(self._document(partition, name))
 
     def delete(self, call: Call) -> Reply:
-        partition, name, record = self._one(call)
+        partition, name, record = self._find(call)
         for vni in (*record["vnis"], *record["steps"]):
             self._vni_table.release(vni)
         self.end_multicast(partition, name)
@@ -149,7 +149,7 @@ class Jobs:
             raise RequestRejected(502, f"The fabric manager refused multicast addresses with status {reply.status}")
         return {"limit": limit, "nodes": fields.get("mcastMinNodes", 0), "token": reply.json()["sessionToken"]}
 
-    def _one(self, call: Call) -> tuple[str, str, Json]:
+    def _find(self, call: Call) -> tuple[str, str, Json]:
         partition, name = call.args["partition"], call.args["job"]
         self._vni_table.partition(partition)
         record = self._vni_table.jobs.get(f"{partition}/{name}")

@@ -63,7 +63,7 @@ class Vnis:
         return json_reply(document | self._jobs.fields_for_steps(partition, job))
 
     def vni(self, call: Call) -> Reply:
-        partition, vni, record = self._one(call)
+        partition, vni, record = self._find(call)
         document = {
             "VNI": vni,
             "description": record["description"],
@@ -75,12 +75,12 @@ class Vnis:
         return json_reply(document | self._jobs.collectives(partition, record["jobID"]))
 
     def release(self, call: Call) -> Reply:
-        partition, vni, record = self._one(call)
+        partition, vni, record = self._find(call)
         self._vni_table.release(vni)
         self._jobs.remove_vni(partition, record["jobID"], vni)
         return json_reply({})
 
-    def _one(self, call: Call) -> tuple[str, int, Json]:
+    def _find(self, call: Call) -> tuple[str, int, Json]:
         partition, text = call.args["partition"], call.args["vni"]
         self._vni_table.partition(partition)
         if not (text.isascii() and text.isdecimal() and len(text) < 10):
@@ -137,10 +137,10 @@ class Vnis:
     def _reserved_vni(self, partition: str, pool: str, fields: dict[str, Any]) -> int | None:
         if not self._is_shared(partition, pool, fields):
             return None
-        facts = {"pool": pool}
+        required = {"pool": pool}
         if self._vni_table.pools[f"{partition}/{pool}"]["type"] == ONE_PER_STEP:
-            facts["jobStepID"] = fields["jobStepID"]
-        return self._vni_table.find(self._vni_table.jobs[f"{partition}/{fields['jobID']}"]["steps"], facts)
+            required["jobStepID"] = fields["jobStepID"]
+        return self._vni_table.find(self._vni_table.jobs[f"{partition}/{fields['jobID']}"]["steps"], required)
 
     def _checked_vni(self, partition: str, vni: int) -> int:
         record = self._vni_table.partition(partition)

@@ -50,7 +50,7 @@ class Enforcement:
         context.scheduler.answer("fabric-manager.task-ends", self._end)
 
     def routes(self) -> Sequence[Route]:
-        return (Route("GET", f"{TASKS}/{{id}}", self._one),)
+        return (Route("GET", f"{TASKS}/{{id}}", self._read),)
 
     def begin(self, order: EnforcementOrder) -> str:
         """Start a task; returns its link."""
@@ -127,7 +127,7 @@ class Enforcement:
         ports = map(self._fabric.plan.edge_port_with, sorted(dfas))
         return [port for port in ports if port is not None]
 
-    def _one(self, call: Call) -> Reply:
+    def _read(self, call: Call) -> Reply:
         task = self._store.tasks.get(call.args["id"])
         hidden = ("order", "ranges", "before", "expires")
         document = {field: value for field, value in task.items() if field not in hidden}

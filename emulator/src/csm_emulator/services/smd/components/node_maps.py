@@ -58,15 +58,15 @@ def _get_all(hsm: Hsm, _: Call) -> Reply:
 def _post(hsm: Hsm, call: Call) -> Reply:
     body = decode(call.body, POSTED)
     single = mentions(call.body, ONE)
-    where = ""
+    position = ""
     node_maps = []
     try:
         for index, posted in enumerate([body] if single else body["NodeMaps"] or ()):
-            where = "mapping data" if single else f"map data at idx {index}"
+            position = "mapping data" if single else f"map data at idx {index}"
             node_maps.append(_validated(posted))
         _store(hsm, node_maps)
     except _InvalidNodeMap as error:
-        return problem(400, f"couldn't validate {where}: {error}")
+        return problem(400, f"couldn't validate {position}: {error}")
     except _DuplicateNid:
         return problem(409, "operation would conflict with an existing xname ID that has the same NID.")
     except DatabaseError:

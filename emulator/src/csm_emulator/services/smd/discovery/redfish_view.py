@@ -34,9 +34,9 @@ _CHASSIS_IN_RACKS = {"GIGABYTE": "Self", "Intel Corporation": "Baseboard"}
 _NIC_NAMES = {"NMN": "ManagementEthernet", "HMN": "eth0", "HSN": "HPCNet"}
 
 
-def attempt_time(moment: float) -> str:
+def attempt_time(timestamp: float) -> str:
     """The time with six decimals, unlike SMD's other times."""
-    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def in_redfish(part: Part) -> bool:
@@ -70,10 +70,10 @@ def new_endpoint(context: Context, part: Part) -> Json:
     return {**record, "RediscoverOnUpdate": True, "DiscoveryInfo": {"LastDiscoveryStatus": "NotYetQueried"}}
 
 
-def discovered(context: Context, endpoint: Json, moment: float) -> Json:
+def discovered(context: Context, endpoint: Json, now: float) -> Json:
     """The endpoint after discovery."""
     info = {
-        "LastDiscoveryAttempt": attempt_time(moment),
+        "LastDiscoveryAttempt": attempt_time(now),
         "LastDiscoveryStatus": "DiscoverOK",
         "RedfishVersion": VERSION,
     }

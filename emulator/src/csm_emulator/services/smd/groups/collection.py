@@ -89,8 +89,8 @@ class MemberCollection:
             return store_error(error)
         return None
 
-    def _conflict(self, what: str) -> Reply:
-        return problem(409, f"operation would conflict with an existing {what}")
+    def _conflict(self, conflict: str) -> Reply:
+        return problem(409, f"operation would conflict with an existing {conflict}")
 
 
 def store_error(error: HmsError | DatabaseError) -> Reply:

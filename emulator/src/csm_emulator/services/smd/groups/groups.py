@@ -185,8 +185,8 @@ def _patch(hsm: Hsm, call: Call) -> Reply:
     patch = decode(call.body, PATCH)
     first_error = members.empty_patch_error(patch)
     if not is_field(label):
-        bad = problem(400, _BAD_LABEL)
-        return Reply(400, first_error + bad.body, bad.media)
+        label_error = problem(400, _BAD_LABEL)
+        return Reply(400, first_error + label_error.body, label_error.media)
     return members.patch_reply(hsm.groups, label, patch, first_error, "no such group.")
 
 

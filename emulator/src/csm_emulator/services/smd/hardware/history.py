@@ -122,16 +122,16 @@ def _tests(call: Call) -> list[EventTest] | None:
         tests.append(lambda event: event["EventType"] in event_types)
     try:
         for name, sign in (("starttime", 1), ("endtime", -1)):
-            moment = (values(call, name) or [""])[0]
-            if moment:
-                tests.append(_time_test(parse_time(moment), sign))
+            text_limit = (values(call, name) or [""])[0]
+            if text_limit:
+                tests.append(_time_test(parse_time(text_limit), sign))
     except InvalidTime:
         return None
     return tests
 
 
-def _time_test(moment: float, sign: int) -> EventTest:
-    return lambda event: (parse_time(event["Timestamp"]) - moment) * sign > 0
+def _time_test(limit: float, sign: int) -> EventTest:
+    return lambda event: (parse_time(event["Timestamp"]) - limit) * sign > 0
 
 
 def _passes(event: Json, tests: Sequence[EventTest]) -> bool:

@@ -261,13 +261,13 @@ def _tests(call: Call) -> Iterator[Callable[[Json], bool]]:
 
 def _times(call: Call) -> Iterator[Callable[[Json], bool]]:
     for name, sign in (("newerthan", 1), ("olderthan", -1)):
-        moment = (values(call, name) or [""])[0]
-        if moment:
-            yield _time_test(parse_time(moment), sign)
+        text = (values(call, name) or [""])[0]
+        if text:
+            yield _time_test(parse_time(text), sign)
 
 
-def _time_test(moment: float, sign: int) -> Callable[[Json], bool]:
-    return lambda record: (parse_time(record["LastUpdate"]) - moment) * sign > 0
+def _time_test(limit: float, sign: int) -> Callable[[Json], bool]:
+    return lambda record: (parse_time(record["LastUpdate"]) - limit) * sign > 0
 
 
 def _field_test(key: str, texts: Sequence[str]) -> Callable[[Json], bool]:
