@@ -183,7 +183,7 @@ def _unsupported(component: Json, word: str) -> Json:
 
 
 def _with_dependants(names: list[str], command: str) -> list[str]:
-    """The ASIC board of a switch is added before power off, and goes on together with its switch."""
+    """For power off, the HSN board of each switch is added; for power on it is left out, as it comes on by itself."""
     boards = [f"{name}e0" for name in names if hms_type(name) == "RouterModule"]
     if command == OFF:
         return list(dict.fromkeys([*names, *boards]))

@@ -134,7 +134,7 @@ def failure(xname: str, reason: str) -> Json:
     return {"ID": xname, "Reason": reason}
 
 
-def counts_reply(successes: Sequence[str], failures: Sequence[Json]) -> Json:
+def counts_record(successes: Sequence[str], failures: Sequence[Json]) -> Json:
     return {
         "Counts": {"Total": len(successes) + len(failures), "Success": len(successes), "Failure": len(failures)},
         "Success": {"ComponentIDs": list(successes)},

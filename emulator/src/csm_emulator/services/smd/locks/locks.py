@@ -17,7 +17,7 @@ from csm_emulator.services.smd.locks.filters import (
     NOT_FOUND,
     PARAMETER_OF_FIELD,
     BodyHandler,
-    counts_reply,
+    counts_record,
     failure,
     is_rigid,
     select_components,
@@ -96,7 +96,7 @@ class Locks:
             failures += [failure(xname, "Reserved") for xname in unhindered if xname in reserved]
             changed = [xname for xname in unhindered if xname not in reserved]
             self._put(changed, "Locked", locked)
-            return json_reply(counts_reply(changed, failures))
+            return json_reply(counts_record(changed, failures))
 
         return handle
 
@@ -113,7 +113,7 @@ class Locks:
                 for xname in xnames:
                     self._reservations.remove(xname)
             self._put(xnames, "ReservationDisabled", disabled)
-            return json_reply(counts_reply(xnames, ()))
+            return json_reply(counts_record(xnames, ()))
 
         return handle
 

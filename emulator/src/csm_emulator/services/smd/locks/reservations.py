@@ -16,7 +16,7 @@ from csm_emulator.services.smd.locks.filters import (
     KEY_REQUIRED,
     KEYS,
     NOT_FOUND,
-    counts_reply,
+    counts_record,
     failure,
     is_rigid,
     select_components,
@@ -81,7 +81,7 @@ class Reservations:
             self._reservations.remove(xname)
         removed = [xname for xname in xnames if xname in reserved]
         return json_reply(
-            counts_reply(removed, [failure(xname, "NotFound") for xname in xnames if xname not in reserved])
+            counts_record(removed, [failure(xname, "NotFound") for xname in xnames if xname not in reserved])
         )
 
     def release(self, _: Call, body: Json) -> Reply:
@@ -132,18 +132,18 @@ class Reservations:
 def _keys_reply(body: Json, xnames: Sequence[str]) -> Reply:
     requested = [key["ID"] for key in body["ReservationKeys"]]
     if len(requested) == len(xnames):
-        return json_reply(counts_reply(xnames, ()))
+        return json_reply(counts_record(xnames, ()))
     if is_rigid(body):
         raise HmsError(NOT_FOUND)
     fitting = set(xnames)
     successes = [xname for xname in requested if xname in fitting]
     return json_reply(
-        counts_reply(successes, [failure(xname, "NotFound") for xname in requested if xname not in fitting])
+        counts_record(successes, [failure(xname, "NotFound") for xname in requested if xname not in fitting])
     )
 
 
 def _server_errors(body: Json) -> Reply:
-    return json_reply(counts_reply((), [failure(key["ID"], "ServerError") for key in body["ReservationKeys"]]))
+    return json_reply(counts_record((), [failure(key["ID"], "ServerError") for key in body["ReservationKeys"]]))
 
 
 def reservation_routes(hsm: Hsm, reservation_table: ReservationTable) -> Sequence[Route]:
