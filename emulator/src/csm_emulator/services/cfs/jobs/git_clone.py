@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from csm_emulator.services.cfs.ansible.playbooks.layer_files import Paused
+from csm_emulator.services.cfs.ansible.playbooks.layer_files import ReadingPaused
 from csm_emulator.services.cfs.jobs.job_context import Bench, Run
 from csm_emulator.services.cfs.jobs.log_lines import line
 from csm_emulator.services.cfs.jobs.repositories import Library, NoCommit, NoRepository, Silent
@@ -42,7 +42,7 @@ class Cloning:
         url, commit = layer["clone_url"], layer.get("commit") or ""
         try:
             self._library.open(layer)
-        except Paused as paused:
+        except ReadingPaused as paused:
             raise NotYet from paused
         except (Silent, NoRepository) as error:
             self._retry(run, place, attempt, _git_failed(f"clone -v -- {url} /inventory/{folder}", str(error) or _AWAY))

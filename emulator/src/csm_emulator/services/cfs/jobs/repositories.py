@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from csm_emulator.services.cfs.ansible.playbooks.layer_files import Paused, Reading
+from csm_emulator.services.cfs.ansible.playbooks.layer_files import LayerReader, ReadingPaused
 from csm_emulator.services.cfs.ansible.playbooks.parser import read_playbook
 from csm_emulator.services.cfs.ansible.playbooks.plays import Play
 from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import AnsibleError
@@ -46,7 +46,7 @@ class Repository:
         self._authorization = authorization
         self._texts: dict[str, str | None] = {}
         self._plays: dict[tuple[str, str], tuple[Play, ...] | AnsibleError] = {}
-        self._readings: dict[str, Reading] = {}
+        self._readings: dict[str, LayerReader] = {}
         self.commit = commit
         self.paths = library.tree(path, authorization, commit)
         self._in_order = sorted(self.paths)
@@ -70,7 +70,7 @@ class Repository:
             self.size += len(text or "")
         return self._texts[path]
 
-    def below(self, folder: str) -> list[str]:
+    def files_in(self, folder: str) -> list[str]:
         return list(self._inside(folder.strip("/")))
 
     def _inside(self, folder: str) -> Iterator[str]:
@@ -80,10 +80,10 @@ class Repository:
             yield self._in_order[place]
             place += 1
 
-    def reading(self, root: str) -> Reading:
+    def reading(self, root: str) -> LayerReader:
         """Of this folder; it goes on where it paused."""
-        found = self._readings.setdefault(root, Reading())
-        found.again()
+        found = self._readings.setdefault(root, LayerReader())
+        found.restart()
         return found
 
     def end_reading(self, root: str) -> None:
@@ -117,8 +117,8 @@ class Folder:
     def has(self, path: str) -> bool:
         return self._repository.has(path)
 
-    def below(self, folder: str) -> list[str]:
-        return self._repository.below(folder)
+    def files_in(self, folder: str) -> list[str]:
+        return self._repository.files_in(folder)
 
 
 @dataclass(slots=True)
@@ -196,7 +196,7 @@ class Library:
         self._half_read[key] = listing
         if len(self._half_read) > _MOST_HALF_READ:
             self._half_read.popitem(last=False)
-        raise Paused
+        raise ReadingPaused
 
     def ask(self, path: str, authorization: str) -> Reply:
         """Raises ``Silent``."""

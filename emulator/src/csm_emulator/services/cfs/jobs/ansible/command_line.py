@@ -6,7 +6,7 @@ import json
 import shlex
 from typing import Any
 
-from csm_emulator.services.cfs.ansible.run_state import Options
+from csm_emulator.services.cfs.ansible.run_state import PlaybookOptions
 from csm_emulator.services.cfs.jobs.job_context import Run
 
 _VALUES = {
@@ -32,7 +32,7 @@ def arguments(run: Run) -> list[str]:
     return [*found, *_split(spec.get("passthrough") or "")]
 
 
-def parse(args: list[str]) -> Options:
+def parse(args: list[str]) -> PlaybookOptions:
     said: dict[str, list[str]] = {"extra": [], "tags": [], "skip": [], "limit": []}
     verbosity, place = 0, 0
     while place < len(args):
@@ -48,7 +48,7 @@ def parse(args: list[str]) -> Options:
                 place += 1
             said[_VALUES[word]].append(value.strip("'\""))
     limit = said["limit"][-1] if said["limit"] else ""
-    return Options(limit, verbosity, _extra(said["extra"]), _tags(said["tags"]), _tags(said["skip"]))
+    return PlaybookOptions(limit, verbosity, _extra(said["extra"]), _tags(said["tags"]), _tags(said["skip"]))
 
 
 def _split(text: str) -> list[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from csm_emulator.cluster.pods import PodEvent
 from csm_emulator.machine.boot import UP
 from csm_emulator.machine.context import Event
-from csm_emulator.services.cfs.ansible.limits import TURN
-from csm_emulator.services.cfs.ansible.playbooks.layer_files import Paused
-from csm_emulator.services.cfs.ansible.run_state import Course, Following
+from csm_emulator.services.cfs.ansible.limits import WORK_PER_TURN
+from csm_emulator.services.cfs.ansible.playbooks.layer_files import ReadingPaused
+from csm_emulator.services.cfs.ansible.run_state import PlaybookRun, RunResult
 from csm_emulator.services.cfs.jobs.ansible.run_settings import Settings, is_image
 from csm_emulator.services.cfs.jobs.job_context import Bench, Run
 from csm_emulator.services.cfs.jobs.repositories import Silent
@@ -25,7 +25,7 @@ class Configuring:
     def __init__(self, bench: Bench, settings: Settings) -> None:
         self._bench = bench
         self._settings = settings
-        self._following: dict[str, Following] = {}
+        self._following: dict[str, PlaybookRun] = {}
         """By job; whoever is not here is told again from the beginning of the layer."""
         self._worked = 0
         """Since others had their turn, for all the runs."""
@@ -60,7 +60,7 @@ class Configuring:
         try:
             begun = self._settings.begin(run, place)
             following = self._settings.follow(begun)
-        except Paused as paused:
+        except ReadingPaused as paused:
             raise NotYet from paused
         except Silent:
             self._bench.next(run, _ASK_AGAIN, "layer", place)
@@ -93,49 +93,49 @@ class Configuring:
         entries = following.timeline.entries
         new = [(state["began"] + offset, text) for offset, texts in entries[state["said"] :] for text in texts]
         self._bench.say(run, CONTAINER, new)
-        following.timeline.let_go(state["said"])
+        following.timeline.discard_lines(state["said"])
         run = self._bench.put(run, course={**state, "said": len(entries)})
-        if following.course is None:
+        if following.result is None:
             self._bench.next(run, following.timeline.now - due + _ROUNDING, "lines")
         else:
-            self._close_layer(run, following.course)
+            self._close_layer(run, following.result)
 
-    def _followed(self, run: Run, due: float) -> Following:
+    def _followed(self, run: Run, due: float) -> PlaybookRun:
         """Raises ``Silent`` and ``NotYet``."""
         try:
             if run["job"] not in self._following:
                 self._following[run["job"]] = self._settings.follow(run)
-        except Paused as paused:
+        except ReadingPaused as paused:
             raise NotYet from paused
         following = self._following[run["job"]]
         there = following.go_until(due)
         self._worked += following.meter.done
-        if not there or self._worked > TURN:
+        if not there or self._worked > WORK_PER_TURN:
             # Going on to the same moment once more is no work.
             self._worked = 0
             raise NotYet
         return following
 
-    def _close_layer(self, run: Run, course: Course) -> None:
+    def _close_layer(self, run: Run, result: RunResult) -> None:
         self.forget(run)
         place = run["course"]["place"]
-        self._record(run, course, place)
-        if course.code:
-            self._fail(self._bench.put(run, course=None), course.code, place)
+        self._record(run, result, place)
+        if result.code:
+            self._fail(self._bench.put(run, course=None), result.code, place)
             return
         done = self._bench.put(
-            run, course=None, commands=[*run["commands"], *course.commands], applied=[*run["applied"], place]
+            run, course=None, commands=[*run["commands"], *result.commands], applied=[*run["applied"], place]
         )
         self._bench.next(done, 0.3, "layer", place + 1)
 
-    def _record(self, run: Run, course: Course, place: int) -> None:
+    def _record(self, run: Run, result: RunResult, place: int) -> None:
         """As the callback ``cfs_aggregator`` does, unless the operator told it not to."""
         layer = run["layers"][place]
         if is_image(run) or layer["layer"] == "_debug" or run["ansible"].get("passthrough"):
             return
         by_status: dict[str, list[str]] = {}
-        for host, tally in course.tallies.items():
-            good = "incomplete" if course.broke else "applied"
+        for host, tally in result.recap_counts.items():
+            good = "incomplete" if result.aborted else "applied"
             by_status.setdefault("failed" if tally.failed or tally.unreachable else good, []).append(host)
         for status, hosts in by_status.items():
             self._bench.book.append_state(hosts, layer, status, run["name"])
@@ -177,7 +177,7 @@ class Configuring:
         since = self._bench.context.clock.now() - state["began"]
         self._bench.put(run, course={**state, "fell": {**state["fell"], host: since}})
         if run["job"] in self._following:
-            self._following[run["job"]].fell[host] = since
+            self._following[run["job"]].down_since[host] = since
 
     def _hear_cluster(self, event: PodEvent) -> None:
         run = self._bench.of_pod(event.pod) if event.kind == "file" and event.what == _COMPLETE else None

@@ -27,7 +27,7 @@ class DebugFolder:
     def has(self, path: str) -> bool:
         return path in _PLAYBOOKS
 
-    def below(self, _: str) -> Sequence[str]:
+    def files_in(self, _: str) -> Sequence[str]:
         return ()
 
 

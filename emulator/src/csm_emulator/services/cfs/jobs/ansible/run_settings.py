@@ -10,11 +10,11 @@ from typing import Any
 
 from csm_emulator.machine.faults.faults import Fault
 from csm_emulator.services.cfs.ansible.display import Timeline
-from csm_emulator.services.cfs.ansible.hosts import Inventory, choose
+from csm_emulator.services.cfs.ansible.hosts import Inventory, match_hosts
 from csm_emulator.services.cfs.ansible.playbooks.plays import Files, Play, tasks_in
 from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import AnsibleError
-from csm_emulator.services.cfs.ansible.run_state import Course, Following, Setting
-from csm_emulator.services.cfs.ansible.runner import STARTUP, begin
+from csm_emulator.services.cfs.ansible.run_state import PlaybookRun, RunInputs, RunResult
+from csm_emulator.services.cfs.ansible.runner import STARTUP, start_run
 from csm_emulator.services.cfs.jobs.ansible import debug_playbooks
 from csm_emulator.services.cfs.jobs.ansible.command_line import arguments, parse
 from csm_emulator.services.cfs.jobs.ansible.facts import image_facts, node_facts
@@ -50,9 +50,9 @@ class Settings:
 
     def hosts(self, run: Run) -> list[str]:
         """Whom the limit leaves."""
-        return choose(_inventory(run), parse(arguments(run)).limit or "all")[0]
+        return match_hosts(_inventory(run), parse(arguments(run)).limit or "all")[0]
 
-    def follow(self, run: Run) -> Following:
+    def follow(self, run: Run) -> PlaybookRun:
         """The layer that the run is at, from its beginning; raises ``Silent``."""
         state = run["course"]
         layer = run["layers"][state["place"]]
@@ -61,9 +61,9 @@ class Settings:
             files, plays = self._playbook(layer)
         except AnsibleError as error:
             timeline = Timeline()
-            return Following(timeline, _refusal(timeline, error))
-        return begin(
-            Setting(
+            return PlaybookRun(timeline, _refusal(timeline, error))
+        return start_run(
+            RunInputs(
                 files,
                 layer["playbook"],
                 plays,
@@ -128,12 +128,12 @@ class Settings:
         return [task.title.lower() for play in plays for stage in play.stages for task in tasks_in(stage)]
 
 
-def _refusal(timeline: Timeline, error: AnsibleError) -> Generator[None, None, Course]:
+def _refusal(timeline: Timeline, error: AnsibleError) -> Generator[None, None, RunResult]:
     """Ansible ends before its first play."""
     timeline.now = STARTUP[0]
     yield
     timeline.print(error.lines())
-    return Course(timeline, {}, error.code)
+    return RunResult(timeline, {}, error.code)
 
 
 def _inventory(run: Run) -> Inventory:

@@ -7,7 +7,7 @@ from typing import Any
 
 from csm_emulator.services.cfs.ansible.hosts import terms
 from csm_emulator.services.cfs.ansible.jinja.unknown import plain
-from csm_emulator.services.cfs.ansible.playbooks.layer_files import Paused
+from csm_emulator.services.cfs.ansible.playbooks.layer_files import ReadingPaused
 from csm_emulator.services.cfs.jobs.inventory.files import FILE, inventory_files
 from csm_emulator.services.cfs.jobs.inventory.host_files import Found, read_hosts
 from csm_emulator.services.cfs.jobs.inventory.hsm_groups import HsmGroups, HsmSilent
@@ -107,7 +107,7 @@ class Inventories:
             return Found()
         try:
             return read_hosts(self._library.open(run["hosts"]))
-        except Paused as paused:
+        except ReadingPaused as paused:
             raise NotYet from paused
         except (NoRepository, NoCommit):
             # It was cloned and has gone from VCS since; the container has its copy, this machine started anew has not.

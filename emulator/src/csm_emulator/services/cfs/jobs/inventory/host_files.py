@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from csm_emulator.services.cfs.ansible.playbooks.layer_files import Reading
-from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import MOST_PIECES, AnsibleError, count_pieces
+from csm_emulator.services.cfs.ansible.playbooks.layer_files import LayerReader
+from csm_emulator.services.cfs.ansible.playbooks.yaml_loader import MAX_FILE_VALUES, AnsibleError, estimate_values
 from csm_emulator.services.cfs.jobs.repositories import Repository
 
 ROOT = "/etc/ansible/hosts"
@@ -71,7 +71,7 @@ def read_hosts(repository: Repository) -> Found:
             _read_vars(found, path, _loaded(reading, path, text))
         elif path.endswith(_YAML):
             _read_groups(found, _loaded(reading, path, text))
-        elif count_pieces(text) <= MOST_PIECES:
+        elif estimate_values(text) <= MAX_FILE_VALUES:
             _read_ini(found, text)
     repository.end_reading(ROOT)
     return found
@@ -87,7 +87,7 @@ def _read_vars(found: Found, path: str, held: Any) -> None:
         known[owner] = {**known.get(owner, {}), **held}
 
 
-def _loaded(reading: Reading, path: str, text: str) -> Any:
+def _loaded(reading: LayerReader, path: str, text: str) -> Any:
     try:
         return reading.load(text, posixpath.join(ROOT, path))
     except AnsibleError:
