@@ -26,8 +26,8 @@ from csm_emulator.services.cfs.ansible.run_state import PlaybookOptions, RunInpu
 from csm_emulator.services.cfs.ansible.runner import start_run
 from csm_emulator.services.cfs.ansible.variables import Scope
 from csm_emulator.services.cfs.jobs.inventory.host_files import read_hosts
-from csm_emulator.services.cfs.jobs.repositories import Library, NoCommit, Repository
-from csm_emulator.services.cfs.records import Book
+from csm_emulator.services.cfs.jobs.repositories import CommitNotFound, Repository, RepositoryCache
+from csm_emulator.services.cfs.records import CfsRecords
 from csm_emulator.services.cfs.sources.vcs import Vcs
 from csm_emulator.state.scheduler import NotYet
 from csm_emulator.transport.call import Reply, json_reply
@@ -383,8 +383,8 @@ class Pages:
         return json_reply({"tree": [{"path": f"d/f{page}", "type": "blob"}], "truncated": page < self._pages})
 
 
-def _library(vcs: Pages) -> Library:
-    return Library(cast("Vcs", vcs), cast("Book", None))
+def _library(vcs: Pages) -> RepositoryCache:
+    return RepositoryCache(cast("Vcs", vcs), cast("CfsRecords", None))
 
 
 def test_a_large_tree_is_read_page_by_page() -> None:
@@ -408,7 +408,7 @@ def test_a_tree_without_an_end_is_refused() -> None:
     for _ in range(39):
         with pytest.raises(ReadingPaused):
             library.tree("/r", "", "c")
-    with pytest.raises(NoCommit, match="No space left on device"):
+    with pytest.raises(CommitNotFound, match="No space left on device"):
         library.tree("/r", "", "c")
 
 

@@ -98,7 +98,7 @@ class TaskExecution:
     def items(self, scope: Scope) -> list[Any]:
         items = render(self._task.loop, scope)
         if isinstance(items, dict):
-            items = [{"key": key, "value": held} for key, held in items.items()]
+            items = [{"key": key, "value": entry} for key, entry in items.items()]
         if not isinstance(items, list):
             return [UNKNOWN]
         flat = [inner for item in items for inner in (item if isinstance(item, list) else [item])]
