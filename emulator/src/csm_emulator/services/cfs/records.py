@@ -146,9 +146,9 @@ def _limited_indexes(layers: list[Record], limit: str) -> list[int]:
         return list(range(len(layers)))
     words = limit.split(",")
     if all(word.isdecimal() for word in words):
-        places = sorted(int(word) for word in words if len(word) < _MAX_DIGITS)
-        return [place for place in places if place < len(layers)]
-    return [place for place, layer in enumerate(layers) if layer.get("name", "") in limit]
+        indexes = sorted(int(word) for word in words if len(word) < _MAX_DIGITS)
+        return [index for index in indexes if index < len(layers)]
+    return [index for index, layer in enumerate(layers) if layer.get("name", "") in limit]
 
 
 def _debug_layer(name: str) -> Record:

@@ -180,7 +180,7 @@ class Components:
 def _check_length(names: Sequence[str], patch: Any) -> None:
     """Raises ``Refused`` (413) when one patch, written to every component, would exceed ``MAX_PATCH_LENGTH``."""
     if len(names) * len(json.dumps(patch)) > MAX_PATCH_LENGTH:
-        detail = f"The patch makes more than {MAX_PATCH_LENGTH} characters for all components together"
+        detail = f"The patch writes more than {MAX_PATCH_LENGTH} characters to all components together"
         raise Refused(problem(413, "Payload Too Large", detail))
 
 

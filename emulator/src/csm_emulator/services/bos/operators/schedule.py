@@ -38,7 +38,7 @@ class OperatorSchedule:
     def __init__(self, bos: Bos, operators: Sequence[Operator]) -> None:
         self._bos = bos
         self._operators: Mapping[str, Operator] = {operator.name: operator for operator in operators}
-        self._offsets = {operator.name: place / len(operators) for place, operator in enumerate(operators)}
+        self._offsets = {operator.name: index / len(operators) for index, operator in enumerate(operators)}
         self._next_runs = bos.context.tables.open("bos.rhythm")
         """The time of each operator's next run."""
         bos.context.scheduler.answer("bos.look", self._run_operator)

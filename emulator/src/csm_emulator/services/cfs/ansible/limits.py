@@ -63,6 +63,6 @@ class WorkMeter:
         self._done += amount
         if self._done > MAX_WORK or self._done - self._turn_start > MAX_STEP_WORK:
             raise LimitExceeded(
-                "ansible-playbook was killed: its templates and conditions take longer than anybody waits. "
+                "ansible-playbook was killed: its templates and conditions take too long. "
                 "Use shorter lists and texts, fewer filters and fewer conditions."
             )

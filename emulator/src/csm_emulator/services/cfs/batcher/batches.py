@@ -60,7 +60,7 @@ def as_member(record: Record, layers: Sequence[Record]) -> Member:
 
 
 def pending_layers(layers: Sequence[Record]) -> str:
-    return ",".join(str(place) for place, layer in enumerate(layers) if layer["status"] == PENDING)
+    return ",".join(str(index) for index, layer in enumerate(layers) if layer["status"] == PENDING)
 
 
 class BatchTable:

@@ -29,8 +29,8 @@ class _SizeLimit:
         size = len(json.dumps(record))
         self._remaining -= size
         if size > MAX_COMPONENT_SIZE or self._remaining < 0:
-            limits = f"{MAX_COMPONENT_SIZE} characters of one component or {MAX_REQUEST_SIZE} of all"
-            raise refuse(413, "Payload Too Large", f"The request makes more than {limits}")
+            limits = f"{MAX_COMPONENT_SIZE} characters for one component or {MAX_REQUEST_SIZE} for all components"
+            raise refuse(413, "Payload Too Large", f"The request writes more than {limits}")
         return record
 
 

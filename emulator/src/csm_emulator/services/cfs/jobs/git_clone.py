@@ -36,20 +36,20 @@ class GitCloneContainer:
         self._log(run, "Starting CFS Clone")
         self._next(run, 0)
 
-    def _next(self, run: Run, place: int) -> None:
-        if place >= len(_repositories(run)):
+    def _next(self, run: Run, index: int) -> None:
+        if index >= len(_repositories(run)):
             self._job_context.schedule(run, 0.3, "cloned")
         else:
             self._job_context.schedule(
                 run,
-                self._job_context.random_seconds(*_CLONE_SECONDS, run["job"], "clone", place),
+                self._job_context.random_seconds(*_CLONE_SECONDS, run["job"], "clone", index),
                 "clone-one",
-                place,
+                index,
                 1,
             )
 
-    def _clone(self, run: Run, place: int, attempt: int) -> None:
-        folder, layer = _repositories(run)[place]
+    def _clone(self, run: Run, index: int, attempt: int) -> None:
+        folder, layer = _repositories(run)[index]
         url, commit = layer["clone_url"], layer.get("commit") or ""
         try:
             self._repositories.open(layer)
@@ -58,7 +58,7 @@ class GitCloneContainer:
         except (VcsUnavailable, RepositoryNotFound) as error:
             self._retry(
                 run,
-                place,
+                index,
                 attempt,
                 _git_failed(f"clone -v -- {url} /inventory/{folder}", str(error) or _VCS_UNAVAILABLE),
             )
@@ -72,14 +72,14 @@ class GitCloneContainer:
         self._log(run, f"Successfully cloned repo {url}")
         if commit:
             self._log(run, f"Successfully checked out commit {commit} for repo {url}")
-        self._next(run, place + 1)
+        self._next(run, index + 1)
 
-    def _retry(self, run: Run, place: int, attempt: int, problem: str) -> None:
+    def _retry(self, run: Run, index: int, attempt: int, problem: str) -> None:
         if attempt == 1:
             self._log(run, problem, "WARNING")
         if attempt < RETRIES:
             self._log(run, "Cloning failed - Retrying")
-            self._job_context.schedule(run, RETRY_DELAY, "clone-one", place, attempt + 1)
+            self._job_context.schedule(run, RETRY_DELAY, "clone-one", index, attempt + 1)
             return
         self._log(run, "Cloning exceeded retry limit", "ERROR")
         self._log(run, problem, "ERROR")

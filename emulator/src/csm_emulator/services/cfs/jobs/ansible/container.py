@@ -52,20 +52,20 @@ class AnsibleContainer:
         self._say(run, "Inventory generation completed", "SSH keys migrated to /root/.ssh", "Sidecar available")
         self._job_context.schedule(run, 0.0, "layer", 0)
 
-    def _layer(self, run: Run, place: int) -> None:
-        if place >= len(run["layers"]):
+    def _layer(self, run: Run, index: int) -> None:
+        if index >= len(run["layers"]):
             self._say(run, "All playbooks completed successfully")
             self._job_context.schedule(run, 0.1, "ansible-ends", 0)
             return
         try:
-            started = self._layer_runs.begin(run, place)
+            started = self._layer_runs.begin(run, index)
             playbook_run = self._layer_runs.playbook_run(started)
         except ReadingPaused as paused:
             raise NotYet from paused
         except VcsUnavailable:
-            self._job_context.schedule(run, _RETRY_DELAY, "layer", place)
+            self._job_context.schedule(run, _RETRY_DELAY, "layer", index)
             return
-        layer = run["layers"][place]
+        layer = run["layers"][index]
         is_debug = layer["layer"] == "_debug"
         self._say(
             run,
@@ -118,19 +118,19 @@ class AnsibleContainer:
 
     def _close_layer(self, run: Run, result: RunResult) -> None:
         self.forget(run)
-        place = run["course"]["place"]
-        self._record(run, result, place)
+        index = run["course"]["place"]
+        self._record(run, result, index)
         if result.code:
-            self._fail(self._job_context.put(run, course=None), result.code, place)
+            self._fail(self._job_context.put(run, course=None), result.code, index)
             return
         finished = self._job_context.put(
-            run, course=None, commands=[*run["commands"], *result.commands], applied=[*run["applied"], place]
+            run, course=None, commands=[*run["commands"], *result.commands], applied=[*run["applied"], index]
         )
-        self._job_context.schedule(finished, 0.3, "layer", place + 1)
+        self._job_context.schedule(finished, 0.3, "layer", index + 1)
 
-    def _record(self, run: Run, result: RunResult, place: int) -> None:
+    def _record(self, run: Run, result: RunResult, index: int) -> None:
         """Record the layer's status in components, as the callback ``cfs_aggregator`` does unless it is disabled."""
-        layer = run["layers"][place]
+        layer = run["layers"][index]
         if is_image(run) or layer["layer"] == "_debug" or run["ansible"].get("passthrough"):
             return
         by_status: dict[str, list[str]] = {}
@@ -140,8 +140,8 @@ class AnsibleContainer:
         for status, hosts in by_status.items():
             self._job_context.records.append_state(hosts, layer, status, run["name"])
 
-    def _fail(self, run: Run, code: int, place: int) -> None:
-        layer = run["layers"][place]
+    def _fail(self, run: Run, code: int, index: int) -> None:
+        layer = run["layers"][index]
         self._say(run, f"Playbook {layer['playbook']} from repo {layer['clone_url']} failed")
         if not run["debug_wait"]:
             self._job_context.schedule(run, 0.1, "ansible-ends", code)

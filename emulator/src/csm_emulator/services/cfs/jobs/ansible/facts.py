@@ -26,7 +26,7 @@ def node_facts(context: Context, xname: str) -> dict[str, Any]:
     architecture = _ARCHITECTURES.get(part.model.arch, "x86_64") if part and part.model else "x86_64"
     name = place.aliases[0] if place and place.aliases else xname
     networks = sorted(nic.network for nic in context.machine.nics(xname))
-    interfaces = [f"{network.lower()}{networks[:place].count(network)}" for place, network in enumerate(networks)]
+    interfaces = [f"{network.lower()}{networks[:index].count(network)}" for index, network in enumerate(networks)]
     addresses = [nic.address for nic in context.machine.nics(xname) if nic.network == "NMN" and nic.address]
     return {
         **_SYSTEM,

@@ -40,16 +40,16 @@ class LayerRuns:
         self._job_context = job_context
         self._repositories = repositories
 
-    def begin(self, run: Run, place: int) -> Run:
+    def begin(self, run: Run, index: int) -> Run:
         """The record with the state at the start of this layer; raises ``VcsUnavailable``."""
         hosts = self.hosts(run)
         course = {
-            "place": place,
+            "place": index,
             "began": self._job_context.context.clock.now(),
             "said": 0,
             "fell": {} if is_image(run) else {host: BEFORE_START for host in hosts if not self._reachable(host)},
-            "faulty": self._failing_tasks(run["layers"][place], hosts),
-            "settled": [] if is_image(run) else self._configured_hosts(run["layers"][place], hosts),
+            "faulty": self._failing_tasks(run["layers"][index], hosts),
+            "settled": [] if is_image(run) else self._configured_hosts(run["layers"][index], hosts),
         }
         return {**run, "course": course}
 
