@@ -33,7 +33,7 @@ class Tenants:
 
 
 def check_owner(tenant: str, record: dict[str, Any]) -> None:
-    """Raises ``Refused`` (403) when another tenant owns the record; without a tenant, every record may change."""
+    """Raises ``Refused`` (403) for another tenant's record; requests without a tenant may change any record."""
     if tenant and record.get("tenant_name", "") != tenant:
         detail = "Tenant does not own the requested resources and is forbidden from making changes."
         raise refuse(403, _FORBIDDEN, detail)
