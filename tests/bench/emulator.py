@@ -55,7 +55,11 @@ def _measure(topology: str) -> Cost:
     began = time.monotonic()
     with emulate(topology, "--speed", "0") as machine:
         start = time.monotonic() - began
-        nodes = [part["xname"] for part in machine.ask_control("GET", "/parts?type=Node")["parts"] if part["class"] != "River"]
+        nodes = [
+            part["xname"]
+            for part in machine.ask_control("GET", "/parts?type=Node")["parts"]
+            if part["class"] != "River"
+        ]
         listing = "/hsm/v2/State/Components?type=Node"
         direct = _least(machine, machine.services["smd"] + listing, {})
         token = {"Authorization": f"Bearer {machine.token()}"}

@@ -75,7 +75,7 @@ def test_a_group_stands_for_its_controllers(scsd: Service) -> None:
     assert set(dump(scsd, "bmcs")) == {BMC, BMC_TOO}
 
 
-def test_force_asks_nobody(scsd: Service) -> None:
+def test_force_does_not_ask_hsm(scsd: Service) -> None:
     spy = Spy(scsd.site)
     spy.instead["smd"] = Reply(503)
     detail = "ERROR: Problem verifying target states: Bad return status from state manager: 503."
@@ -95,7 +95,7 @@ def test_force_asks_nobody(scsd: Service) -> None:
         (f"/bmc/cfg/{SERVER}", {}, (500, "ERROR: Problem setting NWP data: ERROR: No valid targets.\n")),
     ],
 )
-def test_when_there_is_nobody_to_do_it_to(scsd: Service, path: str, body: Any, refusal: tuple[int, str]) -> None:
+def test_requests_without_valid_targets(scsd: Service, path: str, body: Any, refusal: tuple[int, str]) -> None:
     assert scsd.refused("POST", path, body) == refusal
 
 

@@ -1,4 +1,4 @@
-"""VNIs for services, jobs and their steps: nobody gets what another has."""
+"""VNIs for services, jobs and their steps: a VNI has one owner."""
 
 from __future__ import annotations
 
@@ -281,8 +281,8 @@ def test_garbage_is_a_problem(vnid: Service, body: bytes) -> None:
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.sampled_from(["reserve", "release", "job", "end"]), st.integers(0, 4)), max_size=30))
-def test_nobody_ever_shares(vnid: Service, steps: list[tuple[str, int]]) -> None:
-    """Whatever is asked in whatever order, what is held is what was given and not given back."""
+def test_a_vni_has_one_owner(vnid: Service, steps: list[tuple[str, int]]) -> None:
+    """After any sequence of requests, the reserved VNIs are those that were assigned and not released."""
     vnid.ask("DELETE", "/status")
     held: dict[int, str] = {}
     for what, number in steps:

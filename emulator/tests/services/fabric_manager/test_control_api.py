@@ -1,4 +1,4 @@
-"""The whole way: gateway, documents, switches, and the truth of them on the control API and on the command line."""
+"""End to end: the gateway, documents, switches, and the state of ports on the control API and the command line."""
 
 from __future__ import annotations
 
