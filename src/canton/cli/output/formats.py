@@ -116,7 +116,7 @@ class Show(NamedTuple):
         if not rows:
             say("canton: nothing to list")
         if self.format == "table" and not self.columns:
-            rows = table.decode(head, rows, [n for n, name in enumerate(head) if name in long], room())
+            rows = table.fit(head, rows, [n for n, name in enumerate(head) if name in long], room())
         titles = [name.upper() for name in head] if self.headers and rows else None
         write(table.draw(titles, rows, colour=coloured(sys.stdout)))
 
