@@ -18,9 +18,9 @@ from canton.domain.errors import PermanentFailure, StepFailure, TemporaryFailure
 from canton.domain.lifecycle import NodeState, must_have_tenant
 from canton.domain.node import Node
 from canton.domain.operation import DRIVEN
-from canton.operations.engine.completion import Because
-from canton.operations.engine.journal_writer import Writer
-from canton.operations.engine.runner import Hands
+from canton.operations.engine.completion import Attribution
+from canton.operations.engine.journal_writer import WriteTransaction
+from canton.operations.engine.runner import DriveResources
 from canton.operations.engine.step_kind import Call, Pace, StepKind, register
 from canton.operations.engine.worker import Settings, Worker
 from canton.operations.plan.plan import Plan, Step, Undo
@@ -167,7 +167,7 @@ def order(database: Database, plan: Plan, **fields: str) -> str:
 
 
 def by_hand(
-    database: Database, intervene: Callable[[Connection, str, Because], None], identity: str, because: Because
+    database: Database, intervene: Callable[[Connection, str, Attribution], None], identity: str, because: Attribution
 ) -> None:
     """A person's decision, as a transaction of its own."""
     with database.write() as connection:
@@ -196,7 +196,7 @@ def claimed(database: Database) -> dict[str, str]:
         return {claim.node: claim.operation for claim in claims.held(connection, everything)}
 
 
-def writer(database: Database) -> Writer:
+def writer(database: Database) -> WriteTransaction:
     """Transactions without a thread: one after the other, in the order in which they were asked for."""
 
     async def write(change: Callable[[Connection], T]) -> T:
@@ -207,9 +207,11 @@ def writer(database: Database) -> Writer:
     return write
 
 
-def hands(*kinds: StepKind, write: Writer) -> Hands:
+def hands(*kinds: StepKind, write: WriteTransaction) -> DriveResources:
     """What a drive works with, where there is no worker."""
-    return Hands(register(*kinds), write, lambda _: nullcontext(), lambda: 0.5, parallel=16, stopping=lambda: False)
+    return DriveResources(
+        register(*kinds), write, lambda _: nullcontext(), lambda: 0.5, parallel=16, stopping=lambda: False
+    )
 
 
 @asynccontextmanager

@@ -25,7 +25,7 @@ from canton.policy.roles import BUILTIN, Roles, custom
 from canton.settings.file import check_secret_file
 from canton.settings.model import Settings, SiteEntry
 from canton.store import database
-from canton.store.database import SERVING, UNBOUNDED, Database, Waits, system_clock
+from canton.store.database import SERVING, UNBOUNDED, Database, Timeouts, system_clock
 from canton.store.maintenance import migrate
 
 if TYPE_CHECKING:  # a worker, and every command for the database, does without the HTTP stack
@@ -39,7 +39,7 @@ if TYPE_CHECKING:  # a worker, and every command for the database, does without 
 FOLDER_PACE = Pace(batch=8, timeout=60.0, settle=1.0, poll=0.2, tries=4, backoff=1.0)
 
 
-def open_database(settings: Settings, *, create: bool = False, waits: Waits = UNBOUNDED) -> Database:
+def open_database(settings: Settings, *, create: bool = False, waits: Timeouts = UNBOUNDED) -> Database:
     """Open the database; with ``create``, a missing SQLite file is created, readable by its owner only."""
     opened = database.open_database(settings.database, waits=waits)
     if not opened.is_postgresql:
@@ -47,7 +47,7 @@ def open_database(settings: Settings, *, create: bool = False, waits: Waits = UN
     return opened
 
 
-def open_current(settings: Settings, waits: Waits) -> Database:
+def open_current(settings: Settings, waits: Timeouts) -> Database:
     """Open the database; raises ``SchemaMismatch`` unless its schema is that of this version."""
     opened = open_database(settings, waits=waits)
     try:
@@ -162,10 +162,10 @@ def make_app(settings: Settings, url: str) -> Serving:
     from canton import wiring_issuers  # noqa: PLC0415
     from canton.api import health  # noqa: PLC0415
     from canton.api.app import create_app  # noqa: PLC0415
-    from canton.api.events.hub import Hub, Places  # noqa: PLC0415
+    from canton.api.events.hub import Hub, ReaderLimits  # noqa: PLC0415
     from canton.api.metrics import Metrics  # noqa: PLC0415
     from canton.api.middleware import limits  # noqa: PLC0415
-    from canton.api.middleware.rate_limits import Rates  # noqa: PLC0415
+    from canton.api.middleware.rate_limits import RateLimits  # noqa: PLC0415
     from canton.api.services import Services  # noqa: PLC0415
 
     check_policy(settings)
@@ -173,7 +173,7 @@ def make_app(settings: Settings, url: str) -> Serving:
     check_tls(settings)
     opened = open_current(settings, SERVING)
     api = settings.api
-    hub = Hub(opened, Places(api.readers, api.readers_each, api.readers_tenant, api.readers_reserve))
+    hub = Hub(opened, ReaderLimits(api.readers, api.readers_each, api.readers_tenant, api.readers_reserve))
     verifier = wiring_issuers.make_verifier(settings, url)
     issuer = wiring_issuers.make_issuer(settings, url)
     verifier.prefetch()
@@ -184,7 +184,7 @@ def make_app(settings: Settings, url: str) -> Serving:
         settings=settings,
         hub=hub,
         clock=system_clock,
-        rates=Rates(settings.api.rate, settings.api.rate_without_roles, settings.api.rate_without_token),
+        rate_limits=RateLimits(settings.api.rate, settings.api.rate_without_roles, settings.api.rate_without_token),
         issuer=issuer,
     )
     metrics = Metrics()

@@ -18,7 +18,7 @@ import uvicorn
 from canton.api.app import create_app
 from canton.api.events.hub import Hub
 from canton.api.middleware import limits
-from canton.api.middleware.rate_limits import Rates
+from canton.api.middleware.rate_limits import RateLimits
 from canton.api.services import Services
 from canton.drivers.oidc import keyring
 from canton.drivers.oidc.verify import OidcVerifier
@@ -91,7 +91,7 @@ def made_services(database: Database, tokens: Mint, **changed: Any) -> Services:
     """``changed`` are fields of Services; settings may be given as a mapping of dotted names."""
     configured = loading.load({}, str(database.engine.url))
     # A test sends in a second what a person does in an hour.
-    rates = Rates(1e6, 1e6, 1e6)
+    rates = RateLimits(1e6, 1e6, 1e6)
     verifier = changed.pop("verifier", None) or verifier_with_keys(tokens)
     given = Services(database, verifier, BUILTIN, configured, Hub(database), system_clock, rates)
     return replace(given, **changed)

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from api.conftest import Api
 from canton.api.events import reader as follow
 from canton.api.mutations import refusals
-from canton.api.mutations.refusals import Kind, Refusals
+from canton.api.mutations.refusals import RefusalKind, Refusals
 from canton.policy.permissions import PERMISSIONS
 from canton.store import audit, listing, outbox, schema
 from canton.store.database import Database, open_database
@@ -65,7 +65,7 @@ def test_what_is_counted_is_still_the_tenants_to_read(admin: Api, database: Data
 def test_a_count_is_written_when_it_is_large_when_the_window_ends_and_after_an_outage(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kind = Kind("test:mallory", "tenant.create", None, "refused")
+    kind = RefusalKind("test:mallory", "tenant.create", None, "refused")
     monkeypatch.setattr(refusals, "MOST_COUNTED", 5)
     counting = Refusals()
     for _ in range(6):
@@ -96,10 +96,10 @@ def test_one_actor_has_few_kinds_of_refusals_with_a_record_of_their_own(database
     for outcome in outcomes:
         for permission in permissions:
             for _ in range(2):
-                kind = Kind("test:mallory", permission.name, None, outcome)
+                kind = RefusalKind("test:mallory", permission.name, None, outcome)
                 counting.record(database, kind, "POST /v1/x", "", {"outcome": outcome})
     assert len(records(database)) == 20 == refusals.KINDS_EACH
-    counting.record(database, Kind("test:ann", "site.create", None, "refused"), "POST /v1/sites", "", {})
+    counting.record(database, RefusalKind("test:ann", "site.create", None, "refused"), "POST /v1/sites", "", {})
     assert records(database)[-1]["actor"] == "test:ann", "the bound is of one actor"
     counting.flush(database)
     several = [each["details"]["count"] for each in records(database) if each["details"].get("outcome") == "several"]

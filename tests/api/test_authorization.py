@@ -17,7 +17,7 @@ import pytest
 from api.conftest import Api, Reply, made_services, serving
 from canton.domain.lifecycle import NodeState
 from canton.domain.node import Node
-from canton.operations.planners.power_nodes import Seen, plan_power
+from canton.operations.planners.power_nodes import NodeSnapshot, plan_power
 from canton.operations.submit import Submission, dry_run, submit
 from canton.store.access import approvals, bindings, service_accounts, tenants
 from canton.store.database import Database
@@ -91,7 +91,7 @@ class World:
     def plan(self, tenant: str) -> Any:
         with self.database.read() as connection:
             found = nodes.find(connection, [self.node(tenant)])
-        return plan_power(Seen(found, {}, "power@alps"), "on", tenant)
+        return plan_power(NodeSnapshot(found, {}, "power@alps"), "on", tenant)
 
     def operation(self, tenant: str, state: str | None = None) -> dict[str, str]:
         made = submit(self.database, self.plan(tenant), Submission("test:root", "", None)).operation
@@ -141,7 +141,7 @@ def about_token(world: World, tenant: str) -> Mapping[str, str]:
 
 
 def about_approval(world: World, tenant: str) -> Mapping[str, str]:
-    wanted = approvals.Wanted("node.power", tenant, "POST", "/v1/nodes/power", {}, f"{world.fresh()}", "")
+    wanted = approvals.ApprovalRequest("node.power", tenant, "POST", "/v1/nodes/power", {}, f"{world.fresh()}", "")
     with world.database.write() as connection:
         return {"approval_id": approvals.ask(connection, "test:other", "test:id-of-other", wanted, 60)}
 

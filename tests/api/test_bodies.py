@@ -38,14 +38,14 @@ MANY_ROWS = b'{"site":"alps","nodes":[' + b",".join([b"{}"] * (LARGE // 3 - 20))
 
 
 @pytest.fixture
-def room() -> bodies.Room:
-    return bodies.Room(LARGE)
+def room() -> bodies.BodyCapacity:
+    return bodies.BodyCapacity(LARGE)
 
 
 @pytest.fixture
-def api(services: Services, tokens: Mint, room: bodies.Room, monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
+def api(services: Services, tokens: Mint, room: bodies.BodyCapacity, monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
     """Fewer requests are carried out at a time than one sender may have bodies on their way."""
-    monkeypatch.setattr(bodies, "Room", lambda _largest: room)
+    monkeypatch.setattr(bodies, "BodyCapacity", lambda _largest: room)
     few = replace(services.settings.api, concurrency=8)
     with serving(replace(services, settings=replace(services.settings, api=few)), tokens) as running:
         yield running
@@ -187,7 +187,7 @@ def test_a_body_that_is_not_said_to_be_json_is_refused(admin: Api) -> None:
     assert (reply.status, reply.code) == (415, "wrong-media-type")
 
 
-def test_one_principal_sends_two_large_bodies_at_a_time_and_others_can_too(api: Api, room: bodies.Room) -> None:
+def test_one_principal_sends_two_large_bodies_at_a_time_and_others_can_too(api: Api, room: bodies.BodyCapacity) -> None:
     root, other = api.as_("root", "canton-provider-admin"), api.as_("other", "canton-provider-admin")
     with opened(root) as first, opened(root) as second:
         for unfinished in (first, second):
@@ -218,7 +218,7 @@ def _answered(senders: list[socket.socket]) -> list[socket.socket]:
     return select.select(senders, [], [], 0)[0]
 
 
-def test_bodies_that_are_never_sent_take_no_place_from_anybody(api: Api, room: bodies.Room) -> None:
+def test_bodies_that_are_never_sent_take_no_place_from_anybody(api: Api, room: bodies.BodyCapacity) -> None:
     """They took those of all requests that are carried out, of every tenant and of the provider."""
     root, other = api.as_("root", "canton-provider-admin"), api.as_("other", "canton-provider-admin")
     with ExitStack() as stack:
@@ -234,7 +234,7 @@ def test_bodies_that_are_never_sent_take_no_place_from_anybody(api: Api, room: b
     assert root.post(IMPORT, padded(2**17)).status == 404
 
 
-def test_all_senders_together_have_a_bound_and_the_provider_a_reserve(room: bodies.Room) -> None:
+def test_all_senders_together_have_a_bound_and_the_provider_a_reserve(room: bodies.BodyCapacity) -> None:
     operator = bodies.Sender("test:root", at_provider=True)
     for n in range(6):
         room.take(bodies.Sender(f"test:p{n}"), LARGE)
@@ -245,7 +245,7 @@ def test_all_senders_together_have_a_bound_and_the_provider_a_reserve(room: bodi
         room.take(bodies.Sender("test:boss", at_provider=True), 1)
 
 
-def test_so_has_the_number_of_bodies_on_their_way(room: bodies.Room, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_so_has_the_number_of_bodies_on_their_way(room: bodies.BodyCapacity, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bodies, "BODIES", 4)
     senders = [bodies.Sender(f"test:p{n}") for n in range(4)]
     for sender in senders[:3]:
@@ -259,15 +259,17 @@ def test_so_has_the_number_of_bodies_on_their_way(room: bodies.Room, monkeypatch
 
 
 @pytest.mark.parametrize(
-    "bounds", [bodies.Bounds(LARGE, first_parts=5), bodies.Bounds(LARGE, first_parts_each=5)], ids=["all", "address"]
+    "bounds",
+    [bodies.BodyLimits(LARGE, first_parts=5), bodies.BodyLimits(LARGE, first_parts_each=5)],
+    ids=["all", "address"],
 )
-def test_requests_without_their_body_do_not_keep_others_from_sending(bounds: bodies.Bounds) -> None:
+def test_requests_without_their_body_do_not_keep_others_from_sending(bounds: bodies.BodyLimits) -> None:
     statuses, dropped = asyncio.run(_slow_and_one(bounds, 20))
     assert statuses == [200]
     assert dropped == list(range(16))
 
 
-async def _slow_and_one(bounds: bodies.Bounds, count: int) -> tuple[list[int], list[int]]:
+async def _slow_and_one(bounds: bodies.BodyLimits, count: int) -> tuple[list[int], list[int]]:
     statuses: list[int] = []
     dropped: list[int] = []
 
@@ -365,12 +367,12 @@ def test_nothing_of_a_body_outlives_its_request(api: Api, caller: str, raw: byte
     gc.disable()
     try:
         sender.post(IMPORT, raw)
-        _wait(lambda: not [each for each in gc.get_objects() if isinstance(each, bodies.Incoming)])
+        _wait(lambda: not [each for each in gc.get_objects() if isinstance(each, bodies.RequestBody)])
     finally:
         gc.enable()
 
 
-def _has_on_their_way(room: bodies.Room, count: int) -> bool:
+def _has_on_their_way(room: bodies.BodyCapacity, count: int) -> bool:
     return room.on_their_way.total() == count
 
 

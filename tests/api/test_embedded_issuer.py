@@ -16,7 +16,7 @@ import pytest
 
 from api.conftest import Api, Reply, serving
 from canton.api.middleware import rate_limits as rates
-from canton.api.middleware.rate_limits import Rates
+from canton.api.middleware.rate_limits import RateLimits
 from canton.api.services import Services
 from canton.issuer import logins
 from canton.issuer.app import create_issuer
@@ -93,7 +93,7 @@ def test_requests_to_the_issuer_are_charged_to_their_address(
     with_issuer: Services, tokens: Mint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rates, "time", SimpleNamespace(monotonic=lambda: 0.0))
-    with serving(replace(with_issuer, rates=Rates(1e6, 1e6, 0.5)), tokens) as running:
+    with serving(replace(with_issuer, rate_limits=RateLimits(1e6, 1e6, 0.5)), tokens) as running:
         replies = [running.get("/issuer/jwks", Host=HOST) for _ in range(8)]
         assert [each.status for each in replies] == [200] * 5 + [429] * 3
         assert replies[-1].code == "too-many-requests"

@@ -13,10 +13,10 @@ from urllib.parse import quote, urlsplit
 import pytest
 
 from api.conftest import Api, made_services, serving
-from canton.api.events.hub import Hub, Pace, Places
+from canton.api.events.hub import Hub, Pace, ReaderLimits
 from canton.client.sse import Message, Parser
 from canton.domain.tenant import TenantState
-from canton.operations.engine.completion import Because, announce
+from canton.operations.engine.completion import Attribution, announce
 from canton.store import outbox
 from canton.store.access import service_accounts, tenants
 from canton.store.database import Database
@@ -205,7 +205,7 @@ def test_a_stream_tells_what_happens_and_resumes(admin: Api, ann: Api) -> None:
 
 
 def test_streams_count_for_the_tenant_that_they_may_follow(database: Database, tokens: Mint) -> None:
-    hub = Hub(database, Places(total=4, principal=10, tenant=1, reserve=1), Pace(keep_alive=0.2))
+    hub = Hub(database, ReaderLimits(total=4, principal=10, tenant=1, reserve=1), Pace(keep_alive=0.2))
     with serving(replace(made_services(database, tokens), hub=hub), tokens) as running:
         admin = running.as_("root", "canton-provider-admin")
         tell(admin, "psi")
@@ -292,7 +292,12 @@ def test_who_may_not_read_members_is_not_told_of_them_by_events(admin: Api) -> N
 def test_what_an_operation_was_for_is_withheld_too(admin: Api, ann: Api) -> None:
     with admin.services.database.write() as connection:
         announce(
-            connection, "op_1", "psi", "operation.queued", Because("test:root", "a secret merger", {}), {"plan": "p"}
+            connection,
+            "op_1",
+            "psi",
+            "operation.queued",
+            Attribution("test:root", "a secret merger", {}),
+            {"plan": "p"},
         )
     assert "merger" in admin.get("/v1/events").text
     (queued,) = (item for item in ann.get("/v1/events").json["items"] if item["kind"] == "operation.queued")

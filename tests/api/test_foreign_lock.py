@@ -17,7 +17,7 @@ from sqlalchemy.engine import make_url
 from api.conftest import Api, Reply, made_services, serving
 from canton.api.middleware.write_capacity import PLACES
 from canton.domain.errors import DatabaseUnavailable
-from canton.store.database import SERVING, Waits, open_database
+from canton.store.database import SERVING, Timeouts, open_database
 from databases import postgresql_address
 from tokens import Mint
 
@@ -61,7 +61,7 @@ def test_reads_go_on_and_changes_fail_fast_under_a_foreign_lock(api: Api, databa
     with ThreadPoolExecutor(WRITERS) as pool:
         with locked(database_url):
             changes = [pool.submit(create, number) for number in range(WRITERS)]
-            under_way = api.services.writers.under_way
+            under_way = api.services.write_capacity.under_way
             while under_way.total() < PLACES and not all(change.done() for change in changes):
                 time.sleep(0.01)
             slowest = max(timed(reader, path) for _ in range(10) for path in ("/v1/whoami", "/v1/tenants", "/v1/audit"))
@@ -98,7 +98,7 @@ def timed(reader: Api, path: str) -> float:
 
 
 def test_a_wait_for_a_lock_ends_as_busy(database_url: str) -> None:
-    database = open_database(database_url, waits=Waits(lock=0.2, statement=5))
+    database = open_database(database_url, waits=Timeouts(lock=0.2, statement=5))
     with (
         locked(database_url),
         pytest.raises(DatabaseUnavailable, match="try again shortly"),
@@ -110,7 +110,7 @@ def test_a_wait_for_a_lock_ends_as_busy(database_url: str) -> None:
 
 @pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
 def test_a_statement_that_takes_too_long_ends_as_busy(database_url: str) -> None:
-    database = open_database(database_url, waits=Waits(lock=1, statement=0.2))
+    database = open_database(database_url, waits=Timeouts(lock=1, statement=0.2))
     with pytest.raises(DatabaseUnavailable, match="took too long"), database.read() as connection:
         connection.exec_driver_sql("SELECT pg_sleep(5)")
     database.close()

@@ -26,7 +26,7 @@ from canton.api.health import Health
 from canton.api.metrics import Metrics
 from canton.operations.plan.plan import Plan
 from canton.store import schema
-from canton.store.database import SECOND, Database, Waits, now, open_database
+from canton.store.database import SECOND, Database, Timeouts, now, open_database
 from canton.store.operations import workers
 from devices import TENANT, add_tenant, order, plan_of, set_value
 
@@ -133,7 +133,7 @@ def test_a_full_disk_is_not_ready_until_it_has_room_again(database_url: str, tmp
 
 
 def test_not_ready_while_another_session_holds_what_every_change_needs(database_url: str) -> None:
-    database = open_database(database_url, waits=Waits(lock=0.2))
+    database = open_database(database_url, waits=Timeouts(lock=0.2))
     worker_seen(database, 1)
     with locked(database_url):
         assert ready(database)[1]["writes"] == "database-unavailable"

@@ -23,8 +23,8 @@ from asgi import Call, open_request
 from canton.api.events import cursor as positions
 from canton.api.events import hub as hub_module
 from canton.api.events.connection import ABORT, EventStream
-from canton.api.events.hub import Hub, Pace, Places
-from canton.api.events.reader import Beginning, Sight, Visible, Wanted, open_reader
+from canton.api.events.hub import Hub, Pace, ReaderLimits
+from canton.api.events.reader import ReaderRights, StartPosition, Subscription, Visible, open_reader
 from canton.domain.errors import CantonError, DatabaseUnavailable, Forbidden, InvalidCursor, TooBusy
 from canton.store import outbox
 from canton.store.database import Database
@@ -95,18 +95,18 @@ class Rights:
     error: CantonError | None = None
     asked: int = 0
 
-    async def __call__(self) -> Sight:
+    async def __call__(self) -> ReaderRights:
         self.asked += 1
         if self.error is not None:
             raise self.error
-        return Sight(self.visible, None, None)
+        return ReaderRights(self.visible, None, None)
 
 
 @asynccontextmanager
 async def follow(
     hub: Hub, rights: Rights | None = None, after: str | None = None, **wanted: Any
 ) -> AsyncIterator[Client]:
-    reader = await open_reader(hub, Wanted(rights or Rights(), beginning=Beginning(after), **wanted))
+    reader = await open_reader(hub, Subscription(rights or Rights(), beginning=StartPosition(after), **wanted))
     async with open_request(EventStream(hub, reader), "GET", "/v1/events") as call:
         await call.until(b"\n\n")
         yield Client(call)
@@ -114,7 +114,7 @@ async def follow(
 
 @asynccontextmanager
 async def hub_of(database: Database, pace: Pace = QUIET, places: int = 2000) -> AsyncIterator[Hub]:
-    hub = Hub(database, Places(places), pace)
+    hub = Hub(database, ReaderLimits(places), pace)
     try:
         yield hub
     finally:
@@ -251,7 +251,9 @@ def test_no_tenants_is_nothing(database: Database) -> None:
             tell(database, PROVIDER, 1)
             await asyncio.sleep(0.1)
             assert client.read() == []
-            page = await (await open_reader(hub, Wanted(Rights(frozenset()), beginning=Beginning("start")))).page(10)
+            page = await (
+                await open_reader(hub, Subscription(Rights(frozenset()), beginning=StartPosition("start")))
+            ).page(10)
             assert page.items == []
 
     run(scenario())
@@ -281,7 +283,7 @@ def test_filters_hide_and_the_cursor_moves_on_all_the_same(database: Database) -
 
 def test_one_tenant_does_not_take_every_place_and_the_provider_has_a_reserve(database: Database) -> None:
     async def scenario() -> None:
-        hub = Hub(database, Places(total=20, principal=100, tenant=8, reserve=6))
+        hub = Hub(database, ReaderLimits(total=20, principal=100, tenant=8, reserve=6))
         with ExitStack() as stack:
             for n in range(8):
                 stack.enter_context(hub.place(f"service:psi/ci-{n}", frozenset({"psi"})))
@@ -304,7 +306,7 @@ def test_one_tenant_does_not_take_every_place_and_the_provider_has_a_reserve(dat
 
 def test_a_reserve_as_large_as_all_places_leaves_half_of_them_to_tenants(database: Database) -> None:
     async def scenario() -> None:
-        hub = Hub(database, Places(total=4, principal=100, tenant=100, reserve=200))
+        hub = Hub(database, ReaderLimits(total=4, principal=100, tenant=100, reserve=200))
         with ExitStack() as stack:
             for n in range(2):
                 stack.enter_context(hub.place(f"service:psi/ci-{n}", frozenset({"psi"})))
@@ -356,7 +358,7 @@ def test_one_principal_reads_what_has_happened_one_page_at_a_time(
 
     async def scenario() -> None:
         async with hub_of(database) as hub:
-            sought = [Wanted(Rights(), beginning=Beginning("start"), who=name) for name in names]
+            sought = [Subscription(Rights(), beginning=StartPosition("start"), who=name) for name in names]
             readers = [await open_reader(hub, each) for each in sought]
             pages = await asyncio.gather(*(reader.page(10) for reader in readers))
             assert [len(page.items) for page in pages] == [10] * len(names)
@@ -372,7 +374,7 @@ def test_one_principal_looks_for_one_beginning_at_a_time(database: Database, mon
 
     async def scenario() -> None:
         async with hub_of(database) as hub:
-            newest = Wanted(Rights(), subject="op_0", beginning=Beginning(newest=1), who="ann")
+            newest = Subscription(Rights(), subject="op_0", beginning=StartPosition(newest=1), who="ann")
             await asyncio.gather(*(open_reader(hub, newest) for _ in range(4)))
 
     run(scenario())
@@ -391,7 +393,7 @@ def test_silence_is_broken_by_a_comment(database: Database) -> None:
 def test_a_slow_reader_is_told_loses_nothing_and_costs_no_memory(database: Database) -> None:
     async def scenario() -> None:
         async with hub_of(database, Pace(poll=0.02, blocked=30, behind=50, tail=64, batch=10)) as hub:
-            reader = await open_reader(hub, Wanted(Rights()))
+            reader = await open_reader(hub, Subscription(Rights()))
             chunks = reader.chunks()
             with hub.place():
                 await anext(chunks)
@@ -417,7 +419,7 @@ def test_a_reader_that_takes_nothing_is_cut_off(database: Database) -> None:
     async def scenario() -> None:
         aborted = asyncio.Event()
         async with hub_of(database, QUICK) as hub:
-            reader = await open_reader(hub, Wanted(Rights()))
+            reader = await open_reader(hub, Subscription(Rights()))
             stream = EventStream(hub, reader)
             async with open_request(stream, "GET", "/v1/events", state={ABORT: aborted.set}) as call:
                 await call.until(b"\n\n")
@@ -480,7 +482,7 @@ def test_what_becomes_visible_is_heard_from_its_beginning_and_what_is_taken_away
 def test_a_drain_ends_every_reader_cleanly_and_takes_no_more(database: Database) -> None:
     async def scenario() -> None:
         async with hub_of(database) as hub, follow(hub) as one, follow(hub, after="start") as two:
-            reader = await open_reader(hub, Wanted(Rights()))
+            reader = await open_reader(hub, Subscription(Rights()))
             hub.drain()
             await asyncio.gather(one.call.done, two.call.done)
             assert one.call.answer.ended
@@ -496,7 +498,7 @@ def test_there_are_so_many_places_and_whoever_leaves_gives_theirs_back(database:
     async def scenario() -> None:
         async with hub_of(database, places=2) as hub:
             async with follow(hub), follow(hub):
-                reader = await open_reader(hub, Wanted(Rights()))
+                reader = await open_reader(hub, Subscription(Rights()))
                 async with open_request(EventStream(hub, reader), "GET", "/v1/events") as third:
                     await third.done
                 assert (third.answer.status, third.answer.headers["retry-after"]) == (503, "1")
@@ -589,7 +591,7 @@ def test_pages_for_those_who_do_not_follow(database: Database) -> None:
             heard: list[Any] = []
             cursor, more, pages = "start", True, 0
             while more:
-                page = await (await open_reader(hub, Wanted(Rights(), beginning=Beginning(cursor)))).page(4)
+                page = await (await open_reader(hub, Subscription(Rights(), beginning=StartPosition(cursor)))).page(4)
                 assert len(page.items) <= 4
                 items: list[Any] = list(page.items)
                 heard += [(item["tenant"], item["body"]["n"]) for item in items]
@@ -636,7 +638,7 @@ def test_a_forged_cursor_is_refused(database: Database, forged: str) -> None:
         tell(database, "psi", 1, 2, 3)
         async with hub_of(database) as hub:
             with pytest.raises(InvalidCursor):
-                await open_reader(hub, Wanted(Rights(), beginning=Beginning(forged)))
+                await open_reader(hub, Subscription(Rights(), beginning=StartPosition(forged)))
 
     run(scenario())
 
@@ -647,7 +649,7 @@ def test_streams_that_are_not_there_leave_the_cursor(database: Database) -> None
     async def scenario() -> None:
         tell(database, "psi", 1, 2, 3)
         made_up = "".join(f"~t{n}.1" for n in range(50))
-        wanted = Wanted(Rights(frozenset({"psi"})), beginning=Beginning(f"e1~{FILTER}~psi.1{made_up}"))
+        wanted = Subscription(Rights(frozenset({"psi"})), beginning=StartPosition(f"e1~{FILTER}~psi.1{made_up}"))
         async with hub_of(database) as hub:
             page = await (await open_reader(hub, wanted)).page(10)
         assert (len(page.items), page.cursor) == (2, f"e1~{FILTER}~psi.3")

@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Scope
 from asgi import Answer, open_request, request, scope_of
 from canton import telemetry
 from canton.api.middleware import limits
-from canton.api.middleware.bodies import BodyLimit, Bounds
+from canton.api.middleware.bodies import BodyLimit, BodyLimits
 from canton.api.middleware.limits import Concurrency, Place
 from canton.api.rendering import problems
 from canton.domain.errors import TooBusy, TooLarge
@@ -232,7 +232,7 @@ def test_a_too_large_of_the_apps_own_is_the_apps_answer() -> None:
         raise TooLarge("for another reason")
 
     with pytest.raises(TooLarge, match="for another reason"):
-        run(request(BodyLimit(raising, Bounds(10)), "POST", "/"))
+        run(request(BodyLimit(raising, BodyLimits(10)), "POST", "/"))
 
 
 async def _stalled(app: ASGIApp, count: int) -> list[asyncio.Task[None]]:
@@ -271,7 +271,7 @@ def test_senders_that_stall_take_no_place(app: ASGIApp) -> None:
 
 
 def test_a_body_that_does_not_come_is_given_up() -> None:
-    limit = BodyLimit(FastAPI(), Bounds(1000, seconds=0.1))
+    limit = BodyLimit(FastAPI(), BodyLimits(1000, seconds=0.1))
 
     async def scenario() -> None:
         (task,) = await _stalled(limit, 1)
@@ -282,7 +282,7 @@ def test_a_body_that_does_not_come_is_given_up() -> None:
 
 
 def test_all_bodies_together_have_a_limit() -> None:
-    limit = BodyLimit(FastAPI(), Bounds(1000, first_parts=0))
+    limit = BodyLimit(FastAPI(), BodyLimits(1000, first_parts=0))
     answer = run(request(limit, "POST", "/v1/echo", chunks=[b" " * 6, b" " * 6]))
     assert (answer.status, answer.json["code"]) == (503, "too-busy")
     assert limit.under_way == 0
@@ -414,7 +414,7 @@ def test_one_caller_has_a_quarter_of_the_places_and_the_provider_has_no_share() 
     for place in taken[3:]:
         place.belongs_to("test:root", at_provider=True)
     assert (places.under_way, places.shares) == (6, {"psi/*": 2, "cscs/*": 1, limits.TENANTS: 3, "test:root": 3})
-    with taken[0].left():
+    with taken[0].suspended():
         assert (places.under_way, places.shares["psi/*"]) == (5, 1)
     for place in taken:
         place.leave()

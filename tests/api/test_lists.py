@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from api.conftest import Api
-from canton.api.middleware.read_capacity import EACH, MOST, PLACES, Lists
+from canton.api.middleware.read_capacity import EACH, MOST, PLACES, ReadCapacity
 from canton.domain.errors import TooBusy
 from canton.store import audit
 
@@ -48,7 +48,7 @@ def test_searches_of_one_caller_leave_threads_to_others(admin: Api, monkeypatch:
 
 def test_tenants_leave_threads_to_the_provider() -> None:
     async def scenario() -> None:
-        lists, over = Lists(), asyncio.Event()
+        lists, over = ReadCapacity(), asyncio.Event()
         reading: list[str] = []
 
         async def read(caller: str, *, at_provider: bool = False) -> None:
@@ -71,7 +71,7 @@ def test_tenants_leave_threads_to_the_provider() -> None:
 
 def test_lists_of_one_caller_that_wait_are_bounded() -> None:
     async def scenario() -> None:
-        lists, over = Lists(), asyncio.Event()
+        lists, over = ReadCapacity(), asyncio.Event()
 
         async def read(caller: str) -> None:
             async with lists.place(caller, at_provider=False):

@@ -12,7 +12,7 @@ import pytest
 from api.conftest import Api, made_services, serving
 from api.test_nodes import fill
 from canton.api.middleware import rate_limits as rates
-from canton.api.middleware.rate_limits import Buckets, Rates
+from canton.api.middleware.rate_limits import RateLimits, TokenBuckets
 from canton.store.database import Database
 from tokens import Mint
 
@@ -26,7 +26,7 @@ def api(database: Database, tokens: Mint, monkeypatch: pytest.MonkeyPatch) -> It
     The clock stands still, so that no bucket fills while a slow machine sends.
     """
     monkeypatch.setattr(rates, "time", SimpleNamespace(monotonic=lambda: 0.0))
-    slow = replace(made_services(database, tokens), rates=Rates(3, 1, 1))
+    slow = replace(made_services(database, tokens), rate_limits=RateLimits(3, 1, 1))
     with serving(slow, tokens) as running:
         yield running
 
@@ -113,14 +113,14 @@ def test_the_description_counts_for_the_address_that_reads_it(api: Api) -> None:
 
 def test_the_limiter_itself_is_bounded(monkeypatch: pytest.MonkeyPatch, backend: str) -> None:
     monkeypatch.setattr(rates, "MOST_BUCKETS", 100)
-    buckets = Buckets(1)
+    buckets = TokenBuckets(1)
     for number in range(1000):
         assert buckets.take(f"name-{number}", 0.0) == 0
     assert len(buckets._full_at) == 100
 
 
 def test_a_bucket_fills_again(backend: str) -> None:
-    buckets = Buckets(2)
+    buckets = TokenBuckets(2)
     assert [buckets.take("alice", 0.0) for _ in range(21)] == [0.0] * 20 + [0.5]
     assert buckets.take("alice", 0.5) == 0
     assert buckets.take("alice", 0.5) == 0.5
@@ -128,7 +128,7 @@ def test_a_bucket_fills_again(backend: str) -> None:
 
 
 def test_what_is_owed_is_waited_for(backend: str) -> None:
-    buckets = Buckets(1)
+    buckets = TokenBuckets(1)
     buckets.owe("alice", 30, 0.0)
     assert buckets.take("alice", 0.0) == 21
     assert buckets.take("alice", 21.0) == 0

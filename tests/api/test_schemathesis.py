@@ -130,7 +130,9 @@ class Seeds:
         """Those of another person: nobody approves their own."""
 
         def ask(n: int) -> str:
-            wanted = approvals.Wanted("site.create", None, "POST", "/v1/sites", {"name": f"s{n}"}, f"digest {n}", "why")
+            wanted = approvals.ApprovalRequest(
+                "site.create", None, "POST", "/v1/sites", {"name": f"s{n}"}, f"digest {n}", "why"
+            )
             with self.database.write() as connection:
                 return approvals.ask(connection, "test:rosa", "test:id-of-rosa", wanted, 3600)
 

@@ -125,9 +125,9 @@ def test_connections_without_a_request_make_room_for_others(
     server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, bound: str
 ) -> None:
     if bound == "most":
-        monkeypatch.setattr(wire.Connection, "crowd", wire.Crowd(10))
+        monkeypatch.setattr(wire.Connection, "limiter", wire.ConnectionLimiter(10))
     else:
-        monkeypatch.setattr(wire.Connection, "crowd", wire.Crowd())
+        monkeypatch.setattr(wire.Connection, "limiter", wire.ConnectionLimiter())
         monkeypatch.setattr(wire, "HEADS_EACH", 10)
     made = [connect(server) for _ in range(40)]
     try:
@@ -148,7 +148,7 @@ def test_connections_without_a_request_make_room_for_others(
 
 def test_of_many_that_come_at_once_the_newest_stay(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """All are accepted within a few ticks of uvloop's clock, which counts whole milliseconds."""
-    monkeypatch.setattr(wire.Connection, "crowd", wire.Crowd(5))
+    monkeypatch.setattr(wire.Connection, "limiter", wire.ConnectionLimiter(5))
     busy, go_on = threading.Event(), threading.Event()
 
     def stand_still() -> None:
@@ -172,7 +172,7 @@ def test_of_many_that_come_at_once_the_newest_stay(server: Server, monkeypatch: 
 
 
 def test_connections_between_two_requests_make_room_for_others(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire.Connection, "crowd", wire.Crowd(10))
+    monkeypatch.setattr(wire.Connection, "limiter", wire.ConnectionLimiter(10))
     server.config.timeout_keep_alive = 60
     made = [connect(server) for _ in range(10)]
     try:
@@ -201,9 +201,9 @@ def test_empty_lines_after_an_answer_do_not_keep_a_connection(server: Server, mo
             time.sleep(0.05)
         assert status(connection) is None
     _until(lambda: server.open() == 0)
-    assert not wire.Connection.crowd.resting
-    assert not wire.Connection.crowd.waiting
-    assert not wire.Connection.crowd.leaving
+    assert not wire.Connection.limiter.idle
+    assert not wire.Connection.limiter.awaiting_head
+    assert not wire.Connection.limiter.leaving
 
 
 @pytest.mark.parametrize("length", [18, 600], ids=["many in one part", "few in a part"])

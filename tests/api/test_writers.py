@@ -15,7 +15,7 @@ from asgi import open_request, request, scope_of
 from canton.api.app import create_app
 from canton.api.auth.caller import authenticate
 from canton.api.middleware import limits
-from canton.api.middleware.write_capacity import EACH, PLACES, QUEUE, Writers
+from canton.api.middleware.write_capacity import EACH, PLACES, QUEUE, WriteCapacity
 from canton.api.services import Services
 from canton.domain.errors import TooBusy
 from canton.store.schema import site
@@ -54,7 +54,7 @@ def _stored(services: Services) -> int:
 
 def test_one_principal_leaves_places_in_the_queue_to_others() -> None:
     async def scenario() -> None:
-        writers, over = Writers(), asyncio.Event()
+        writers, over = WriteCapacity(), asyncio.Event()
 
         async def change(principal: str) -> None:
             async with writers.place(principal):
@@ -76,7 +76,7 @@ def test_one_principal_leaves_places_in_the_queue_to_others() -> None:
 
 def test_tenants_leave_places_in_the_queue_to_the_provider() -> None:
     async def scenario() -> None:
-        writers, over = Writers(), asyncio.Event()
+        writers, over = WriteCapacity(), asyncio.Event()
 
         async def change(principal: str, *, at_provider: bool = False) -> None:
             async with writers.place(principal, at_provider=at_provider):
@@ -110,4 +110,4 @@ def _share(admin: Api, name: str) -> str:
     token = admin.post(f"/v1/service-accounts/{account['id']}/tokens", {}).json["token"]
     scope = scope_of("GET", "/v1/whoami", [("Authorization", f"Bearer {token}")])
     app = create_app(admin.services)
-    return authenticate(Request({**scope, "app": app})).counted_for
+    return authenticate(Request({**scope, "app": app})).accounting_key

@@ -20,7 +20,7 @@ from canton.domain.lifecycle import NodeState
 from canton.domain.node import Node
 from canton.domain.operation import DRIVEN, OperationState
 from canton.operations.plan.plan import Plan, Step
-from canton.operations.planners.power_nodes import Seen, plan_power
+from canton.operations.planners.power_nodes import NodeSnapshot, plan_power
 from canton.operations.submit import Submission, submit
 from canton.store import schema
 from canton.store.database import SECOND, Database
@@ -88,7 +88,7 @@ def _powered(database: Database, worker: Hired) -> Iterator[Cost]:
         nodes.add(connection, machine)
     for n in range(RUNS):
         want, before = ("off", "on") if n % 2 else ("on", "off")
-        seen = Seen(machine, dict.fromkeys((node.xname for node in machine), before), "pcs")
+        seen = NodeSnapshot(machine, dict.fromkeys((node.xname for node in machine), before), "pcs")
         yield drive(database, worker, plan_power(seen, want))
 
 

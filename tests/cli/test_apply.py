@@ -139,7 +139,7 @@ class TestApply:
 
     def test_nothing_to_do_is_success(self, canton: Run, script: Script, file: str) -> None:
         there(script)
-        assert canton("apply", "-f", file) == (0, "", "canton: everything is already so; nothing to do\n")
+        assert canton("apply", "-f", file) == (0, "", "canton: the server already matches the file; nothing to do\n")
 
     def test_only_what_differs(self, canton: Run, script: Script) -> None:
         there(script)
@@ -168,7 +168,7 @@ class TestApply:
         script.on("POST /v1/tenants", problem(409, "already-exists", "psi had that name"))
         ran = canton("apply", "-f", file)
         assert ran.status == 5
-        assert "psi had that name; 1 of 4 changes were made before. Look with: canton diff -f" in ran.err
+        assert "psi had that name; 1 of 4 changes were made before this error. Look with: canton diff -f" in ran.err
 
     def test_a_dry_run_is_checked_and_changes_nothing(self, canton: Run, script: Script, file: str) -> None:
         absent(script)

@@ -516,7 +516,7 @@ class TestApproval:
         assert script.last.headers["canton-approval"] == "ap_1"
 
     def test_can_be_waited_for(self, canton: Run, script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("canton.cli.session.change.LOOK", 0.01)
+        monkeypatch.setattr("canton.cli.session.change.POLL_INTERVAL", 0.01)
         script.on("DELETE /v1/tenants/psi", self.needed, Reply(204))
         script.on("GET /v1/approvals/ap_1", Reply(body=samples.approval()), Reply(body=samples.approval("approved")))
         assert canton("tenant", "delete", "psi", "--reason", "left", "--wait-approval").status == 0

@@ -96,12 +96,12 @@ class TestFile:
         assert "# my contexts" in text
         found = contexts.load()
         assert found.current == "b.c"
-        assert found.known["a"] == contexts.Context(server="https://new", read_only=True)
-        assert found.known["b.c"].server == "https://b"
-        assert found.known["d"].server == 'https://d"\\'
+        assert found.by_name["a"] == contexts.Context(server="https://new", read_only=True)
+        assert found.by_name["b.c"].server == "https://b"
+        assert found.by_name["d"].server == 'https://d"\\'
         contexts.remove(path, "b.c")
         contexts.use(path, None)
-        assert contexts.load() == contexts.Contexts(None, {name: found.known[name] for name in ("a", "d")})
+        assert contexts.load() == contexts.Contexts(None, {name: found.by_name[name] for name in ("a", "d")})
 
     def test_a_layout_it_does_not_understand_is_left_alone(self, canton: Run, home: Path) -> None:
         text = 'contexts = {a = {server = "https://a"}}\n'

@@ -14,7 +14,8 @@ from sqlalchemy.engine import make_url
 from canton.cli.main import main
 from canton.store import audit, schema
 from canton.store.database import Database, open_database
-from canton.store.maintenance import checkup, migrate
+from canton.store.maintenance import database_checks as checkup
+from canton.store.maintenance import migrate
 
 Run = Callable[..., tuple[int, str, str]]
 HEAD = migrate.head()

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from canton import __version__
 from canton.cli.main import COMMANDS, main, root
-from canton.cli.output.command_pages import every
+from canton.cli.output.command_pages import all_pages
 from canton.policy.permissions import PERMISSIONS
 
 # What the command line must not load to say what it can do.
@@ -23,7 +23,7 @@ HEAVY = (
 )
 
 
-PAGES = {page.path: page for page in every()}
+PAGES = {page.path: page for page in all_pages()}
 
 
 def run(*arguments: str) -> str:

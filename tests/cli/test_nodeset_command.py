@@ -134,7 +134,7 @@ class TestExitCodes:
     @pytest.mark.usefixtures("failing")
     def test_an_unforeseen_error_is_one_line(self, capsys: pytest.CaptureFixture[str]) -> None:
         cli.main()
-        said = "canton: unexpected ValueError: two lines; set CANTON_DEBUG=1 to see where it came from\n"
+        said = "canton: unexpected ValueError: two lines; set CANTON_DEBUG=1 to see the traceback\n"
         assert capsys.readouterr() == ("", said)
 
     @pytest.mark.parametrize("failing", [ValueError("deep"), UnknownNodes("deep")], indirect=True)

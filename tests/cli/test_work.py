@@ -70,7 +70,7 @@ class TestWaiting:
         assert "canton operation follow op_1" in ran.err
 
     def test_without_a_worker_it_says_so(self, canton: Run, script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(follow, "SILENCE", 0.0)
+        monkeypatch.setattr(follow, "QUIET_SECONDS", 0.0)
         problem = "none was seen within 60 s; start one: canton worker"
         checks = [{"name": "database", "ok": True}, {"name": "worker", "ok": False, "problem": problem}]
         script.on("GET /readyz", Reply(503, {"ok": False, "checks": checks}, headers={"Retry-After": "1"}))
@@ -371,7 +371,7 @@ class TestNodesThatAreNotThere:
         script.on("GET /v1/nodes", items())
         ran = canton("node", "list", "x1000c0s0b0n[8-9]")
         assert (ran.status, ran.out) == (3, "")
-        assert "no such node, or not yours to see: x1000c0s0b0n[8-9]" in ran.err
+        assert "no such node, or you may not see it: x1000c0s0b0n[8-9]" in ran.err
 
     def test_some_of_them(self, canton: Run, script: Script) -> None:
         script.on("GET /v1/nodes", items(samples.node(nid=12)))

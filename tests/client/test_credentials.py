@@ -12,7 +12,7 @@ import pytest
 
 from canton.client import Client, Problem, StoredCredentials
 from canton.client import credentials as keeping
-from canton.client.credentials import Kept
+from canton.client.credentials import StoredLogin
 from canton.client.oidc import Grant, Issuer
 from canton.domain.errors import NotAuthenticated
 from client import samples
@@ -30,8 +30,8 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "credentials" / "alps.json"
 
 
-def kept(expires_in: float = 300, **changes: str) -> Kept:
-    told: Kept = {"server": "s", "access_token": "old", "refresh_token": "r1", "issuer": "i", "client_id": "c"}
+def kept(expires_in: float = 300, **changes: str) -> StoredLogin:
+    told: StoredLogin = {"server": "s", "access_token": "old", "refresh_token": "r1", "issuer": "i", "client_id": "c"}
     return {**told, "expires_at": time.time() + expires_in, **changes}  # type: ignore[typeddict-item]
 
 
@@ -42,10 +42,10 @@ class Renewing:
         self.used: list[str] = []
         self._lock = threading.Lock()
 
-    def __call__(self, kept: Kept) -> Grant:
+    def __call__(self, stored: StoredLogin) -> Grant:
         with self._lock:
-            assert kept["refresh_token"] not in self.used, "a refresh token was used twice"
-            self.used.append(kept["refresh_token"])
+            assert stored["refresh_token"] not in self.used, "a refresh token was used twice"
+            self.used.append(stored["refresh_token"])
             number = len(self.used)
         time.sleep(0.02)
         return {"access_token": f"new{number}", "refresh_token": f"r{number + 1}", "expires_at": time.time() + 300}

@@ -11,7 +11,7 @@ from canton.client import objects
 from canton.domain.errors import PermanentFailure
 from canton.domain.operation import OperationState, StepState
 from canton.operations.engine.judge import describe
-from canton.operations.engine.schedule import lay_out
+from canton.operations.engine.schedule import make_schedule
 from canton.operations.kinds import set_power
 from canton.operations.plan.plan import Plan, Step
 from canton.operations.planners.move_nodes import ORDERS
@@ -70,7 +70,7 @@ def test_what_an_operation_says_of_failures_is_what_the_engine_writes() -> None:
     step = Step(1, set_power.NAME, "x1000c0s0b0n0", "pcs", {"power": "on"})
     error = describe(PermanentFailure("no answer"))
     row = StepRow(1, step.kind, step.target, StepState.FAILED, acts=1, error=error)
-    rest = lay_out(Plan("node.power", "power on", (step,)), [row], OperationState.RUNNING).rest(None)
+    rest = make_schedule(Plan("node.power", "power on", (step,)), [row], OperationState.RUNNING).rest(None)
     assert rest.attention == samples.attention(samples.failed(1, step.target, "no answer"))
 
 

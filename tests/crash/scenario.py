@@ -28,7 +28,7 @@ from canton.domain.errors import DatabaseUnavailable, WrongState
 from canton.domain.lifecycle import NodeState
 from canton.domain.node import Node
 from canton.domain.operation import DRIVEN, ENDED, OperationState, StepState
-from canton.operations.engine.completion import Because
+from canton.operations.engine.completion import Attribution
 from canton.operations.interventions import retry, undo
 from canton.operations.plan.plan import Plan, Step, Undo
 from canton.operations.submit import Submission, submit
@@ -39,7 +39,7 @@ from canton.store.operations import journal
 from crash import device, victim
 
 NODES = tuple(f"x1000c0s{n}b0n0" for n in range(3))
-PERSON = Because("operator", "because the device denied it")
+PERSON = Attribution("operator", "because the device denied it")
 CHOICES = {"undo": undo, "retry": retry}
 PATIENCE = 60.0
 

@@ -26,7 +26,7 @@ from canton.contracts.power import PowerState
 from canton.domain.data import Json, JsonObject
 from canton.domain.errors import PermanentFailure, StepFailure, TemporaryFailure
 from canton.operations.engine import device_calls as calls
-from canton.operations.engine.judge import Sighting
+from canton.operations.engine.judge import Observation
 from canton.operations.engine.step_kind import Call, Kinds, Pace, StepKind, register
 from canton.operations.engine.worker import Settings, Worker
 from canton.operations.kinds.set_power import SetPower
@@ -234,8 +234,8 @@ def _shifted_clock(file: Path) -> Clock:
 def _no_fence_check() -> None:
     """A worker that was replaced goes on writing."""
 
-    def hold(connection: Connection, operation_id: str, fence: int) -> leases.Held:
-        return leases.Held(None, system_clock())
+    def hold(connection: Connection, operation_id: str, fence: int) -> leases.LeaseState:
+        return leases.LeaseState(None, system_clock())
 
     mock.patch.object(leases, "hold", hold).start()
 
@@ -245,7 +245,7 @@ def _act_without_looking() -> None:
     observe = calls.observe
     looked: set[object] = set()
 
-    async def blind(kind: StepKind, asked: Sequence[Call]) -> Mapping[int, Sighting]:
+    async def blind(kind: StepKind, asked: Sequence[Call]) -> Mapping[int, Observation]:
         task = asyncio.current_task()
         if task in looked:
             return await observe(kind, asked)

@@ -17,7 +17,8 @@ from sqlalchemy.engine import make_url
 from canton.domain.errors import NeedsHuman, Unavailable, WrongState
 from canton.store import audit
 from canton.store.database import Database, open_database
-from canton.store.maintenance import backup, checkup
+from canton.store.maintenance import backup
+from canton.store.maintenance import database_checks as checkup
 from databases import Databases
 
 POSTGRESQL = pytest.mark.parametrize("backend", ["postgresql"], indirect=True)

@@ -257,7 +257,7 @@ def test_lists_of_every_length_leave_no_statements_prepared(database: Database) 
     for count in range(400, 410):
         with database.read() as connection:
             names = [f"nid{number:06}" for number in range(count)]
-            assert not nodes.page(connection, None, nodes.Wanted(names=names), Window(10, "xname")).rows
+            assert not nodes.page(connection, None, nodes.NodeFilter(names=names), Window(10, "xname")).rows
     with database.read() as connection:
         prepared = [len(row.sql) for row in connection.execute(sa.text("SELECT sql FROM sqlite_stmt"))]
     assert max(prepared) < 400

@@ -30,10 +30,10 @@ from canton.domain.errors import LeaseLost, NodesClaimed, PermanentFailure, Step
 from canton.domain.lifecycle import NodeEvent
 from canton.domain.operation import DRIVEN, ENDED, UNDER_WAY, OperationState, StepState
 from canton.operations.engine import lease as lease_module
-from canton.operations.engine.completion import Because
-from canton.operations.engine.journal_writer import Pen
+from canton.operations.engine.completion import Attribution
+from canton.operations.engine.journal_writer import JournalWriter
 from canton.operations.engine.lease import Lease
-from canton.operations.engine.runner import Hands, load
+from canton.operations.engine.runner import DriveResources, load
 from canton.operations.engine.step_kind import Call, Pace, register
 from canton.operations.interventions import abandon, cancel, retry, undo
 from canton.operations.plan.plan import Move, Plan, Step, Undo
@@ -48,7 +48,7 @@ from devices import TENANT, add_nodes, add_tenant, by_hand, order, rows
 T = TypeVar("T")
 Op, S = OperationState, StepState
 KIND = "put/1"
-BOB = Because("bob", "a person's decision")
+BOB = Attribution("bob", "a person's decision")
 NAMES = tuple(f"x1000c0s{n}b0n0" for n in range(8))
 
 
@@ -278,7 +278,9 @@ DRIVES = {
     Op.RUNNING: {Op.DONE, Op.CANCELLED, Op.NEEDS_ATTENTION},
     Op.UNDOING: {Op.UNDONE, Op.NEEDS_ATTENTION},
 }
-DECISIONS: dict[str, tuple[Callable[[Connection, str, Because], None], set[OperationState], set[OperationState]]] = {
+DECISIONS: dict[
+    str, tuple[Callable[[Connection, str, Attribution], None], set[OperationState], set[OperationState]]
+] = {
     "cancel": (cancel, {Op.QUEUED, Op.RUNNING}, {Op.QUEUED, Op.RUNNING}),
     "retry": (retry, {Op.NEEDS_ATTENTION}, {Op.RUNNING, Op.UNDOING}),
     "undo": (undo, {Op.NEEDS_ATTENTION}, {Op.UNDOING}),
@@ -369,7 +371,9 @@ class Site:
             return result
 
         kinds = register(Put(self.device, process, self.times.pace))
-        hands = Hands(kinds, write, lambda _: nullcontext(), lambda: 0.5, parallel=4, stopping=lambda: process.stopping)
+        hands = DriveResources(
+            kinds, write, lambda _: nullcontext(), lambda: 0.5, parallel=4, stopping=lambda: process.stopping
+        )
         drive = await write(lambda connection: load(connection, lease, hands))
         await drive.run()
 
@@ -440,7 +444,7 @@ class Site:
                 return change(connection)
 
         async def wake() -> None:
-            pen = Pen(lease, None, write)
+            pen = JournalWriter(lease, None, write)
             pen.note(before[n], replace(before[n], state=S.DONE, acts=99))
             with pytest.raises(LeaseLost):
                 await pen.write()

@@ -16,7 +16,7 @@ from sqlalchemy.engine import Connection
 from canton.domain.errors import UnknownOperation, WrongState
 from canton.domain.lifecycle import NodeEvent, NodeState
 from canton.domain.operation import ENDED, OperationState, StepState
-from canton.operations.engine.completion import Because, settle
+from canton.operations.engine.completion import Attribution, settle
 from canton.operations.interventions import abandon, cancel, retry, undo
 from canton.operations.plan.plan import Move, Plan
 from canton.store import audit, outbox, schema
@@ -47,8 +47,8 @@ from devices import (
 )
 
 Op, S = OperationState, StepState
-Intervention = Callable[[Connection, str, Because], None]
-BOB = Because("bob", "ticket 18")
+Intervention = Callable[[Connection, str, Attribution], None]
+BOB = Attribution("bob", "ticket 18")
 CLOSED = {S.DONE, S.FAILED, S.SKIPPED}
 
 
@@ -523,7 +523,7 @@ def test_two_people_at_the_same_moment(database: Database, intervene: Interventi
 
     def decide(who: str) -> bool:
         try:
-            by_hand(database, intervene, identity, Because(who, "at once"))
+            by_hand(database, intervene, identity, Attribution(who, "at once"))
         except WrongState:
             return False
         return True

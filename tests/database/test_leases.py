@@ -16,8 +16,8 @@ from sqlalchemy.engine import Connection
 from canton.domain.data import Json
 from canton.domain.errors import LeaseLost, StepFailure
 from canton.domain.operation import OperationState, StepState
-from canton.operations.engine.completion import Because, settle
-from canton.operations.engine.journal_writer import Pen
+from canton.operations.engine.completion import Attribution, settle
+from canton.operations.engine.journal_writer import JournalWriter
 from canton.operations.engine.lease import Lease, uptime
 from canton.operations.engine.runner import Drive, hand_back, load
 from canton.operations.engine.step_kind import Call
@@ -26,7 +26,7 @@ from canton.store import outbox, schema
 from canton.store.database import SECOND, Database
 from canton.store.database import now as database_now
 from canton.store.operations import journal, leases
-from canton.store.operations.leases import Held, Taken
+from canton.store.operations.leases import LeaseState, TakenLease
 from devices import (
     Machine,
     SetValue,
@@ -52,7 +52,7 @@ def clock(database: Database) -> int:
         return int(connection.execute(sa.select(database_now())).scalar_one())
 
 
-def take(database: Database, worker: str = "w", limit: int = 9, except_kinds: tuple[str, ...] = ()) -> list[Taken]:
+def take(database: Database, worker: str = "w", limit: int = 9, except_kinds: tuple[str, ...] = ()) -> list[TakenLease]:
     with database.write() as connection:
         return leases.take(connection, worker, MINUTE, limit, except_kinds)
 
@@ -147,7 +147,7 @@ def test_renewing_extends_what_is_ours(database: Database, queued: str) -> None:
 
 def test_renewing_brings_word_of_a_cancel(database: Database, queued: str) -> None:
     (taken,) = take(database)
-    by_hand(database, cancel, queued, Because("bob", "changed my mind"))
+    by_hand(database, cancel, queued, Attribution("bob", "changed my mind"))
     with database.write() as connection:
         assert leases.renew(connection, {queued: taken.fence}, MINUTE)[queued].cancel_by == "bob"
         assert leases.hold(connection, queued, taken.fence).cancel_by == "bob"
@@ -176,7 +176,7 @@ def test_holding_shows_the_databases_time(database: Database, queued: str) -> No
     (taken,) = take(database)
     with database.write() as connection:
         held = leases.hold(connection, queued, taken.fence)
-    assert held == Held(None, held.at)
+    assert held == LeaseState(None, held.at)
     assert abs(held.at - clock(database)) < 5 * SECOND
 
 
@@ -206,8 +206,8 @@ def test_no_operation_is_taken_twice(database: Database) -> None:
     workers = 6
     together = threading.Barrier(workers)
 
-    def work(n: int) -> list[Taken]:
-        mine: list[Taken] = []
+    def work(n: int) -> list[TakenLease]:
+        mine: list[TakenLease] = []
         together.wait()
         while True:
             mine += (taken := take(database, f"w{n}", limit=2))
@@ -281,18 +281,18 @@ def taken_over(database: Database, lease: Lease) -> None:
 
 def ended(connection: Connection, lease: Lease) -> list[outbox.Event]:
     found = journal.find(connection, lease.operation)
-    return [settle(connection, found, plan_of(), OperationState.DONE, Because("canton", "late"))]
+    return [settle(connection, found, plan_of(), OperationState.DONE, Attribution("canton", "late"))]
 
 
 async def write_rows(database: Database, lease: Lease) -> None:
     before = rows(database, lease.operation)[1]
-    pen = Pen(lease, None, writer(database))
+    pen = JournalWriter(lease, None, writer(database))
     pen.note(before, journal.StepRow(1, before.kind, before.target, StepState.DONE, acts=7))
     await pen.write()
 
 
 async def write_an_end(database: Database, lease: Lease) -> None:
-    await Pen(lease, None, writer(database)).write(lambda connection, _: ended(connection, lease))
+    await JournalWriter(lease, None, writer(database)).write(lambda connection, _: ended(connection, lease))
 
 
 async def give_back(database: Database, lease: Lease) -> None:
@@ -396,7 +396,7 @@ def test_an_intervention_fences_out_whoever_still_believes_in_a_lease(
     lease = leased(database)
     asyncio.run(loaded(database, lease, Machine(refuse={"t": [permanent()]})).run())
     assert operation(database, queued).state is OperationState.NEEDS_ATTENTION
-    by_hand(database, intervene, queued, Because("alice", "try again"))
+    by_hand(database, intervene, queued, Attribution("alice", "try again"))
     with database.write() as connection, pytest.raises(LeaseLost):
         leases.hold(connection, queued, lease.fence)
 
@@ -417,7 +417,7 @@ def test_after_a_write_that_failed_nobody_acts_on_rows_that_are_not_there(
         return await writer(database)(change)
 
     async def scenario() -> Sequence[object]:
-        pen, found = Pen(lease, None, write), rows(database, queued)
+        pen, found = JournalWriter(lease, None, write), rows(database, queued)
 
         async def intend(n: int) -> None:
             pen.note(found[n], replace(found[n], state=StepState.ACTING, acts=1))
@@ -428,7 +428,7 @@ def test_after_a_write_that_failed_nobody_acts_on_rows_that_are_not_there(
         return await asyncio.gather(first, intend(1), intend(2), return_exceptions=True)
 
     first, second, third = asyncio.run(scenario())
-    assert isinstance(first, Held)
+    assert isinstance(first, LeaseState)
     assert isinstance(second, type(failure))
     assert isinstance(third, LeaseLost)
     assert {row.state for row in rows(database, queued).values()} == {StepState.PENDING}

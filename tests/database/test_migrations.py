@@ -19,7 +19,8 @@ from sqlalchemy.engine import Connection
 from canton.domain.errors import SchemaMismatch
 from canton.store import audit, schema
 from canton.store.database import Database, open_database
-from canton.store.maintenance import checkup, migrate
+from canton.store.maintenance import database_checks as checkup
+from canton.store.maintenance import migrate
 from canton.store.maintenance.migrate import Upgrade
 
 REVISIONS = migrate.revisions()

@@ -27,7 +27,7 @@ from canton.domain.errors import (
 )
 from canton.domain.lifecycle import NodeEvent, NodeState
 from canton.domain.operation import OperationState, StepState
-from canton.operations.engine.completion import Because, settle
+from canton.operations.engine.completion import Attribution, settle
 from canton.operations.plan.plan import Move, Plan
 from canton.operations.submit import Receipt, Submission, dry_run, submit
 from canton.store import audit, outbox, schema
@@ -259,7 +259,7 @@ def finish(database: Database, identity: str) -> None:
     """End an operation as its last transaction does."""
     with database.write() as connection:
         found = journal.find(connection, identity, lock=True)
-        settle(connection, found, plan_of(), OperationState.DONE, Because("canton", "test"))
+        settle(connection, found, plan_of(), OperationState.DONE, Attribution("canton", "test"))
 
 
 def test_a_claimed_node_names_its_holder_purpose_and_since(database: Database) -> None:

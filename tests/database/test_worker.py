@@ -254,7 +254,7 @@ def test_an_act_that_shows_while_an_answer_is_on_its_way_is_not_repeated(databas
     assert machine.acts == [("t", "on")]
 
 
-@pytest.mark.parametrize("slow", [[leases.Held], [list, leases.Held]], ids=["intent", "take and intent"])
+@pytest.mark.parametrize("slow", [[leases.LeaseState], [list, leases.LeaseState]], ids=["intent", "take and intent"])
 def test_a_write_that_took_long_does_not_shorten_the_time_to_show(
     database: Database, monkeypatch: pytest.MonkeyPatch, slow: list[type]
 ) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from canton.domain.data import JsonObject, canonical
 from canton.domain.errors import PermanentFailure, StepFailure, TemporaryFailure
 from canton.domain.operation import StepState
-from canton.operations.engine.judge import Moment, Sighting, describe, judge, judge_act, reached
+from canton.operations.engine.judge import Moment, Observation, describe, judge, judge_act, reached
 from canton.operations.engine.step_kind import Pace
 from canton.operations.plan.plan import Step
 from canton.store.database import SECOND
@@ -50,7 +50,7 @@ class Case:
     """What was in the journal, what was seen now, and what is written."""
 
     found: StepRow
-    seen: Sighting
+    seen: Observation
     state: StepState
     not_before: float | None = None
     says: str = ""
@@ -235,7 +235,7 @@ tries = st.integers(0, 5000)
 ages = st.integers(-(10**9), 10**9)
 lengths = st.floats(0.001, 2000.0)
 failures = st.sampled_from([BUSY, REFUSED, StepFailure("odd")])
-sightings: st.SearchStrategy[Sighting] = st.sampled_from([GOAL, OTHER, {}, {**GOAL, "more": 1}]) | failures
+sightings: st.SearchStrategy[Observation] = st.sampled_from([GOAL, OTHER, {}, {**GOAL, "more": 1}]) | failures
 steps = st.builds(
     lambda deadline, hold: replace(STEP, deadline=deadline, hold_down=hold), lengths, st.just(0.0) | lengths
 )
@@ -269,7 +269,7 @@ rows = st.builds(
 moments = st.builds(lambda jitter: Moment(NOW, lambda: jitter, NOW, NOW), st.floats(0, 1))
 
 
-def sees_goal(sighting: Sighting) -> bool:
+def sees_goal(sighting: Observation) -> bool:
     return not isinstance(sighting, StepFailure) and reached(GOAL, sighting)
 
 
@@ -280,7 +280,7 @@ def deadline(step: Step, found: StepRow) -> int:
 
 @given(steps, rows, paces, sightings, moments)
 def test_a_look_never_decides_too_much(
-    step: Step, found: StepRow, pace: Pace, sighting: Sighting, moment: Moment
+    step: Step, found: StepRow, pace: Pace, sighting: Observation, moment: Moment
 ) -> None:
     written = judge(step, found, pace, sighting, moment)
     if written.state in (S.DONE, S.HOLDING):
@@ -302,7 +302,7 @@ def test_a_look_never_decides_too_much(
 
 @given(steps, rows, paces, sightings, st.none() | failures, moments)
 def test_a_read_back_never_acts_and_believes_only_what_it_sees(
-    step: Step, found: StepRow, pace: Pace, sighting: Sighting, answer: StepFailure | None, moment: Moment
+    step: Step, found: StepRow, pace: Pace, sighting: Observation, answer: StepFailure | None, moment: Moment
 ) -> None:
     found = replace(
         found, state=S.ACTING, begun_at=min(found.begun_at or NOW, NOW), tries=max(found.tries, 1), held_at=None
@@ -318,7 +318,7 @@ def test_a_read_back_never_acts_and_believes_only_what_it_sees(
 
 @given(steps, rows, paces, sightings, moments)
 def test_whatever_is_not_over_is_looked_at_again(
-    step: Step, found: StepRow, pace: Pace, sighting: Sighting, moment: Moment
+    step: Step, found: StepRow, pace: Pace, sighting: Observation, moment: Moment
 ) -> None:
     written = judge(step, found, pace, sighting, moment)
     if written.state in (S.WAITING, S.HOLDING):
@@ -353,7 +353,7 @@ def test_jitter_spreads_the_pause_over_its_second_half() -> None:
 
 
 @given(paces, st.lists(st.tuples(st.integers(1, 40), st.sampled_from([GOAL, GOAL, OTHER, BUSY])), min_size=1))
-def test_a_hold_down_is_an_unbroken_sight(pace: Pace, looks: list[tuple[int, Sighting]]) -> None:
+def test_a_hold_down_is_an_unbroken_sight(pace: Pace, looks: list[tuple[int, Observation]]) -> None:
     """Whatever the looks, done means: seen at every look for the last 30 s."""
     step = replace(HOLD, deadline=10_000.0)
     pace = replace(pace, tries=4000, settle=0.0)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from canton.domain.data import JsonObject
 from canton.domain.operation import OperationState, StepState
-from canton.operations.engine.schedule import Board, Rest, lay_out
+from canton.operations.engine.schedule import RestingState, StepSchedule, make_schedule
 from canton.operations.plan.plan import Plan, Step, Undo, check, undo_steps
 from canton.store.database import SECOND
 from canton.store.operations.journal import StepRow
@@ -45,22 +45,22 @@ def fresh(steps: Iterable[Step]) -> dict[int, StepRow]:
     return {each.n: StepRow(each.n, each.kind, each.target) for each in steps}
 
 
-def board_of(*steps: Step, states: Mapping[int, StepState] | None = None, **fields: int) -> Board:
+def board_of(*steps: Step, states: Mapping[int, StepState] | None = None, **fields: int) -> StepSchedule:
     rows = fresh(plan_of(*steps).steps)
     for n, state in (states or {}).items():
         rows[n] = replace(rows[n], state=state, **fields)  # type: ignore[arg-type]
-    return Board(steps, rows, Op.RUNNING)
+    return StepSchedule(steps, rows, Op.RUNNING)
 
 
-def timer(board: Board, *, cancelled: bool = False) -> int | None:
+def timer(board: StepSchedule, *, cancelled: bool = False) -> int | None:
     return board.next_timer(cancelled=cancelled)
 
 
-def start(board: Board, *, now: int = NOW, cancelled: bool = False) -> list[list[int]]:
+def start(board: StepSchedule, *, now: int = NOW, cancelled: bool = False) -> list[list[int]]:
     return [[each.n for each in batch] for batch in board.start(now, SIZES, cancelled=cancelled)]
 
 
-def end(board: Board, n: int, state: StepState = S.DONE, **fields: int) -> None:
+def end(board: StepSchedule, n: int, state: StepState = S.DONE, **fields: int) -> None:
     """What a drive does when a step that was started is over."""
     error: JsonObject | None = {"message": "no"} if state is S.FAILED else None
     board.update(replace(board.rows[n], state=state, error=error, **fields))  # type: ignore[arg-type]
@@ -75,7 +75,7 @@ def test_a_step_waits_for_everything_it_needs() -> None:
     end(board, 2)
     assert start(board) == [[3]]
     end(board, 3)
-    assert board.rest(None) == Rest(Op.DONE)
+    assert board.rest(None) == RestingState(Op.DONE)
 
 
 def test_what_runs_is_not_started_again() -> None:
@@ -93,7 +93,7 @@ def test_a_board_from_rows_goes_on_where_they_are() -> None:
     rows = fresh([step(1), step(2, 1), step(3, 1), step(4, 2)])
     rows[1] = replace(rows[1], state=S.DONE)
     rows[2] = replace(rows[2], state=S.ACTING, acts=1, acted_at=NOW)
-    board = lay_out(plan_of(step(1), step(2, 1), step(3, 1), step(4, 2)), list(rows.values()), Op.RUNNING)
+    board = make_schedule(plan_of(step(1), step(2, 1), step(3, 1), step(4, 2)), list(rows.values()), Op.RUNNING)
     assert start(board) == [[2], [3]]
 
 
@@ -132,7 +132,7 @@ def test_a_failure_asks_a_person_even_if_nothing_was_touched() -> None:
 
 
 def test_an_operation_without_steps_is_done() -> None:
-    assert board_of().rest(None) == Rest(Op.DONE)
+    assert board_of().rest(None) == RestingState(Op.DONE)
 
 
 def test_batches_are_of_one_kind_and_one_device_and_no_larger_than_it_takes() -> None:
@@ -164,7 +164,7 @@ def test_a_step_waits_for_its_timer() -> None:
     assert start(board) == [[2]]
     assert timer(board) == NOW + 5 * SECOND
     end(board, 2)
-    assert board.rest(None) == Rest(due_at=NOW + 5 * SECOND)
+    assert board.rest(None) == RestingState(due_at=NOW + 5 * SECOND)
     assert start(board, now=NOW + 5 * SECOND - 1) == []
     assert start(board, now=NOW + 5 * SECOND) == [[1]]
     assert timer(board) is None
@@ -177,7 +177,7 @@ def test_the_earliest_timer_counts() -> None:
     end(board, 2, S.HOLDING, not_before=NOW + 3 * SECOND)
     end(board, 3, S.FAILED)
     assert timer(board) == NOW + 3 * SECOND
-    assert board.rest(None) == Rest(due_at=NOW + 3 * SECOND)
+    assert board.rest(None) == RestingState(due_at=NOW + 3 * SECOND)
 
 
 @pytest.mark.parametrize(("ahead", "looks"), [(0, False), (SECOND, False), (SECOND + 1, True), (3600 * SECOND, True)])
@@ -208,7 +208,7 @@ def test_cancel_before_anything_acted_is_the_end() -> None:
     start(board)
     end(board, 1)
     assert start(board, cancelled=True) == []
-    assert board.rest("alice") == Rest(Op.CANCELLED)
+    assert board.rest("alice") == RestingState(Op.CANCELLED)
 
 
 @pytest.mark.parametrize("state", [S.PENDING, S.WAITING, S.HOLDING])
@@ -220,7 +220,7 @@ def test_cancel_withdraws_what_was_only_looked_at(state: StepState) -> None:
         assert (row.state, row.tries, row.begun_at, row.held_at, row.not_before) == (S.PENDING, 0, None, None, None)
         board.update(row)
     assert board.rows[1].state is S.PENDING
-    assert board.rest("alice") == Rest(Op.CANCELLED)
+    assert board.rest("alice") == RestingState(Op.CANCELLED)
 
 
 def test_a_step_that_may_not_be_left_is_not_withdrawn() -> None:
@@ -239,7 +239,7 @@ def test_cancel_waits_for_the_timers_of_what_is_under_way() -> None:
     board = board_of(step(1), step(2), states={1: S.WAITING}, not_before=NOW + SECOND, acts=1)
     assert start(board, cancelled=True) == []
     assert timer(board, cancelled=True) == NOW + SECOND
-    assert board.rest("alice") == Rest(due_at=NOW + SECOND)
+    assert board.rest("alice") == RestingState(due_at=NOW + SECOND)
 
 
 def test_cancel_finishes_a_stretch_that_must_not_be_left() -> None:
@@ -259,7 +259,7 @@ def test_cancel_too_late_is_done() -> None:
     board = board_of(step(1))
     start(board)
     end(board, 1, acts=1)
-    assert board.rest("alice") == Rest(Op.DONE)
+    assert board.rest("alice") == RestingState(Op.DONE)
 
 
 def test_undo_has_a_board_of_its_own() -> None:
@@ -268,7 +268,7 @@ def test_undo_has_a_board_of_its_own() -> None:
     rows[1] = replace(rows[1], state=S.DONE, acts=1)
     rows[2] = replace(rows[2], state=S.FAILED, acts=1)
     rows |= fresh(undo_steps(plan, frozenset({1, 2})))
-    board = lay_out(plan, list(rows.values()), Op.UNDOING)
+    board = make_schedule(plan, list(rows.values()), Op.UNDOING)
     assert start(board) == [[-2]]
     end(board, -2, acts=1)
     assert start(board) == [[-1]]
@@ -279,18 +279,20 @@ def test_undo_has_a_board_of_its_own() -> None:
     assert rest.attention["choices"] == ["retry", "abandon"]
     assert rest.attention["reason"] == "1 of 2 steps failed"
     board.update(replace(board.rows[-1], state=S.DONE))
-    assert board.rest(None) == Rest(Op.UNDONE)
+    assert board.rest(None) == RestingState(Op.UNDONE)
 
 
 def test_nothing_to_undo_is_undone() -> None:
-    assert lay_out(plan_of(step(1)), list(fresh([step(1)]).values()), Op.UNDOING).rest(None) == Rest(Op.UNDONE)
+    assert make_schedule(plan_of(step(1)), list(fresh([step(1)]).values()), Op.UNDOING).rest(None) == RestingState(
+        Op.UNDONE
+    )
 
 
 def test_rows_of_the_other_direction_do_not_count() -> None:
     plan = plan_of(step(1, undo=True))
     rows = [replace(row, state=S.DONE, acts=1) for row in fresh(undo_steps(plan, frozenset({1}))).values()]
     rows.append(replace(fresh(plan.steps)[1], state=S.FAILED, acts=1))
-    assert lay_out(plan, rows, Op.UNDOING).rest(None) == Rest(Op.UNDONE)
+    assert make_schedule(plan, rows, Op.UNDOING).rest(None) == RestingState(Op.UNDONE)
 
 
 @st.composite
@@ -355,4 +357,4 @@ def test_everything_runs_if_nothing_fails(steps: Sequence[Step]) -> None:
     while batches := start(board):
         for n in (n for batch in batches for n in batch):
             end(board, n)
-    assert board.rest(None) == Rest(Op.DONE)
+    assert board.rest(None) == RestingState(Op.DONE)

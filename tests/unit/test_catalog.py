@@ -13,7 +13,7 @@ from canton.domain.lifecycle import RESTING, NodeEvent, NodeState, must_have_ten
 from canton.domain.node import Node
 from canton.operations.plan.plan import Move, Plan, Undo, check
 from canton.operations.planners.move_nodes import ORDERS, plan_move
-from canton.operations.planners.power_nodes import Seen, plan_power
+from canton.operations.planners.power_nodes import NodeSnapshot, plan_power
 
 MAINTENANCE = ORDERS["maintenance"]
 MAY_BE_MAINTAINED = sorted(state for state in NodeState if MAINTENANCE.end(state))
@@ -24,8 +24,8 @@ def node(n: int, state: NodeState = NodeState.FREE, version: int = 1) -> Node:
     return Node(f"x1000c0s{n}b0n0", n, state, "psi" if must_have_tenant(state) else None, version)
 
 
-def seen(*nodes: Node, power: dict[str, str] | None = None) -> Seen:
-    return Seen(nodes, power or {}, "pcs")
+def seen(*nodes: Node, power: dict[str, str] | None = None) -> NodeSnapshot:
+    return NodeSnapshot(nodes, power or {}, "pcs")
 
 
 def undo_of(plan: Plan) -> dict[str, Undo | None]:
@@ -148,7 +148,7 @@ def test_a_tenants_node_never_goes_into_maintenance() -> None:
 
 
 snapshots = st.builds(
-    lambda states, versions, power: Seen(
+    lambda states, versions, power: NodeSnapshot(
         [node(n, state, version) for n, (state, version) in enumerate(zip(states, versions, strict=False))],
         {f"x1000c0s{n}b0n0": state for n, state in power.items()},
         "pcs",
@@ -160,8 +160,8 @@ snapshots = st.builds(
 
 
 @given(snapshots)
-def test_equal_snapshots_give_equal_digests(snapshot: Seen) -> None:
-    same = Seen(tuple(snapshot.nodes), dict(sorted(snapshot.power.items(), reverse=True)), snapshot.device)
+def test_equal_snapshots_give_equal_digests(snapshot: NodeSnapshot) -> None:
+    same = NodeSnapshot(tuple(snapshot.nodes), dict(sorted(snapshot.power.items(), reverse=True)), snapshot.device)
     for plan, again in (
         (plan_power(snapshot, "on"), plan_power(same, "on")),
         (plan_move(snapshot, MAINTENANCE), plan_move(same, MAINTENANCE)),
@@ -170,7 +170,7 @@ def test_equal_snapshots_give_equal_digests(snapshot: Seen) -> None:
 
 
 @given(snapshots.filter(lambda snapshot: snapshot.nodes))
-def test_a_node_that_moved_moves_the_digest(snapshot: Seen) -> None:
+def test_a_node_that_moved_moves_the_digest(snapshot: NodeSnapshot) -> None:
     first, *rest = snapshot.nodes
     later = replace(snapshot, nodes=[replace(first, version=first.version + 1), *rest])
     assert plan_power(later, "off").digest != plan_power(snapshot, "off").digest

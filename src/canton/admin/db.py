@@ -9,7 +9,8 @@ import click
 from canton.admin.options import config_option, database_option, opened
 from canton.settings.loading import Flags
 from canton.store.maintenance import backup as copies
-from canton.store.maintenance import checkup, migrate
+from canton.store.maintenance import database_checks as checkup
+from canton.store.maintenance import migrate
 
 
 @click.group(epilog="\b\nExample:\n  canton db upgrade && canton db check")

@@ -23,8 +23,8 @@ from fastapi import FastAPI
 from canton.admin.openapi_walk import COLLEAGUE, ISSUER, OPERATOR, PROVIDER, STRANGER, WALK, WORK, Ask
 from canton.api.app import create_app
 from canton.api.events.hub import Hub
-from canton.api.middleware.bodies import BodyLimit, Bounds
-from canton.api.middleware.rate_limits import Rates
+from canton.api.middleware.bodies import BodyLimit, BodyLimits
+from canton.api.middleware.rate_limits import RateLimits
 from canton.api.services import Services
 from canton.contracts.identity import ClaimBinding, Identity
 from canton.domain.errors import TokenInvalid
@@ -36,7 +36,7 @@ from canton.operations.kinds.set_power import SetPower
 from canton.policy.roles import BUILTIN
 from canton.settings import loading
 from canton.store.database import SECOND, Database, open_database
-from canton.store.inventory import census
+from canton.store.inventory import open_work as census
 from canton.store.maintenance import migrate
 
 # 2026-11-15T12:00:00Z
@@ -83,7 +83,7 @@ def application() -> Iterator[FastAPI]:
             migrate.upgrade(database)
             configured = loading.load({}, f"sqlite:///{folder}/canton.db")
             two = replace(configured, policy=replace(configured.policy, two_person=("tenant.delete",)))
-            rates = Rates(1e6, 1e6, 1e6)
+            rates = RateLimits(1e6, 1e6, 1e6)
             services = Services(database, KnownPeople(), BUILTIN, two, Hub(database), lambda: NOON, rates)
             yield create_app(services)
             # Else its timer would go on trying to write into a database that is gone.
@@ -100,7 +100,7 @@ async def work(database: Database) -> None:
     for _ in range(600):
         await asyncio.sleep(0.05)
         with database.read() as connection:
-            driven = census.take(connection, 60).open_operations
+            driven = census.count_open_work(connection, 60).open_operations
         if not any(driven.get(state) for state in DRIVEN):
             break
     stop.set()
@@ -142,7 +142,7 @@ async def call(app: FastAPI, ask: Ask, path: str, approval: str | None) -> Reply
         else:
             reply.body += message.get("body", b"")
 
-    await BodyLimit(app, Bounds(2**20))(scope, receive, send)
+    await BodyLimit(app, BodyLimits(2**20))(scope, receive, send)
     return reply
 
 

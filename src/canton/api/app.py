@@ -7,9 +7,9 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from canton import __version__
-from canton.api.middleware.rate_limits import Rates
+from canton.api.middleware.rate_limits import RateLimits
 from canton.api.rendering import problems
-from canton.api.rendering.openapi import describe, published
+from canton.api.rendering.openapi import description_route, openapi_maker
 from canton.api.services import Services
 from canton.api.v1 import (
     approvals,
@@ -69,19 +69,19 @@ def create_app(services: Services) -> FastAPI:
         separate_input_output_schemas=False,
         generate_unique_id_function=lambda route: route.name,
     )
-    app.openapi = describe(app)  # type: ignore[method-assign]  # FastAPI's own way to say it
-    app.add_api_route("/openapi.json", published(app), include_in_schema=False)
+    app.openapi = openapi_maker(app)  # type: ignore[method-assign]  # FastAPI's own way to say it
+    app.add_api_route("/openapi.json", description_route(app), include_in_schema=False)
     app.state.services = services
     problems.install(app)
     for router in ROUTERS:
         app.include_router(router, prefix="/v1")
     if services.issuer is not None:
-        app.mount("/issuer", _charged(services.issuer, services.rates))
+        app.mount("/issuer", _charged(services.issuer, services.rate_limits))
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)
     return app
 
 
-def _charged(issuer: ASGIApp, rates: Rates) -> ASGIApp:
+def _charged(issuer: ASGIApp, rates: RateLimits) -> ASGIApp:
     """The embedded issuer, whose callers have no token yet: each request is charged to its address."""
 
     async def charged(scope: Scope, receive: Receive, send: Send) -> None:

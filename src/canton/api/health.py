@@ -21,15 +21,15 @@ from canton.api.events.hub import Hub
 from canton.api.metrics import Metrics
 from canton.domain.errors import CantonError
 from canton.store.database import Database
-from canton.store.inventory import census
-from canton.store.inventory.census import Census
+from canton.store.inventory import open_work as census
+from canton.store.inventory.open_work import OpenWork
 from canton.store.maintenance import migrate, write_probe
 from canton.store.operations import workers
 
 T = TypeVar("T")
 WORKER_SEEN = 60.0
 PATIENCE = 5.0
-KEPT = 1.0
+CACHE_SECONDS = 1.0
 # A failure is looked at again with every look, so that the end of an outage is seen at once.
 BETWEEN_WRITES = 5.0
 log = logging.getLogger("canton.health")
@@ -41,11 +41,11 @@ class Check:
     problem: str | None
 
     def as_json(self) -> dict[str, object]:
-        told: dict[str, object] = {"name": self.name, "ok": self.problem is None}
-        return told if self.problem is None else told | {"problem": self.problem}
+        body: dict[str, object] = {"name": self.name, "ok": self.problem is None}
+        return body if self.problem is None else body | {"problem": self.problem}
 
 
-class Kept(Generic[T]):
+class CachedAnswer(Generic[T]):
     """An answer that is found once and given to all who ask within a second."""
 
     def __init__(self, find: Callable[[], Awaitable[T]]) -> None:
@@ -56,8 +56,8 @@ class Kept(Generic[T]):
     async def get(self) -> T:
         async with self._asking:
             if self._answer is None or time.monotonic() >= self._answer[0]:
-                found = await self._find()
-                self._answer = (time.monotonic() + KEPT, found)
+                answer = await self._find()
+                self._answer = (time.monotonic() + CACHE_SECONDS, answer)
             return self._answer[1]
 
 
@@ -66,8 +66,8 @@ class Health:
         self._database = database
         self._hub = hub
         self._metrics = metrics
-        self._readiness = Kept(self._examine)
-        self._rendered = Kept(self._render)
+        self._readiness = CachedAnswer(self._examine)
+        self._rendered = CachedAnswer(self._render)
         self._written = -BETWEEN_WRITES
         self._write_problem: str | None = None
 
@@ -125,12 +125,12 @@ class Health:
     def _find_worker(self) -> None:
         with self._database.read() as connection:
             if not workers.alive(connection, WORKER_SEEN):
-                raise Unseen(f"none was seen within {WORKER_SEEN:g} s; start one: canton worker")
+                raise NoWorkerSeen(f"none was seen within {WORKER_SEEN:g} s; start one: canton worker")
 
-    async def _count(self) -> Census | None:
+    async def _count(self) -> OpenWork | None:
         try:
             async with asyncio.timeout(PATIENCE):
-                return await self._hub.read(lambda connection: census.take(connection, WORKER_SEEN))
+                return await self._hub.read(lambda connection: census.count_open_work(connection, WORKER_SEEN))
         except (CantonError, TimeoutError) as error:
             log.warning("cannot count what is open: %s", getattr(error, "with_cause", "it took too long"))
         except Exception:
@@ -138,7 +138,7 @@ class Health:
         return None
 
 
-class Unseen(Exception):
+class NoWorkerSeen(Exception):
     """No worker gave a sign of life."""
 
 
@@ -149,7 +149,7 @@ def _problem(look: Callable[[], None]) -> str | None:
         # Not its message: that names hosts and files, and anybody may ask.
         log.warning("not ready: %s", error.with_cause)
         return error.code
-    except Unseen as error:
+    except NoWorkerSeen as error:
         return str(error)
     return None
 

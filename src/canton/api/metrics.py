@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from starlette.types import Scope
 
 from canton import __version__
-from canton.store.inventory.census import Census
+from canton.store.inventory.open_work import OpenWork
 
 # From a cache hit to the time limit; the budget of a long list is 15 ms.
 BUCKETS = (0.002, 0.005, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -48,7 +48,7 @@ class Metrics:
         if "text/event-stream" not in _accepted(scope):
             self._seconds.labels(route, method).observe(seconds)
 
-    def text(self, readers: int, lag: float, census: Census | None) -> bytes:
+    def text(self, readers: int, lag: float, census: OpenWork | None) -> bytes:
         self._readers.set(readers)
         self._lag.set(lag)
         self._database.set(census is not None)

@@ -9,9 +9,9 @@ from threading import Lock
 from fastapi import FastAPI, Request
 
 from canton.api.events.hub import Hub
-from canton.api.middleware.rate_limits import Rates
-from canton.api.middleware.read_capacity import Lists
-from canton.api.middleware.write_capacity import Writers
+from canton.api.middleware.rate_limits import RateLimits
+from canton.api.middleware.read_capacity import ReadCapacity
+from canton.api.middleware.write_capacity import WriteCapacity
 from canton.api.mutations.refusals import Refusals
 from canton.contracts.identity import TokenVerifier
 from canton.policy.roles import Roles
@@ -27,16 +27,16 @@ class Services:
     settings: Settings
     hub: Hub
     clock: Callable[[], int]
-    rates: Rates
+    rate_limits: RateLimits
     issuer: FastAPI | None = None
     """The embedded one, for laptops."""
-    writers: Writers = field(default_factory=Writers)
-    lists: Lists = field(default_factory=Lists)
+    write_capacity: WriteCapacity = field(default_factory=WriteCapacity)
+    read_capacity: ReadCapacity = field(default_factory=ReadCapacity)
     refusals: Refusals = field(default_factory=Refusals)
-    pinning: Lock = field(default_factory=Lock)
+    pinning_lock: Lock = field(default_factory=Lock)
     """Held by the one request that pins bindings at a time."""
 
 
 def services(request: Request) -> Services:
-    found: Services = request.app.state.services
-    return found
+    app_services: Services = request.app.state.services
+    return app_services

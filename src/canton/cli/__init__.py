@@ -4,6 +4,6 @@ Here live arguments, help and output. No database, no HTTP server, no rule of th
 domain and the client, and nothing else of Canton. Commands that need the database are in ``canton.admin`` and are
 reached by name through the table in ``main``.
 
-What commands share is in few places: ``options`` (what can be given), ``session`` (whom a command talks to),
-``output`` (how a noun is shown), ``change`` (confirmation, approval, already so), ``follow`` (work that takes time).
+What commands share: ``input.options`` (the options that many have), ``session.session`` (server, tenant, login),
+``output`` (tables and other formats), ``session.change`` (confirmation and approval), ``session.follow`` (operations).
 """

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """Where a command is found, and what help and completion say of it without importing it."""
+    """Where to import a command from, and its line of help, which is shown without importing it."""
 
     target: str
     help: str
@@ -48,10 +48,10 @@ class LazyGroup(click.Group):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem  # noqa: PLC0415 (only a shell that completes pays)
 
-        told = [(name, command.get_short_help_str(60)) for name, command in self._own()]
-        told += [(name, entry.help) for name, entry in self.table.items()]
-        found = [CompletionItem(name, help=text) for name, text in told if name.startswith(incomplete)]
-        return found + click.Command.shell_complete(self, ctx, incomplete)
+        commands = [(name, command.get_short_help_str(60)) for name, command in self._own()]
+        commands += [(name, entry.help) for name, entry in self.table.items()]
+        items = [CompletionItem(name, help=text) for name, text in commands if name.startswith(incomplete)]
+        return items + click.Command.shell_complete(self, ctx, incomplete)
 
     def in_order(self) -> list[str]:
         """The names of the commands, as help lists them."""

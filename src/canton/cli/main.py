@@ -10,64 +10,70 @@ import click
 
 from canton import __version__
 from canton.cli.lazy import Entry, LazyGroup
-from canton.cli.output.standard_output import guarded_output, let_go
+from canton.cli.output.standard_output import discard, guarded_output
 
-MOST_NOUNS = 3
+MAX_SUGGESTED_NOUNS = 3
 INTERRUPTED = 130  # as a shell reports a process that SIGINT ended
 
 COMMANDS = {
     "login": Entry("canton.cli.commands.login:login", "Log in to a server", "You"),
-    "logout": Entry("canton.cli.commands.login:logout", "Forget the login", "You"),
-    "whoami": Entry("canton.cli.commands.whoami:whoami", "Who the server takes you for, and your roles", "You"),
-    "can-i": Entry("canton.cli.commands.whoami:can_i", "Whether you may do something, and why", "You"),
-    "context": Entry("canton.cli.commands.context:context", "Servers and tenants by name", "You"),
+    "logout": Entry("canton.cli.commands.login:logout", "Delete the stored login", "You"),
+    "whoami": Entry("canton.cli.commands.whoami:whoami", "Your identity on the server, and your roles", "You"),
+    "can-i": Entry("canton.cli.commands.whoami:can_i", "Show whether you may do something, and why", "You"),
+    "context": Entry("canton.cli.commands.context:context", "Named servers and tenants, and the current one", "You"),
     "node": Entry("canton.cli.commands.node:node", "List, import, power, assign, release, maintenance", "The machine"),
-    "site": Entry("canton.cli.commands.site:site", "The places that nodes stand in", "The machine"),
-    "operation": Entry("canton.cli.commands.operation:operation", "Follow work and intervene in it", "The machine"),
-    "plan": Entry("canton.cli.commands.plan:plan", "What was planned, with every step", "The machine"),
-    "event": Entry("canton.cli.commands.event:event", "What happened, and what happens now", "The machine"),
+    "site": Entry("canton.cli.commands.site:site", "Create, list and delete sites", "The machine"),
+    "operation": Entry(
+        "canton.cli.commands.operation:operation", "Follow operations, retry, undo, abandon, cancel", "The machine"
+    ),
+    "plan": Entry("canton.cli.commands.plan:plan", "List and show plans, with every step", "The machine"),
+    "event": Entry("canton.cli.commands.event:event", "List past events and follow new ones", "The machine"),
     "tenant": Entry("canton.cli.commands.tenant:tenant", "Create, suspend and delete tenants", "Tenants and people"),
     "member": Entry("canton.cli.commands.member:member", "Who has which role", "Tenants and people"),
     "role": Entry("canton.cli.commands.role:role", "What each role may do", "Tenants and people"),
-    "quota": Entry("canton.cli.commands.quota:quota", "How much a tenant may have", "Tenants and people"),
+    "quota": Entry("canton.cli.commands.quota:quota", "Show and set the limits of a tenant", "Tenants and people"),
     "approval": Entry(
-        "canton.cli.commands.approval:approval", "Be the second person for a change", "Tenants and people"
+        "canton.cli.commands.approval:approval",
+        "Approve or refuse changes that need a second person",
+        "Tenants and people",
     ),
     "service-account": Entry(
         "canton.cli.commands.service_account:service_account", "Accounts and tokens for programs", "Tenants and people"
     ),
     "audit": Entry("canton.cli.commands.audit:audit", "Who did what, and why", "Tenants and people"),
-    "apply": Entry("canton.cli.commands.apply:apply", "Make the server as a file says", "From a file"),
+    "apply": Entry("canton.cli.commands.apply:apply", "Change the server to match a file", "From a file"),
     "diff": Entry("canton.cli.commands.apply:diff", "What apply would change", "From a file"),
-    "export": Entry("canton.cli.commands.apply:export", "Write what apply reads", "From a file"),
+    "export": Entry("canton.cli.commands.apply:export", "Write the server's state as a file for apply", "From a file"),
     "version": Entry("canton.cli.commands.version:version", "The version of this command and of the server", "Offline"),
     "help": Entry("canton.cli.commands.version:show_help", "The help of a command", "Offline"),
-    "emulate": Entry("canton.cli.commands.emulate:emulate", "Run a pretend supercomputer to try things on", "Offline"),
+    "emulate": Entry(
+        "canton.cli.commands.emulate:emulate", "Run an emulated supercomputer to try things on", "Offline"
+    ),
     "nodeset": Entry("canton.cli.commands.nodeset:nodeset", "Fold, expand and count sets of nodes", "Offline"),
     "completion": Entry("canton.cli.commands.completion:completion", "Completion for bash, zsh and fish", "Offline"),
     "manual": Entry("canton.cli.commands.manual:manual", "The manual page of a command", "Offline"),
     "serve": Entry("canton.admin.serve:serve", "Run the API server", "On the server"),
-    "worker": Entry("canton.admin.worker:worker", "Run a worker, which carries operations out", "On the server"),
-    "settings": Entry("canton.admin.settings:settings", "Every setting, its value and its origin", "On the server"),
-    "admin": Entry(
-        "canton.admin.administrator:admin", "The first administrator, and hashes of passwords", "On the server"
+    "worker": Entry("canton.admin.worker:worker", "Run a worker, which carries out operations", "On the server"),
+    "settings": Entry(
+        "canton.admin.settings:settings", "Show every setting, its value and its source", "On the server"
     ),
+    "admin": Entry("canton.admin.administrator:admin", "Add the first administrator; hash passwords", "On the server"),
     "db": Entry("canton.admin.db:db", "Create, upgrade, check and back up the database", "On the server"),
 }
 
-NUMBERS = {
+NUMBER_MESSAGES = {
     r"is not a valid integer( range)?\.$": "is not a whole number.",
     r"is not a valid float( range)?\.$": "is not a number.",
     r"is not in the range x>=([0-9.]+)\.$": r"is less than \1.",
     r"is not in the range ([0-9.]+)<=x<=([0-9.]+)\.$": r"is not between \1 and \2.",
 }
 
-# Habits from tools that put the verb first.
+# Verbs of other tools, which put the verb first, and ours.
 VERBS = {"get": "list", "list": "list", "describe": "show", "show": "show", "create": "create", "delete": "delete"}
 
 
 class Root(LazyGroup):
-    """Singular nouns; a plural, and a verb before its noun, are understood."""
+    """Commands are singular nouns. Plural nouns (``nodes``) and a verb before its noun (``get nodes``) work too."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return super().get_command(ctx, _singular(cmd_name) or cmd_name)
@@ -93,8 +99,8 @@ def _noun_first(args: list[str]) -> list[str]:
     noun = (_singular(args[1]) or args[1]) if len(args) > 1 else ""
     if args[0] not in VERBS or noun not in COMMANDS:
         return args
-    named = len(args) > 2 and not args[2].startswith("-")
-    verb = "show" if args[0] == "get" and named else VERBS[args[0]]
+    has_name = len(args) > 2 and not args[2].startswith("-")
+    verb = "show" if args[0] == "get" and has_name else VERBS[args[0]]
     _say(f"the noun comes first here: canton {' '.join([noun, verb, *args[2:]])}")
     return [noun, verb, *args[2:]]
 
@@ -106,7 +112,7 @@ def _explain_verb(group: Root, ctx: click.Context, words: list[str]) -> None:
         noun = group.get_command(ctx, name) if entry.target.startswith("canton.cli.") and name != "emulate" else None
         if isinstance(noun, click.Group) and words[0] in noun.commands:
             nouns.append(name)
-    if 0 < len(nouns) <= MOST_NOUNS:
+    if 0 < len(nouns) <= MAX_SUGGESTED_NOUNS:
         import shlex  # noqa: PLC0415 (only mistakes pay)
 
         lines = " or ".join(f"canton {noun} {shlex.join(words)}" for noun in nouns)
@@ -126,24 +132,26 @@ def _explain_verb(group: Root, ctx: click.Context, words: list[str]) -> None:
     "\b\nExit codes:\n"
     "  0 ok   1 failed   2 usage   3 not found   4 not logged in or forbidden\n"
     "  5 conflict   6 time-out while waiting (the work goes on)   7 partial\n"
-    "  8 unreachable   130 interrupted   141 the reader of the output left\n",
+    "  8 unreachable   130 interrupted   141 the reader of the output closed the pipe\n",
 )
 @click.version_option(__version__, message="canton %(version)s")
 @click.option("--context", metavar="NAME", help="The context to use; also CANTON_CONTEXT.")
-@click.option("--server", metavar="URL", help="The server; also CANTON_SERVER.")
-@click.option("--tenant", metavar="TENANT", help="The tenant that is meant; also CANTON_TENANT.")
+@click.option("--server", metavar="URL", help="The address of the server; also CANTON_SERVER.")
+@click.option("--tenant", metavar="TENANT", help="The tenant to use; also CANTON_TENANT.")
 @click.option("-o", "--output", "format", metavar="FORMAT", help="table, wide, json, yaml, name or csv.")
-@click.option("-v", "--verbose", count=True, help="Say each request and its id; -vv with headers.")
-@click.option("--debug", is_flag=True, help="Say each request as a curl line, secrets cut.")
+@click.option(
+    "-v", "--verbose", count=True, help="Log each request and its id to standard error; -vv also its headers."
+)
+@click.option("--debug", is_flag=True, help="Log each request as a curl command, without secrets.")
 @click.pass_context
-def root(ctx: click.Context, /, **given: object) -> None:
+def root(ctx: click.Context, /, **options: object) -> None:
     """Hand parts of one supercomputer to other institutions.
 
     \b
     Commands are a noun and a verb:  canton node list, canton tenant show psi.
     Data goes to standard output, everything else to standard error.
     """
-    ctx.obj = given
+    ctx.obj = options
 
 
 def main() -> int:
@@ -160,9 +168,9 @@ def main() -> int:
     return status if isinstance(status, int) else 0
 
 
-def _plain(message: str) -> str:
-    """Click's words for numbers in those of people."""
-    for pattern, words in NUMBERS.items():
+def _plain_numbers(message: str) -> str:
+    """Click's message about a number, without its notation of ranges."""
+    for pattern, words in NUMBER_MESSAGES.items():
         message = re.sub(pattern, words, message)
     return message
 
@@ -171,13 +179,13 @@ def _explain_usage(error: click.UsageError) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
     else:
-        command = error.ctx.command_path if error.ctx else _named(sys.argv[1:])
-        _say(f"{_plain(error.format_message())}{_commands(error)}\nTry: {command} --help")
+        command = error.ctx.command_path if error.ctx else _command_path(sys.argv[1:])
+        _say(f"{_plain_numbers(error.format_message())}{_commands(error)}\nTry: {command} --help")
     return error.exit_code
 
 
 def _commands(error: click.UsageError) -> str:
-    """The commands of a group, after a word that is near none of them."""
+    """The commands of a group, for the message about a word that is not similar to any of them."""
     context = error.ctx
     if context is None or not isinstance(error, click.exceptions.NoSuchCommand) or error.possibilities:
         return ""
@@ -187,7 +195,7 @@ def _commands(error: click.UsageError) -> str:
     return f" There are: {', '.join(group.list_commands(context))}."
 
 
-def _named(arguments: list[str]) -> str:
+def _command_path(arguments: list[str]) -> str:
     """The command that the arguments name, for a mistake that Click does not connect with one."""
     step = click.Context(root, info_name="canton")
     for word in arguments:
@@ -212,8 +220,8 @@ def _explain(error: Exception) -> int:
         if error.message:
             _say(error.format_message())
         return error.exit_code
-    said = " ".join(str(error).split())
-    _say(f"unexpected {type(error).__name__}: {said}; set CANTON_DEBUG=1 to see where it came from")
+    message = " ".join(str(error).split())
+    _say(f"unexpected {type(error).__name__}: {message}; set CANTON_DEBUG=1 to see the traceback")
     return 1
 
 
@@ -223,4 +231,4 @@ def _say(message: str) -> None:
     try:
         click.echo(f"canton: {harmless(message)}", err=True)
     except OSError:  # then the exit code alone has to say it
-        let_go(sys.stderr)
+        discard(sys.stderr)

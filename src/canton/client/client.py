@@ -99,7 +99,7 @@ class Client:
 
     @cached_property
     def sites(self) -> Sites:
-        """The places that nodes stand in."""
+        """Create, list, update and delete sites: the places where nodes stand."""
         from canton.client.tenancy import Sites  # noqa: PLC0415
 
         return Sites(self._calls)

@@ -51,7 +51,7 @@ class Token:
         return None
 
 
-class Kept(TypedDict, total=False):
+class StoredLogin(TypedDict, total=False):
     """What the file holds."""
 
     server: str
@@ -66,7 +66,7 @@ class Kept(TypedDict, total=False):
 class Renewal(Protocol):
     """Asks an issuer for a new grant."""
 
-    def __call__(self, kept: Kept) -> Grant: ...
+    def __call__(self, stored: StoredLogin) -> Grant: ...
 
 
 class StoredCredentials:
@@ -81,38 +81,38 @@ class StoredCredentials:
         self._server = server
 
     def token(self) -> str | None:
-        kept = self._read()
-        if kept is None:
+        stored = self._read()
+        if stored is None:
             return None
-        token = kept.get("access_token")
-        if token and kept.get("expires_at", float("inf")) - EARLY < time.time() and kept.get("refresh_token"):
+        token = stored.get("access_token")
+        if token and stored.get("expires_at", float("inf")) - EARLY < time.time() and stored.get("refresh_token"):
             return self.renew(token)
         return token
 
     def renew(self, used: str) -> str | None:
         with _locked(self._path):
-            kept = self._read()
-            if kept is None:
+            stored = self._read()
+            if stored is None:
                 return None
-            if kept.get("access_token") != used:
-                return kept.get("access_token")
-            if not kept.get("refresh_token"):
+            if stored.get("access_token") != used:
+                return stored.get("access_token")
+            if not stored.get("refresh_token"):
                 return None
-            grant = self._renewal(kept)
-            write(self._path, cast("Kept", {**kept, **grant}))
+            grant = self._renewal(stored)
+            write(self._path, cast("StoredLogin", {**stored, **grant}))
             return grant["access_token"]
 
-    def _read(self) -> Kept | None:
-        kept = read(self._path)
-        if kept is not None and self._server is not None and kept.get("server") != self._server:
+    def _read(self) -> StoredLogin | None:
+        stored = read(self._path)
+        if stored is not None and self._server is not None and stored.get("server") != self._server:
             raise NotAuthenticated(
-                f"the login in {self._path} is for {kept.get('server')} and not for {self._server}, so its token was "
+                f"the login in {self._path} is for {stored.get('server')} and not for {self._server}, so its token was "
                 "not sent; log in again: canton login"
             )
-        return kept
+        return stored
 
 
-def read(path: Path) -> Kept | None:
+def read(path: Path) -> StoredLogin | None:
     """What is kept, or None if nothing is. A file that others could read is refused: its tokens may be known."""
     try:
         with path.open(encoding="utf-8") as file:
@@ -122,21 +122,21 @@ def read(path: Path) -> Kept | None:
                     f"{path} can be read by others (mode {mode & 0o777:04o}), so its token may be known to them; "
                     "log in again: canton logout && canton login"
                 )
-            return cast("Kept", json.load(file))
+            return cast("StoredLogin", json.load(file))
     except FileNotFoundError:
         return None
     except ValueError as error:
         raise NotAuthenticated(f"{path} is damaged; log in again: canton logout && canton login") from error
 
 
-def write(path: Path, kept: Kept) -> None:
+def write(path: Path, stored: StoredLogin) -> None:
     """Replace what is kept, all of it or nothing; nobody else can read it at any moment."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     new = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(kept, file)
+            json.dump(stored, file)
             file.flush()
             os.fsync(file.fileno())
         new.replace(path)

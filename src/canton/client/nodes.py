@@ -134,7 +134,7 @@ class Operations:
         return self._intervene(operation, "abandon", change)
 
     def cancel(self, operation: str, **change: Unpack[Change]) -> Operation:
-        """Begin no further step and undo those that are done."""
+        """Start no further step, and undo the steps that are done."""
         return self._intervene(operation, "cancel", change)
 
     def follow(

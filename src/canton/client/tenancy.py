@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Sites:
-    """The places that nodes stand in."""
+    """Create, list, update and delete sites: the places where nodes stand."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls

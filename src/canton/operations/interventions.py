@@ -10,14 +10,14 @@ from sqlalchemy.engine import Connection
 
 from canton.domain.errors import WrongState
 from canton.domain.operation import DRIVEN, OperationState
-from canton.operations.engine.completion import Because, announce, settle
+from canton.operations.engine.completion import Attribution, announce, settle
 from canton.operations.plan.plan import Plan, from_json, undo_steps
 from canton.store import doorbell, outbox
 from canton.store.operations import journal, plans
 from canton.store.operations.journal import Operation, StepRow
 
 
-def cancel(connection: Connection, operation_id: str, because: Because) -> None:
+def cancel(connection: Connection, operation_id: str, because: Attribution) -> None:
     """Ask the operation to stop at the next safe point; what is under way is finished first.
 
     One that moves nodes between owners has none: they would be left in quarantine with the owner's system running.
@@ -37,7 +37,7 @@ def cancel(connection: Connection, operation_id: str, because: Because) -> None:
     doorbell.ring(connection)
 
 
-def retry(connection: Connection, operation_id: str, because: Because) -> None:
+def retry(connection: Connection, operation_id: str, because: Attribution) -> None:
     """Give the failed steps another chance, in the direction in which they failed."""
     operation = _needing_attention(connection, operation_id, "retried")
     undoing = any(row.n < 0 for row in journal.steps(connection, operation_id))
@@ -46,7 +46,7 @@ def retry(connection: Connection, operation_id: str, because: Because) -> None:
     _resume(connection, operation, OperationState.UNDOING if undoing else OperationState.RUNNING, because)
 
 
-def undo(connection: Connection, operation_id: str, because: Because) -> None:
+def undo(connection: Connection, operation_id: str, because: Attribution) -> None:
     """Take back, in reverse order, every step that may have changed something and says how."""
     operation = _needing_attention(connection, operation_id, "undone")
     rows = journal.steps(connection, operation_id)
@@ -66,7 +66,7 @@ def undo(connection: Connection, operation_id: str, because: Because) -> None:
     _resume(connection, operation, OperationState.UNDOING, because)
 
 
-def abandon(connection: Connection, operation_id: str, because: Because) -> None:
+def abandon(connection: Connection, operation_id: str, because: Attribution) -> None:
     """Leave the world as it is and let go of the nodes; those in between two owners go to quarantine."""
     operation = _needing_attention(connection, operation_id, "abandoned")
     event = settle(connection, operation, _plan(connection, operation), OperationState.ABANDONED, because)
@@ -92,7 +92,7 @@ def _plan(connection: Connection, operation: Operation) -> Plan:
     return from_json(plans.find(connection, operation.plan))
 
 
-def _resume(connection: Connection, operation: Operation, state: OperationState, because: Because) -> None:
+def _resume(connection: Connection, operation: Operation, state: OperationState, because: Attribution) -> None:
     journal.set_state(connection, operation.id, state)
     announce(connection, operation.id, operation.tenant, f"operation.{state}", because)
     doorbell.ring(connection)

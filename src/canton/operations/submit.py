@@ -14,7 +14,7 @@ from sqlalchemy.engine import Connection
 from canton.domain.data import Json, JsonObject, canonical, digest
 from canton.domain.errors import Conflict, NodesClaimed, PlanMoved
 from canton.domain.nodeset.nodeset import NodeSet, check_known
-from canton.operations.engine.completion import Because, announce, start_moves
+from canton.operations.engine.completion import Attribution, announce, start_moves
 from canton.operations.plan.plan import Plan, check, from_json, moved_inputs, refuse_if_moved, to_json
 from canton.store import doorbell, idempotency, identifiers, versions
 from canton.store.database import Database
@@ -58,7 +58,7 @@ def dry_run(database: Database, plan: Plan) -> Plan:
 
 def _keep(connection: Connection, plan: Plan) -> str:
     """Answers the digest."""
-    facts = plans.Facts(plan.kind, plan.tenant, plan.summary)
+    facts = plans.PlanFacts(plan.kind, plan.tenant, plan.summary)
     written = to_json(plan)
     found = digest(written)
     plans.put(connection, found, canonical(written), facts)
@@ -70,7 +70,7 @@ def submit(database: Database, plan: Plan, submission: Submission) -> Receipt:
     try:
         with database.write() as connection:
             return _repeated(connection, submission) or submit_within(connection, plan, submission)
-    except _KeyTakenMeanwhile:
+    except _KeyTakenConcurrently:
         with database.read() as connection:
             receipt = _repeated(connection, submission)
         if receipt is None:
@@ -78,7 +78,7 @@ def submit(database: Database, plan: Plan, submission: Submission) -> Receipt:
         return receipt
 
 
-class _KeyTakenMeanwhile(Conflict):
+class _KeyTakenConcurrently(Conflict):
     """Another transaction stored the same key between our look and our write."""
 
 
@@ -92,7 +92,7 @@ def _repeated(connection: Connection, submission: Submission) -> Receipt | None:
 def submit_within(connection: Connection, plan: Plan, submission: Submission) -> Receipt:
     """As part of the caller's transaction, which ends soon after: the audit and the tenant's events are locked."""
     check(plan)
-    because = Because(submission.actor, submission.reason, submission.context)
+    because = Attribution(submission.actor, submission.reason, submission.context)
     if submission.reviewed is not None:
         refuse_if_moved(from_json(plans.find(connection, submission.reviewed)), plan)
     _refuse_unknown_nodes(connection, plan)
@@ -145,7 +145,7 @@ def _remember(connection: Connection, submission: Submission, operation_id: str)
     if submission.key is None:
         return
     if not idempotency.begin(connection, submission.actor, submission.key, digest(submission.request)):
-        raise _KeyTakenMeanwhile(f'the idempotency key "{submission.key}" was used at the same moment; try again')
+        raise _KeyTakenConcurrently(f'the idempotency key "{submission.key}" was used at the same moment; try again')
     idempotency.finish(connection, submission.actor, submission.key, operation=operation_id)
 
 

@@ -19,7 +19,7 @@ from canton.domain.data import JsonObject, canonical, digest
 from canton.domain.errors import AuditBroken
 from canton.store import schema
 from canton.store.database import now
-from canton.store.listing import Slice, Visible, Window, fetch, visible_to
+from canton.store.listing import ListPage, Visible, Window, fetch, visible_to
 
 # What the first record names as its predecessor.
 GENESIS = "sha256:" + "0" * 64
@@ -173,7 +173,9 @@ def since(instant: int | None) -> list[sa.ColumnElement[bool]]:
     return [schema.audit.c.at >= instant, schema.audit.c.seq >= first]
 
 
-def page(connection: Connection, visible: Visible, filters: Sequence[sa.ColumnElement[bool]], window: Window) -> Slice:
+def page(
+    connection: Connection, visible: Visible, filters: Sequence[sa.ColumnElement[bool]], window: Window
+) -> ListPage:
     query = sa.select(schema.audit).where(visible_to(visible, schema.audit.c.tenant), *filters)
     return fetch(connection, query, window, SORTS, schema.audit.c.seq)
 

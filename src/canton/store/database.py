@@ -33,7 +33,7 @@ IDLE_IN_TRANSACTION = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
+class Timeouts:
     """How many seconds a statement waits for a lock, and may take altogether; None is for ever.
 
     SQLite knows the first only: for the place of its one writer.
@@ -44,11 +44,11 @@ class Waits:
 
 
 # Of a command on the server: a migration or a backup may wait, and take as long as it does.
-UNBOUNDED = Waits()
+UNBOUNDED = Timeouts()
 # Of an API server. A change holds its locks for milliseconds; behind one that does not, a client is told to come back.
-SERVING = Waits(lock=3.0, statement=15.0)
+SERVING = Timeouts(lock=3.0, statement=15.0)
 # Of a worker. Longer than IDLE_IN_TRANSACTION: PostgreSQL first ends the session of a frozen predecessor.
-WORKING = Waits(lock=10.0, statement=60.0)
+WORKING = Timeouts(lock=10.0, statement=60.0)
 # lock_not_available, query_canceled (by statement_timeout), deadlock_detected.
 _BUSY = frozenset({"55P03", "57014", "40P01"})
 
@@ -116,7 +116,7 @@ def open_database(
     url: str | URL,
     clock: Clock = system_clock,
     idle_in_transaction: float = IDLE_IN_TRANSACTION,
-    waits: Waits = UNBOUNDED,
+    waits: Timeouts = UNBOUNDED,
 ) -> Database:
     """Open ``sqlite:///path`` or ``postgresql://…``; nothing is created or changed by opening."""
     parsed = _parse(url)
@@ -147,7 +147,7 @@ def _not_an_address() -> InvalidSetting:
     )
 
 
-def _sqlite(url: URL, clock: Clock, waits: Waits) -> Engine:
+def _sqlite(url: URL, clock: Clock, waits: Timeouts) -> Engine:
     # Python would keep the last 128 statements of every connection prepared. A list of names has a parameter for each,
     # so that every length of it is another statement, of some megabytes for thousands of names; a caller chooses it.
     # To prepare a statement anew takes SQLite some ten microseconds.
@@ -176,7 +176,7 @@ def _sqlite(url: URL, clock: Clock, waits: Waits) -> Engine:
     return engine
 
 
-def _postgresql(url: URL, idle_in_transaction: float, waits: Waits) -> Engine:
+def _postgresql(url: URL, idle_in_transaction: float, waits: Timeouts) -> Engine:
     limits = {
         "idle_in_transaction_session_timeout": idle_in_transaction,
         "lock_timeout": waits.lock,

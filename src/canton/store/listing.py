@@ -20,7 +20,7 @@ from canton.domain.errors import InvalidCursor
 
 # The tenants whose rows may be seen; None is everything. An empty set is nothing, never everything.
 Visible: TypeAlias = frozenset[str] | None
-Key: TypeAlias = Sequence[int | str]
+PageKey: TypeAlias = Sequence[int | str]
 # In bytes.
 LARGEST_PAGE = 2**20
 _ROWS_AT_ONCE = 20
@@ -31,19 +31,19 @@ class Window:
     limit: int
     sort: str
     descending: bool = False
-    after: Key | None = None
+    after: PageKey | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class ListPage:
     rows: list[RowMapping]
-    next: Key | None
+    next: PageKey | None
     """Where the next page starts; None at the end."""
     size: int = 0
     """Bytes of the rows, about."""
 
 
-def both(one: Visible, other: Visible) -> Visible:
+def visible_in_both(one: Visible, other: Visible) -> Visible:
     """The tenants that are in both."""
     if one is None or other is None:
         return other if one is None else one
@@ -60,7 +60,7 @@ def fetch(
     window: Window,
     sorts: Mapping[str, sa.ColumnElement[Any]],
     unique: sa.ColumnElement[Any],
-) -> Slice:
+) -> ListPage:
     """At most ``LARGEST_PAGE`` bytes of rows, but one row if there is any.
 
     ``sorts`` are the columns, never NULL, that a caller may sort by; ``unique`` is the identifier.
@@ -77,12 +77,12 @@ def fetch(
         for row in result.mappings():
             size += len(repr(tuple(row.values())).encode())
             if len(rows) == window.limit or (rows and size > LARGEST_PAGE):
-                return Slice(rows, [rows[-1][f"key{n}"] for n in range(len(keys))], size)
+                return ListPage(rows, [rows[-1][f"key{n}"] for n in range(len(keys))], size)
             rows.append(row)
-    return Slice(rows, None, size)
+    return ListPage(rows, None, size)
 
 
-def _beyond(after: Key, keys: Sequence[sa.ColumnElement[Any]], *, descending: bool) -> sa.ColumnElement[bool]:
+def _beyond(after: PageKey, keys: Sequence[sa.ColumnElement[Any]], *, descending: bool) -> sa.ColumnElement[bool]:
     if len(after) != len(keys) or not all(map(_fits, after, keys)):
         raise InvalidCursor("this cursor was not given by this list; start again without after")
     here = sa.tuple_(*keys)

@@ -18,7 +18,7 @@ from sqlalchemy.engine import Connection
 from canton.domain.data import JsonObject
 from canton.store import schema
 from canton.store.database import insert_new, now
-from canton.store.prepared import Prepared
+from canton.store.prepared_statements import PreparedStatement
 
 # What concerns no tenant. A tenant's name holds no colon.
 PROVIDER = "provider:"
@@ -40,13 +40,13 @@ class StoredEvent:
     body: JsonObject
 
 
-_take_numbers = Prepared(
+_take_numbers = PreparedStatement(
     sa.update(schema.stream)
     .where(schema.stream.c.name == sa.bindparam("stream"))
     .values(last=schema.stream.c.last + sa.bindparam("count", type_=sa.BigInteger))
     .returning(schema.stream.c.last)
 )
-_insert = Prepared(
+_insert = PreparedStatement(
     sa.insert(schema.event).values(
         {name: sa.bindparam(name) for name in ("stream", "seq", "kind", "subject", "body")} | {"at": now()}
     )

@@ -12,12 +12,12 @@ from canton.store.listing import Visible
 
 PERMISSION = "audit.read"
 FIELDS = frozenset({"actor", "reason", "cancel_requested_by", "granted_by", "created_by"})
-Attributed = Annotated[str | None, Field(description=f"Null for a caller without {PERMISSION} in the tenant.")]
+AttributedText = Annotated[str | None, Field(description=f"Null for a caller without {PERMISSION} in the tenant.")]
 """The type of such a field in an answer."""
-Attribution: TypeAlias = Callable[[dict[str, Json], str | None], dict[str, Json]]
+AttributionFilter: TypeAlias = Callable[[dict[str, Json], str | None], dict[str, Json]]
 
 
-def attribution(readable: Visible) -> Attribution:
+def attribution_filter(readable: Visible) -> AttributionFilter:
     """A function that renders a document of a tenant, with null for who and why unless its audit is ``readable``.
 
     The worker, with its host and process, is shown only to who reads the audit of all.

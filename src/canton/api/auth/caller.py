@@ -11,9 +11,9 @@ from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 from sqlalchemy.engine import Connection, RowMapping
 
-from canton.api.auth import pinning
+from canton.api.auth import identity_pinning as pinning
 from canton.api.auth.attribution import PERMISSION as ATTRIBUTION
-from canton.api.auth.attribution import Attribution, attribution
+from canton.api.auth.attribution import AttributionFilter, attribution_filter
 from canton.api.middleware.limits import PLACE, Place
 from canton.api.services import Services, services
 from canton.contracts.identity import Identity
@@ -43,14 +43,14 @@ class Caller:
     """What the client calls the request, if that has the form of an id."""
 
     @property
-    def counted_for(self) -> str:
+    def accounting_key(self) -> str:
         """Whose share of the server a request uses up: a tenant could make service accounts without end."""
         if self.principal.kind is not Kind.SERVICE_ACCOUNT:
             return self.principal.id
         return f"{self.principal.id.partition('/')[0]}/*"
 
     @property
-    def held(self) -> frozenset[Binding]:
+    def active_bindings(self) -> frozenset[Binding]:
         """The roles that have not ended."""
         return frozenset(binding for binding in self.principal.bindings if binding.holds(self.now))
 
@@ -66,20 +66,20 @@ class Caller:
         return visible
 
     def _visible(self, permission: str) -> Visible:
-        found = scope(self.principal, permission, self.now)
-        return None if found.everything else found.tenants
+        visible_scope = scope(self.principal, permission, self.now)
+        return None if visible_scope.everything else visible_scope.tenants
 
     def charge(self, *, entries: int = 0, size: int = 0) -> None:
         """Count what this request works on towards the rate of the caller: so many entries, or bytes."""
-        self.services.rates.charge_work(self.counted_for, entries, size)
+        self.services.rate_limits.charge_work(self.accounting_key, entries, size)
 
-    def attribution(self) -> Attribution:
+    def attribution_filter(self) -> AttributionFilter:
         """How one answer to this caller renders who did something and why."""
-        return attribution(self._visible(ATTRIBUTION))
+        return attribution_filter(self._visible(ATTRIBUTION))
 
     def is_bound_in(self, tenant: str | None) -> bool:
         """Some role of the caller's is in the tenant, or at the provider."""
-        return any(each.tenant in (None, tenant) for each in self.held)
+        return any(binding.tenant in (None, tenant) for binding in self.active_bindings)
 
     def decide(self, question: Question) -> Decision:
         decision = decide(self.principal, question, self.services.roles, self.now)
@@ -95,50 +95,50 @@ class Caller:
                 "try again shortly"
             )
 
-    def require_sight(self, permission: str, tenant: str | None, unseen: NotFound) -> None:
+    def require_visible(self, permission: str, tenant: str | None, unseen: NotFound) -> None:
         """Raise ``unseen``, as for something absent, if the caller may not see what belongs to this tenant."""
         if not self.decide(Question(permission, tenant)).allowed:
             raise unseen
 
 
 def authenticate(request: Request) -> Caller:
-    given = services(request)
-    now = given.clock()
+    server = services(request)
+    now = server.clock()
     token = _token(request)
     if service_accounts.looks_like_token(token):
-        principal_in = partial(_account, token, given.clock)
+        principal_in = partial(_account, token, server.clock)
     else:
-        principal_in = partial(_person, given.roles, given.verifier.verify(token))
-    with given.database.read() as connection:
+        principal_in = partial(_person, server.roles, server.verifier.verify(token))
+    with server.database.read() as connection:
         principal = principal_in(connection)
     own: str = getattr(request.state, "own_request_id", "-")
     if principal.unsettled:
-        pinning.attempt(given.pinning, given.database, principal, own)
-        with given.database.read() as connection:
+        pinning.try_to_pin(server.pinning_lock, server.database, principal, own)
+        with server.database.read() as connection:
             principal = principal_in(connection)
     request.state.principal = principal.id
-    return Caller(principal, given, own, now, principal_in, getattr(request.state, "client_request_id", None))
+    return Caller(principal, server, own, now, principal_in, getattr(request.state, "client_request_id", None))
 
 
 def identify(request: Request, _documented: Annotated[object, Depends(_BEARER)] = None) -> Caller:
     """The caller of this request, authenticated once: a route with a body needs it before its dependencies."""
-    known: Caller | None = getattr(request.state, "caller", None)
-    if known is None:
-        known = request.state.caller = _authenticate_within_rates(request)
-    return known
+    caller: Caller | None = getattr(request.state, "caller", None)
+    if caller is None:
+        caller = request.state.caller = _authenticate_within_rates(request)
+    return caller
 
 
 def _authenticate_within_rates(request: Request) -> Caller:
-    rates = services(request).rates
+    rates = services(request).rate_limits
     try:
         caller = authenticate(request)
     except NotAuthenticated:
         rates.charge_address(request.client.host if request.client else "")
         raise
-    rates.charge_principal(caller.counted_for, has_roles=bool(caller.held))
+    rates.charge_principal(caller.accounting_key, has_roles=bool(caller.active_bindings))
     place: Place | None = getattr(request.state, PLACE, None)
     if place is not None:
-        place.belongs_to(caller.counted_for, at_provider=caller.is_bound_in(None))
+        place.belongs_to(caller.accounting_key, at_provider=caller.is_bound_in(None))
     return caller
 
 
@@ -161,23 +161,25 @@ def _person(roles: Roles, identity: Identity, connection: Connection, *, lock: b
     me = f"{identity.issuer}:{identity.subject}"
     rows = bindings.of_subjects(connection, [subject, *groups], me, lock=lock)
     granted = [row for row in rows if row["identity"] == me or row["subject"] in groups]
-    named = [row for row in rows if row["subject"] == subject]
+    by_name = [row for row in rows if row["subject"] == subject]
     # Tokens may name a tenant for years after it was deleted.
-    gone = tenants.deleted(connection, {each.tenant for each in identity.claims_bindings if each.tenant is not None})
-    held = (each for each in identity.claims_bindings if each.tenant not in gone)
-    claimed = (bind(roles, each.role, each.tenant, Source.CLAIM) for each in held)
-    kept = (bind(roles, row["role"], row["tenant"], Source.GRANT, row["until"]) for row in granted)
+    deleted_tenants = tenants.deleted(
+        connection, {claim.tenant for claim in identity.claims_bindings if claim.tenant is not None}
+    )
+    live_claims = (claim for claim in identity.claims_bindings if claim.tenant not in deleted_tenants)
+    claimed = (bind(roles, claim.role, claim.tenant, Source.CLAIM) for claim in live_claims)
+    stored = (bind(roles, row["role"], row["tenant"], Source.GRANT, row["until"]) for row in granted)
     kind = Kind.PERSON if identity.is_person else Kind.MACHINE
     return Principal(
         subject,
         identity.name,
         kind,
         identity.issuer,
-        (*claimed, *kept),
+        (*claimed, *stored),
         identity.expires_at,
         identity=me,
-        unsettled=any(_is_unsettled(row, me) for row in named),
-        unpinned=any(row["identity"] is None for row in named),
+        unsettled=any(_is_unsettled(row, me) for row in by_name),
+        unpinned=any(row["identity"] is None for row in by_name),
     )
 
 
@@ -186,8 +188,8 @@ def _is_unsettled(row: RowMapping, me: str) -> bool:
 
 
 def _account(token: str, clock: Callable[[], int], connection: Connection, *, lock: bool = False) -> Principal:
-    found = service_accounts.authenticate(connection, token, clock(), lock=lock)
-    binding = Binding("service-account", found.tenant, found.permissions, Source.ACCOUNT)
-    kind, ends = Kind.SERVICE_ACCOUNT, found.expires_at
-    identity = f"service:{found.id}"
-    return Principal(found.principal, found.name, kind, "canton", (binding,), ends, found.lifetime, identity)
+    account = service_accounts.authenticate(connection, token, clock(), lock=lock)
+    binding = Binding("service-account", account.tenant, account.permissions, Source.ACCOUNT)
+    kind, ends = Kind.SERVICE_ACCOUNT, account.expires_at
+    identity = f"service:{account.id}"
+    return Principal(account.principal, account.name, kind, "canton", (binding,), ends, account.lifetime, identity)

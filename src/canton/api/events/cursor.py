@@ -22,27 +22,27 @@ _CURSOR = re.compile(r"e1~([0-9a-f]{8})((?:~(?:[a-z][a-z0-9-]{0,31})?\.[1-9][0-9
 class Positions:
     """Where a reader stands; a stream that is not mentioned has not been read from."""
 
-    def __init__(self, mark: str, seen: Mapping[str, int]) -> None:
+    def __init__(self, mark: str, positions: Mapping[str, int]) -> None:
         self._mark = mark
-        self._seen: dict[str, int] = {}
+        self._numbers: dict[str, int] = {}
         # The cursor is written for every event: only the part that changed is made anew.
         self._parts: dict[str, str] = {}
-        for stream, number in seen.items():
+        for stream, number in positions.items():
             if number:
                 self.advance(stream, number)
 
     def at(self, stream: str) -> int:
-        return self._seen.get(stream, 0)
+        return self._numbers.get(stream, 0)
 
     def advance(self, stream: str, number: int) -> None:
-        self._seen[stream] = number
+        self._numbers[stream] = number
         self._parts[stream] = f"~{'' if stream == PROVIDER else stream}.{number}"
 
     def cursor(self) -> str:
         return f"e1~{self._mark}{''.join(self._parts.values())}"
 
     def items(self) -> Mapping[str, int]:
-        return self._seen
+        return self._numbers
 
 
 def mark(tenant: str | None, subject: str | None) -> str:
@@ -51,16 +51,16 @@ def mark(tenant: str | None, subject: str | None) -> str:
 
 
 def parse(cursor: str, expected: str) -> Positions:
-    found = _CURSOR.fullmatch(cursor) if len(cursor) <= LONGEST else None
-    if found is None:
+    match = _CURSOR.fullmatch(cursor) if len(cursor) <= LONGEST else None
+    if match is None:
         raise InvalidCursor(
             "this is not a cursor of the event stream; send the id of the last event that was received, or start "
             "for the beginning"
         )
-    if found[1] != expected:
+    if match[1] != expected:
         raise InvalidCursor("the cursor belongs to another filter; use it with the tenant and subject it was given for")
-    parts = [part.rpartition(".") for part in found[2].split("~")[1:]]
-    seen = {name or PROVIDER: int(number) for name, _, number in parts}
-    if len(seen) != len(parts):
+    parts = [part.rpartition(".") for part in match[2].split("~")[1:]]
+    positions = {name or PROVIDER: int(number) for name, _, number in parts}
+    if len(positions) != len(parts):
         raise InvalidCursor("the cursor names a stream twice; send the id of the last event that was received")
-    return Positions(expected, seen)
+    return Positions(expected, positions)

@@ -29,7 +29,7 @@ from canton.store.database import SECOND, Database
 from canton.store.listing import Visible
 
 T = TypeVar("T")
-Reader: TypeAlias = tuple[str, str]
+ReaderKey: TypeAlias = tuple[str, str]
 """What a place is counted for: "principal" or "tenant", and its name."""
 log = logging.getLogger("canton.events")
 
@@ -53,7 +53,7 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class ReaderLimits:
     """Readers at a time: in all, of one principal, and of one tenant's members and service accounts together."""
 
     total: int = 2000
@@ -68,7 +68,7 @@ class Places:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RenderedEvent:
     """An event of a stream, and its lines as readers get them.
 
     Readers who may not read the audit get ``unattributed``; both are rendered once for all of their readers.
@@ -87,7 +87,7 @@ class Told:
 class Hub:
     """One per server; lives on its event loop."""
 
-    def __init__(self, database: Database, places: Places | None = None, pace: Pace | None = None) -> None:
+    def __init__(self, database: Database, places: ReaderLimits | None = None, pace: Pace | None = None) -> None:
         self.pace = pace or Pace()
         self.readers = 0
         self.lag = 0.0
@@ -96,12 +96,12 @@ class Hub:
         self.published: dict[str, int] | None = None
         """The number up to which each stream is on the tail, or was."""
         self._database = database
-        self._places = places or Places()
-        self._of: Counter[Reader] = Counter()
-        self._tail: list[Told] = []
+        self._limits = places or ReaderLimits()
+        self._counts: Counter[ReaderKey] = Counter()
+        self._tail: list[RenderedEvent] = []
         self._first = 0
-        self._news = asyncio.Event()
-        self._looking: asyncio.Task[None] | None = None
+        self._new_events = asyncio.Event()
+        self._polling: asyncio.Task[None] | None = None
         self._threads = ThreadPoolExecutor(4, "canton-events")
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -111,34 +111,34 @@ class Hub:
 
         A reader counts for its principal and for each tenant that it follows. The provider's sees everything.
         """
-        counted: list[Reader] = [("principal", who), *(("tenant", name) for name in sorted(visible or ()))]
-        self._require_place(counted, at_provider=visible is None)
+        keys: list[ReaderKey] = [("principal", who), *(("tenant", name) for name in sorted(visible or ()))]
+        self._require_place(keys, at_provider=visible is None)
         self.readers += 1
-        self._of.update(counted)
-        if self._looking is None:
-            self._looking = asyncio.create_task(self._keep_looking())
+        self._counts.update(keys)
+        if self._polling is None:
+            self._polling = asyncio.create_task(self._keep_polling())
         try:
             yield
         finally:
             self.readers -= 1
-            self._of.subtract(counted)
-            for name in counted:
-                if not self._of[name]:
-                    del self._of[name]
+            self._counts.subtract(keys)
+            for name in keys:
+                if not self._counts[name]:
+                    del self._counts[name]
             if not self.readers:
-                self._rest()
+                self._stop_polling()
 
-    def _require_place(self, counted: list[Reader], *, at_provider: bool) -> None:
+    def _require_place(self, keys: list[ReaderKey], *, at_provider: bool) -> None:
         if self.draining:
             raise TooBusy("this server is stopping; try again, or another server")
-        most = self._places.total if at_provider else self._places.for_tenants
+        most = self._limits.total if at_provider else self._limits.for_tenants
         if self.readers >= most:
             raise TooBusy(
                 f"this server has {most} readers of events, as many as it takes; try again, or another server"
             )
-        for kind, name in counted:
-            limit = self._places.principal if kind == "principal" else self._places.tenant
-            if self._of[kind, name] >= limit:
+        for kind, name in keys:
+            limit = self._limits.principal if kind == "principal" else self._limits.tenant
+            if self._counts[kind, name] >= limit:
                 raise TooBusy(f"the {kind} {name} follows events {limit} times already, as often as one may; end some")
 
     def drain(self) -> None:
@@ -148,7 +148,7 @@ class Hub:
 
     def close(self) -> None:
         self.drain()
-        self._rest()
+        self._stop_polling()
         # A look that is under way has a connection: whoever closes the database next must find it given back.
         self._threads.shutdown(wait=True, cancel_futures=True)
 
@@ -157,14 +157,14 @@ class Hub:
         """The place behind the last event of the tail."""
         return self._first + len(self._tail)
 
-    def since(self, place: int, limit: int) -> list[Told] | None:
+    def since(self, place: int, limit: int) -> list[RenderedEvent] | None:
         """What is on the tail from this place on; None when part of it has gone."""
         start = place - self._first
         return self._tail[start : start + limit] if start >= 0 else None
 
-    async def news(self, seconds: float) -> None:
+    async def wait_for_events(self, seconds: float) -> None:
         """Until something happened, or for this long."""
-        waiting = self._news
+        waiting = self._new_events
         try:
             async with asyncio.timeout(seconds):
                 await waiting.wait()
@@ -186,14 +186,14 @@ class Hub:
         async with turn:
             return await self.read(look)
 
-    async def read_after(self, backlog: Mapping[str, int], limit: int, who: str = "") -> list[Told]:
+    async def read_after(self, backlog: Mapping[str, int], limit: int, who: str = "") -> list[RenderedEvent]:
         """The next events of several streams, roughly by time, and of each in order; in the turn of ``who``."""
-        return await self.read_in_turn(lambda connection: _next_of(connection, backlog, limit), who)
+        return await self.read_in_turn(lambda connection: _read_next_events(connection, backlog, limit), who)
 
-    async def _keep_looking(self) -> None:
+    async def _keep_polling(self) -> None:
         while True:
             try:
-                more = await self._look()
+                more = await self._publish_new_events()
             except DatabaseUnavailable as error:
                 log.warning("cannot read new events, trying again: %s", error.with_cause)
                 await asyncio.sleep(1.0)
@@ -204,37 +204,37 @@ class Hub:
                 if not more:
                     await asyncio.sleep(self.pace.poll)
 
-    async def _look(self) -> bool:
+    async def _publish_new_events(self) -> bool:
         """Put what is new on the tail; True when there is more."""
         if self.published is None:
             self.published = await self.read(outbox.lasts)
             self._wake()
             return False
-        known = dict(self.published)
-        found = await self.read(lambda connection: _news_of(connection, known, self.pace.tail))
-        if not found:
+        published = dict(self.published)
+        new_events = await self.read(lambda connection: _read_new_events(connection, published, self.pace.tail))
+        if not new_events:
             return False
-        for told in found:
-            self.published[told.stream] = told.event.seq
-        self.lag = max(0.0, time.time() - found[0].event.at / SECOND)
-        self._tail += found
+        for rendered in new_events:
+            self.published[rendered.stream] = rendered.event.seq
+        self.lag = max(0.0, time.time() - new_events[0].event.at / SECOND)
+        self._tail += new_events
         surplus = len(self._tail) - self.pace.tail
         if surplus > 0:
             del self._tail[:surplus]
             self._first += surplus
         self._wake()
-        return len(found) >= self.pace.tail
+        return len(new_events) >= self.pace.tail
 
     def _wake(self) -> None:
         # A new one for the next batch: whoever waits for this one is woken once, however many events came.
-        woken, self._news = self._news, asyncio.Event()
+        woken, self._new_events = self._new_events, asyncio.Event()
         woken.set()
 
-    def _rest(self) -> None:
+    def _stop_polling(self) -> None:
         """Nobody listens: what happens now is read from the database by whoever comes next."""
-        if self._looking is not None:
-            self._looking.cancel()
-            self._looking = None
+        if self._polling is not None:
+            self._polling.cancel()
+            self._polling = None
         self._first = self.end
         self._tail = []
         self.published = None
@@ -244,19 +244,22 @@ def tenant_of(stream: str) -> str | None:
     return None if stream == outbox.PROVIDER else stream
 
 
-def _news_of(connection: Connection, known: Mapping[str, int], limit: int) -> list[Told]:
-    backlog = {name: known.get(name, 0) for name, last in outbox.lasts(connection).items() if last > known.get(name, 0)}
-    return _next_of(connection, backlog, limit) if backlog else []
+def _read_new_events(connection: Connection, published: Mapping[str, int], limit: int) -> list[RenderedEvent]:
+    backlog = {
+        name: published.get(name, 0) for name, last in outbox.lasts(connection).items() if last > published.get(name, 0)
+    }
+    return _read_next_events(connection, backlog, limit) if backlog else []
 
 
-def _next_of(connection: Connection, backlog: Mapping[str, int], limit: int) -> list[Told]:
-    each = max(1, limit // len(backlog))
+def _read_next_events(connection: Connection, backlog: Mapping[str, int], limit: int) -> list[RenderedEvent]:
+    per_stream = max(1, limit // len(backlog))
     streams = (
-        [_told(name, event) for event in outbox.read(connection, name, after, each)] for name, after in backlog.items()
+        [_render_event(name, event) for event in outbox.read(connection, name, position, per_stream)]
+        for name, position in backlog.items()
     )
-    return list(heapq.merge(*streams, key=lambda told: told.event.at))
+    return list(heapq.merge(*streams, key=lambda rendered: rendered.event.at))
 
 
-def _told(stream: str, event: outbox.StoredEvent) -> Told:
+def _render_event(stream: str, event: outbox.StoredEvent) -> RenderedEvent:
     text, without = render(event, tenant_of(stream)), unattributed(event)
-    return Told(stream, event, text, text if without is event else render(without, tenant_of(stream)))
+    return RenderedEvent(stream, event, text, text if without is event else render(without, tenant_of(stream)))

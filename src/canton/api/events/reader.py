@@ -14,7 +14,7 @@ from sqlalchemy.engine import Connection
 from canton.api.events import cursor as positions
 from canton.api.events import sse
 from canton.api.events.cursor import Positions
-from canton.api.events.hub import Hub, Told
+from canton.api.events.hub import Hub, RenderedEvent
 from canton.domain.data import JsonObject
 from canton.domain.errors import Forbidden, InvalidCursor
 from canton.store import outbox
@@ -28,20 +28,20 @@ _jitter = random.random
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class ReaderRights:
     """Whose events a reader may see, of whose it is also told who did it and why, and whose members it may see."""
 
     events: Visible
     attributed: Visible
     members: Visible
 
-    def shows(self, told: Told) -> bool:
+    def shows(self, event: RenderedEvent) -> bool:
         """Events about members name people and their roles."""
-        return not told.event.kind.startswith(MEMBERS) or _is_in(told.stream, self.members)
+        return not event.event.kind.startswith(MEMBERS) or _is_in(event.stream, self.members)
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
+class StartPosition:
     """Where a reading begins.
 
     ``after`` is a cursor, ``start``, or None: then at the instant ``since`` or with the ``newest`` so many, the later
@@ -54,16 +54,16 @@ class Beginning:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Subscription:
     """``sight`` is asked at the start and again and again; what it raises ends the reading.
 
     ``who`` reads from the database one page at a time, over all readers of that name.
     """
 
-    sight: Callable[[], Awaitable[Sight]]
+    rights: Callable[[], Awaitable[ReaderRights]]
     tenant: str | None = None
     subject: str | None = None
-    beginning: Beginning = field(default_factory=Beginning)
+    beginning: StartPosition = field(default_factory=StartPosition)
     who: str = ""
 
 
@@ -81,88 +81,95 @@ class Page:
     size: int
 
 
-async def open_reader(hub: Hub, wanted: Wanted) -> Reader:
+async def open_reader(hub: Hub, subscription: Subscription) -> Reader:
     """Raises ``InvalidCursor`` for a place where this reader cannot have been."""
-    sight = await wanted.sight()
+    rights = await subscription.rights()
     lasts = await hub.read(outbox.lasts)
-    belongs = positions.mark(wanted.tenant, wanted.subject)
-    if wanted.beginning.after is None:
-        ends = {name: last for name, last in lasts.items() if _sees(wanted, sight.events, name)}
-        at = Positions(belongs, await _begin(hub, wanted, ends))
-    elif wanted.beginning.after == START:
-        at = Positions(belongs, {})
+    belongs = positions.mark(subscription.tenant, subscription.subject)
+    if subscription.beginning.after is None:
+        ends = {name: last for name, last in lasts.items() if _can_see(subscription, rights.events, name)}
+        positions_given = Positions(belongs, await _start_positions(hub, subscription, ends))
+    elif subscription.beginning.after == START:
+        positions_given = Positions(belongs, {})
     else:
-        at = positions.parse(wanted.beginning.after, belongs)
+        positions_given = positions.parse(subscription.beginning.after, belongs)
     # Only of what it may see: the answer would tell of the rest that it is there, and how much happens in it.
-    seen = {name: number for name, number in at.items().items() if _sees(wanted, sight.events, name)}
-    for name, number in seen.items():
+    own_positions = {
+        name: number for name, number in positions_given.items().items() if _can_see(subscription, rights.events, name)
+    }
+    for name, number in own_positions.items():
         if number > lasts.get(name, 0):
             raise InvalidCursor(
                 "the cursor is ahead of what has happened, as after a database was restored; read from start"
             )
     # The cursor of every event names them all: not streams that somebody made up.
-    return Reader(hub, wanted, sight, Positions(belongs, seen))
+    return Reader(hub, subscription, rights, Positions(belongs, own_positions))
 
 
-def _fitting(events: list[Told]) -> list[Told]:
+def _first_page(events: list[RenderedEvent]) -> list[RenderedEvent]:
     """The first of them, until they are as large as a page may be; at least one."""
     size = 0
-    for n, told in enumerate(events):
-        size += len(told.text)
+    for n, rendered in enumerate(events):
+        size += len(rendered.text)
         if n and size > LARGEST_PAGE:
             return events[:n]
     return events
 
 
-async def _begin(hub: Hub, wanted: Wanted, ends: Mapping[str, int]) -> Mapping[str, int]:
+async def _start_positions(hub: Hub, subscription: Subscription, ends: Mapping[str, int]) -> Mapping[str, int]:
     """The place in each stream for a reader that was nowhere yet."""
-    since, newest = wanted.beginning.since, wanted.beginning.newest
+    since, newest = subscription.beginning.since, subscription.beginning.newest
     if since is None and newest is None:
         return ends
 
     def look(connection: Connection) -> Mapping[str, int]:
-        return outbox.beginning(connection, ends, wanted.subject, since, newest)
+        return outbox.beginning(connection, ends, subscription.subject, since, newest)
 
-    return await hub.read_in_turn(look, wanted.who)
+    return await hub.read_in_turn(look, subscription.who)
 
 
 class Reader:
-    def __init__(self, hub: Hub, wanted: Wanted, sight: Sight, at: Positions) -> None:
+    def __init__(self, hub: Hub, subscription: Subscription, rights: ReaderRights, positions_: Positions) -> None:
         self._hub = hub
-        self._wanted = wanted
-        self._sight = sight
-        self._at = at
+        self._subscription = subscription
+        self._rights = rights
+        self._positions = positions_
         # On the hub's tail; None while the database has what comes next.
         self._place: int | None = None
         self._checked = time.monotonic()
-        self._told_behind = False
+        self._warned_behind = False
         # Events were passed over since the client was last given a cursor.
-        self._unsaid = False
+        self._cursor_unsent = False
 
     async def page(self, limit: int) -> Page:
         """What comes next, for a client that does not follow."""
         lasts = await self._hub.read(outbox.lasts)
         backlog = self._backlog(lasts)
-        found = await self._hub.read_after(backlog, limit, self._wanted.who) if backlog else []
-        items = [sse.as_json(self._shown(told), told.tenant) for told in self._take(_fitting(found[:limit]))]
-        size = sum(len(told.text) for told in found)
-        return Page(items, self._at.cursor(), bool(self._backlog(lasts)), len(found), size)
+        rendered_events = await self._hub.read_after(backlog, limit, self._subscription.who) if backlog else []
+        items = [
+            sse.as_json(self._shown(rendered), rendered.tenant)
+            for rendered in self._take(_first_page(rendered_events[:limit]))
+        ]
+        size = sum(len(rendered.text) for rendered in rendered_events)
+        return Page(items, self._positions.cursor(), bool(self._backlog(lasts)), len(rendered_events), size)
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Bytes for the wire; ends when the server drains, raises when the reader may not read any more."""
-        yield sse.opening(self._at.cursor())
+        yield sse.opening(self._positions.cursor())
         silent_since = time.monotonic()
         while not self._hub.draining:
             await self._check()
             chunk = await self._next()
             if not chunk and time.monotonic() >= silent_since + self._hub.pace.keep_alive:
-                chunk = sse.progress(self._at.cursor()) if self._unsaid else sse.KEEP_ALIVE
-                self._unsaid = False
+                chunk = sse.progress(self._positions.cursor()) if self._cursor_unsent else sse.KEEP_ALIVE
+                self._cursor_unsent = False
             if chunk:
                 yield chunk
                 silent_since = time.monotonic()
             elif self._waits():
-                await self._hub.news(min(silent_since + self._hub.pace.keep_alive, self._due()) - time.monotonic())
+                await self._hub.wait_for_events(
+                    min(silent_since + self._hub.pace.keep_alive, self._due()) - time.monotonic()
+                )
 
     def _waits(self) -> bool:
         return self._hub.published is None or self._place == self._hub.end
@@ -173,17 +180,17 @@ class Reader:
             return
         try:
             async with asyncio.timeout(self._hub.pace.check):
-                sight = await self._wanted.sight()
+                rights = await self._subscription.rights()
         except TimeoutError as error:
             raise Forbidden("whether this reader may still read events could not be found out in time") from error
         # Not all at the same moment, where a thousand connected at the same moment.
         self._checked = time.monotonic() - self._hub.pace.check * 0.2 * _jitter()
-        if sight.events is not None and not sight.events:
+        if rights.events is not None and not rights.events:
             raise Forbidden("this reader may not read events any more")
-        if sight.events != self._sight.events:
+        if rights.events != self._rights.events:
             # What has become visible may lie before our place on the tail.
             self._place = None
-        self._sight = sight
+        self._rights = rights
 
     def _due(self) -> float:
         return self._checked + self._hub.pace.check
@@ -192,60 +199,65 @@ class Reader:
         published = self._hub.published
         if published is None:
             return b""
-        told = None if self._place is None else self._hub.since(self._place, self._hub.pace.batch)
-        if told is not None:
-            self._place = (self._place or 0) + len(told)
-            return self._written(self._take(told))
+        from_tail = None if self._place is None else self._hub.since(self._place, self._hub.pace.batch)
+        if from_tail is not None:
+            self._place = (self._place or 0) + len(from_tail)
+            return self._written(self._take(from_tail))
         backlog = self._backlog(published)
         if not backlog:
-            self._place, self._told_behind = self._hub.end, False
+            self._place, self._warned_behind = self._hub.end, False
             return b""
         self._place = None
-        warning = self._warn(sum(published[name] - after for name, after in backlog.items()))
-        found = await self._hub.read_after(backlog, self._hub.pace.batch, self._wanted.who)
-        return warning + self._written(self._take(found))
+        warning = self._warn(sum(published[name] - position for name, position in backlog.items()))
+        from_database = await self._hub.read_after(backlog, self._hub.pace.batch, self._subscription.who)
+        return warning + self._written(self._take(from_database))
 
-    def _take(self, found: Iterable[Told]) -> Iterator[Told]:
+    def _take(self, events: Iterable[RenderedEvent]) -> Iterator[RenderedEvent]:
         """Move on behind each event, and answer with those that are wanted.
 
         A reader that comes from another server, or from the database, may be ahead of the tail: it passes over what
         it had. It is never behind it: it joins the tail only when it has everything before.
         """
-        for told in found:
-            seen = told.event.seq <= self._at.at(told.stream)
-            if seen or not _sees(self._wanted, self._sight.events, told.stream):
+        for rendered in events:
+            already_read = rendered.event.seq <= self._positions.at(rendered.stream)
+            if already_read or not _can_see(self._subscription, self._rights.events, rendered.stream):
                 continue
-            self._at.advance(told.stream, told.event.seq)
-            self._unsaid = self._wanted.subject not in (None, told.event.subject) or not self._sight.shows(told)
-            if not self._unsaid:
-                yield told
+            self._positions.advance(rendered.stream, rendered.event.seq)
+            self._cursor_unsent = self._subscription.subject not in (
+                None,
+                rendered.event.subject,
+            ) or not self._rights.shows(rendered)
+            if not self._cursor_unsent:
+                yield rendered
 
-    def _written(self, found: Iterable[Told]) -> bytes:
+    def _written(self, events: Iterable[RenderedEvent]) -> bytes:
         return b"".join(
-            sse.numbered(self._at.cursor(), told.text if self._attributed(told) else told.unattributed)
-            for told in found
+            sse.numbered(
+                self._positions.cursor(), rendered.text if self._attributed(rendered) else rendered.unattributed
+            )
+            for rendered in events
         )
 
-    def _shown(self, told: Told) -> outbox.StoredEvent:
-        return told.event if self._attributed(told) else sse.unattributed(told.event)
+    def _shown(self, rendered: RenderedEvent) -> outbox.StoredEvent:
+        return rendered.event if self._attributed(rendered) else sse.unattributed(rendered.event)
 
-    def _attributed(self, told: Told) -> bool:
-        return _is_in(told.stream, self._sight.attributed)
+    def _attributed(self, rendered: RenderedEvent) -> bool:
+        return _is_in(rendered.stream, self._rights.attributed)
 
     def _backlog(self, lasts: Mapping[str, int]) -> dict[str, int]:
         """The streams that have more for this reader, and where it stands in each."""
-        seen = (name for name in lasts if _sees(self._wanted, self._sight.events, name))
-        return {name: self._at.at(name) for name in seen if self._at.at(name) < lasts[name]}
+        visible_streams = (name for name in lasts if _can_see(self._subscription, self._rights.events, name))
+        return {name: self._positions.at(name) for name in visible_streams if self._positions.at(name) < lasts[name]}
 
     def _warn(self, count: int) -> bytes:
-        if count <= self._hub.pace.behind or self._told_behind:
+        if count <= self._hub.pace.behind or self._warned_behind:
             return b""
-        self._told_behind = True
+        self._warned_behind = True
         return sse.behind(count)
 
 
-def _sees(wanted: Wanted, visible: Visible, stream: str) -> bool:
-    if wanted.tenant is not None and stream != wanted.tenant:
+def _can_see(subscription: Subscription, visible: Visible, stream: str) -> bool:
+    if subscription.tenant is not None and stream != subscription.tenant:
         return False
     return _is_in(stream, visible)
 

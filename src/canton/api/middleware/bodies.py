@@ -23,7 +23,7 @@ from canton.api.rendering import problems
 from canton.domain.errors import CantonError, InvalidRequest, TimedOut, TooBusy, TooLarge
 
 STATE = "body"
-FIRST = 64 * 1024
+FIRST_PART = 64 * 1024
 # A connection that is closed over unread bytes is reset, and its client does not see the answer.
 LINGER_SECONDS = 1.0
 # Bodies beyond their first part that are on their way; each holds a connection.
@@ -32,14 +32,14 @@ BODIES_EACH = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class BodyLimits:
     """Bytes, and the seconds that a body may take to arrive.
 
     An address outside of ``/v1/`` has no caller that could be known: it gets the first part and no more.
     """
 
-    usual: int
-    others: Mapping[str, int] = field(default_factory=dict)
+    default: int
+    by_path: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 20.0
     first_parts: int = 2048
     """Requests whose first part is held, at a time; 128 MiB in all."""
@@ -47,11 +47,11 @@ class Bounds:
     """Of these, requests of one address whose first part has not come yet."""
 
     def of(self, path: str) -> int:
-        return self.others.get(path, self.usual if path.startswith("/v1/") else FIRST)
+        return self.by_path.get(path, self.default if path.startswith("/v1/") else FIRST_PART)
 
     @property
     def largest(self) -> int:
-        return max([self.usual, *self.others.values()])
+        return max([self.default, *self.by_path.values()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Sender:
     at_provider: bool = False
 
 
-class Room:
+class BodyCapacity:
     """Room for bodies beyond their first part: how many are on their way, and the bytes of those that began to come.
 
     A body takes room for all of it when its first bytes come, so that of several at once some are taken whole. The
@@ -108,10 +108,10 @@ def _too_much() -> TooBusy:
     return TooBusy("too much is being sent to this server at once; try again shortly")
 
 
-class Incoming:
+class RequestBody:
     """The body of one request, as far as it was read."""
 
-    def __init__(self, receive: Receive, limit: int, stated: int, room: Room, seconds: float) -> None:
+    def __init__(self, receive: Receive, limit: int, stated: int, room: BodyCapacity, seconds: float) -> None:
         self.data = bytearray()
         self.complete = False
         self.gone = False
@@ -128,7 +128,7 @@ class Incoming:
 
     async def begin(self) -> None:
         """Read the first part, or all of it if it is no more."""
-        await self._read_until(FIRST)
+        await self._read_until(FIRST_PART)
 
     async def read(self, sender: Sender) -> bytearray:
         """The whole body, which this caller sends."""
@@ -147,7 +147,7 @@ class Incoming:
             self._replayed = True
             return {"type": "http.request", "body": bytes(self.data), "more_body": not self.complete}
         if not self.complete:
-            raise _too_large(FIRST)
+            raise _too_large(FIRST_PART)
         return await self._receive()
 
     async def discard(self) -> None:
@@ -159,7 +159,7 @@ class Incoming:
                     count += len(await self._part())
 
     def turn_to_parse(self) -> AbstractAsyncContextManager[object]:
-        return self.room.parsing if len(self.data) > FIRST else nullcontext()
+        return self.room.parsing if len(self.data) > FIRST_PART else nullcontext()
 
     def release(self) -> None:
         if self._sender is not None:
@@ -186,26 +186,26 @@ class Incoming:
         return bytes(message.get("body", b""))
 
 
-def incoming(request: Request) -> Incoming:
-    found: Incoming = request.scope["state"][STATE]
-    return found
+def request_body(request: Request) -> RequestBody:
+    body: RequestBody = request.scope["state"][STATE]
+    return body
 
 
 class BodyLimit:
     """Reads the first part of a body before the request takes a place: a slow sender waits outside."""
 
-    def __init__(self, app: ASGIApp, bounds: Bounds) -> None:
+    def __init__(self, app: ASGIApp, bounds: BodyLimits) -> None:
         self.app = app
         self.bounds = bounds
-        self.room = Room(bounds.largest)
+        self.room = BodyCapacity(bounds.largest)
         self.under_way = 0
-        self.arriving: dict[Incoming, tuple[str, Scope]] = {}
+        self.arriving: dict[RequestBody, tuple[str, Scope]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not _has_body(scope):
             await self.app(scope, receive, send)
             return
-        body = Incoming(receive, self.bounds.of(scope["path"]), _stated(scope), self.room, self.bounds.seconds)
+        body = RequestBody(receive, self.bounds.of(scope["path"]), _stated(scope), self.room, self.bounds.seconds)
         scope.setdefault("state", {})[STATE] = body
         answer = _Closing(send, body)
         self.under_way += 1
@@ -223,7 +223,7 @@ class BodyLimit:
             # collection of garbage: hundreds of large bodies later.
             del scope["state"][STATE]
 
-    async def _refusal(self, scope: Scope, body: Incoming) -> CantonError | None:
+    async def _refusal(self, scope: Scope, body: RequestBody) -> CantonError | None:
         limit, stated = self.bounds.of(scope["path"]), _stated(scope)
         if stated > limit:
             return _too_large(limit)
@@ -231,7 +231,7 @@ class BodyLimit:
             return _too_much()
         try:
             # Of a body that states to be larger nothing is read, so that "Expect: 100-continue" waits for the token.
-            if stated <= FIRST:
+            if stated <= FIRST_PART:
                 self.arriving[body] = (_address(scope), scope)
                 await body.begin()
         except (TooLarge, TimedOut) as error:
@@ -246,10 +246,10 @@ class BodyLimit:
         full = self.under_way > self.bounds.first_parts
         if len(of_address) < self.bounds.first_parts_each and not full:
             return True
-        crowd = list(self.arriving) if full else of_address
-        if not crowd:
+        candidates = list(self.arriving) if full else of_address
+        if not candidates:
             return False
-        _, scope = self.arriving.pop(min(crowd, key=lambda body: len(body.data)))
+        _, scope = self.arriving.pop(min(candidates, key=lambda body: len(body.data)))
         scope["state"].get(ABORT, lambda: None)()
         return True
 
@@ -257,7 +257,7 @@ class BodyLimit:
 class _Closing:
     """A ``send`` that closes the connection if the request was not read to its end."""
 
-    def __init__(self, send: Send, body: Incoming) -> None:
+    def __init__(self, send: Send, body: RequestBody) -> None:
         self._send = send
         self._body = body
         self._closes = False

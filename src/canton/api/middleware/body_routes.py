@@ -20,7 +20,7 @@ from starlette.responses import Response
 
 from canton.api.auth.caller import identify
 from canton.api.middleware import bodies
-from canton.api.mutations.changes import Changing
+from canton.api.mutations.changes import ChangeDependency
 from canton.domain.data import Json, storable
 from canton.domain.errors import CantonError, InvalidRequest, TooLarge, WrongMediaType
 
@@ -37,28 +37,28 @@ class Route(APIRoute):
         handle = super().get_route_handler()
         if self.body_field is None:
             return handle
-        changing = _changing(self.endpoint)
-        shape = TypeAdapter[Any](self.body_field.field_info.annotation or object)
+        change_dependency = _change_dependency(self.endpoint)
+        body_type = TypeAdapter[Any](self.body_field.field_info.annotation or object)
 
         async def read_first(request: Request) -> Response:
             caller = await run_in_threadpool(identify, request)
-            body = bodies.incoming(request)
+            body = bodies.request_body(request)
             if not body.complete:
-                await changing.require_anywhere(request, caller)
-            raw = await body.read(bodies.Sender(caller.counted_for, caller.is_bound_in(None)))
+                await change_dependency.require_anywhere(request, caller)
+            raw = await body.read(bodies.Sender(caller.accounting_key, caller.is_bound_in(None)))
             if not raw:
                 return await handle(request)
             caller.charge(size=len(raw))
             _require_json(request)
             async with body.turn_to_parse():
-                document, request.state.document = await run_in_threadpool(_parse, raw, shape)
+                document, request.state.document = await run_in_threadpool(_parse, raw, body_type)
             raw.clear()
-            return await handle(_Read(request, document))
+            return await handle(_ParsedRequest(request, document))
 
         return read_first
 
 
-class _Read(Request):
+class _ParsedRequest(Request):
     """A request whose body was read already: FastAPI gets the document where it would parse one."""
 
     def __init__(self, request: Request, document: object) -> None:
@@ -72,10 +72,10 @@ class _Read(Request):
         return self._document
 
 
-def _changing(endpoint: Callable[..., Any]) -> Changing:
+def _change_dependency(endpoint: Callable[..., Any]) -> ChangeDependency:
     for hint in get_type_hints(endpoint, include_extras=True).values():
         for note in getattr(hint, "__metadata__", ()):
-            if isinstance(note, Depends) and isinstance(note.dependency, Changing):
+            if isinstance(note, Depends) and isinstance(note.dependency, ChangeDependency):
                 return note.dependency
     raise TypeError(f"{endpoint.__name__} takes a body and so needs a dependency change(…): only changes have one")
 
@@ -88,14 +88,14 @@ def _require_json(request: Request) -> None:
         raise WrongMediaType(f"{request.method} {request.url.path} takes JSON; send Content-Type: application/json")
 
 
-def _parse(raw: bytearray, shape: TypeAdapter[Any]) -> tuple[Any, Json]:
+def _parse(raw: bytearray, body_type: TypeAdapter[Any]) -> tuple[Any, Json]:
     """The document as the route takes it, and as plain data for the digest and for a second person."""
     # Every value but the first stands behind one of these. More values than that are refused without making them.
     if raw.count(b",") + raw.count(b"[") + raw.count(b"{") > MOST_VALUES:
         raise TooLarge(f"the body holds more than {MOST_VALUES} values; send less at a time")
     try:
-        document = shape.validate_json(raw)
-        return document, storable(shape.dump_python(document, exclude_unset=True))
+        document = body_type.validate_json(raw)
+        return document, storable(body_type.dump_python(document, exclude_unset=True))
     except ValidationError as error:
         raise _mistakes(error) from error
     except (TypeError, ValueError, RecursionError) as error:
@@ -107,5 +107,5 @@ def _mistakes(error: ValidationError) -> CantonError | RequestValidationError:
     count = error.error_count()
     if count > MOST_MISTAKES:
         return InvalidRequest(f"the body has {count} mistakes; compare it with GET /openapi.json", count=count)
-    listed = error.errors(include_url=False, include_input=False)
-    return RequestValidationError([{**mistake, "loc": ("body", *mistake["loc"])} for mistake in listed])
+    errors = error.errors(include_url=False, include_input=False)
+    return RequestValidationError([{**mistake, "loc": ("body", *mistake["loc"])} for mistake in errors])

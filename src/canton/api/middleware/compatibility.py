@@ -42,10 +42,10 @@ class Compatibility:
 
     def _refusal(self, scope: Scope) -> Invalid | None:
         agent = next((value for name, value in scope["headers"] if name == b"user-agent"), b"")
-        found = _AGENT.match(agent)
-        if found is None or not scope["path"].startswith("/v1/") or scope["path"] == ALWAYS:
+        match = _AGENT.match(agent)
+        if match is None or not scope["path"].startswith("/v1/") or scope["path"] == ALWAYS:
             return None
-        return too_far((int(found[1]), int(found[2])), self._version)
+        return too_far((int(match[1]), int(match[2])), self._version)
 
 
 def too_far(client: tuple[int, int], server: str) -> Invalid | None:
@@ -54,7 +54,9 @@ def too_far(client: tuple[int, int], server: str) -> Invalid | None:
     if client[0] == major and abs(client[1] - minor) <= 1:
         return None
     theirs = f"{client[0]}.{client[1]}"
-    said = f"this server is version {server} and the client is {theirs}; they may be one minor version apart"
+    message = f"this server is version {server} and the client is {theirs}; they may be one minor version apart"
     if client < (major, minor):
-        return ClientTooOld(f"{said}. Install canton {major}.{minor}", client=theirs, server=server)
-    return ClientTooNew(f"{said}. Upgrade the server, or install canton {major}.{minor}", client=theirs, server=server)
+        return ClientTooOld(f"{message}. Install canton {major}.{minor}", client=theirs, server=server)
+    return ClientTooNew(
+        f"{message}. Upgrade the server, or install canton {major}.{minor}", client=theirs, server=server
+    )

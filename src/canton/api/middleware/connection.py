@@ -45,7 +45,7 @@ log = logging.getLogger("canton.connections")
 
 
 @dataclass
-class Crowd:
+class ConnectionLimiter:
     """How many connections a server holds at most, which of them it can drop, and how many it dropped.
 
     Dictionaries keep the order in which connections came to rest. The clock of uvloop cannot: it counts whole
@@ -56,35 +56,35 @@ class Crowd:
     dropped: int = 0
     """Since the last line in the log."""
     reported: float = float("-inf")
-    resting: dict[Connection, None] = field(default_factory=dict)
+    idle: dict[Connection, None] = field(default_factory=dict)
     """Connections without a request under way: new, between two requests, or with part of a head."""
-    waiting: defaultdict[str, dict[Connection, None]] = field(default_factory=lambda: defaultdict(dict))
+    awaiting_head: defaultdict[str, dict[Connection, None]] = field(default_factory=lambda: defaultdict(dict))
     """By network: those of them whose head is waited for since their first byte, or since they were made."""
     leaving: set[Connection] = field(default_factory=set)
     """Connections that were dropped and are not closed yet."""
 
-    def rests(self, connection: Connection) -> None:
-        self.works(connection)
-        self.resting[connection] = None
+    def mark_idle(self, connection: Connection) -> None:
+        self.mark_busy(connection)
+        self.idle[connection] = None
 
-    def works(self, connection: Connection) -> None:
-        self.resting.pop(connection, None)
+    def mark_busy(self, connection: Connection) -> None:
+        self.idle.pop(connection, None)
 
-    def waits(self, connection: Connection, network: str) -> None:
-        self.rests(connection)
-        self.waiting[network][connection] = None
+    def mark_awaiting_head(self, connection: Connection, network: str) -> None:
+        self.mark_idle(connection)
+        self.awaiting_head[network][connection] = None
 
-    def has_head(self, connection: Connection, network: str) -> None:
-        self.waiting[network].pop(connection, None)
-        if not self.waiting[network]:
-            del self.waiting[network]
+    def mark_head_received(self, connection: Connection, network: str) -> None:
+        self.awaiting_head[network].pop(connection, None)
+        if not self.awaiting_head[network]:
+            del self.awaiting_head[network]
 
-    def surplus(self, connections: int, network: str) -> Connection | None:
+    def connection_to_drop(self, connections: int, network: str) -> Connection | None:
         """The connection to drop, after one of this network has come: the one that has rested longest."""
-        if len(self.waiting[network]) > HEADS_EACH:
-            return next(iter(self.waiting[network]))
+        if len(self.awaiting_head[network]) > HEADS_EACH:
+            return next(iter(self.awaiting_head[network]))
         if connections - len(self.leaving) > self.most:
-            return next(iter(self.resting), None)
+            return next(iter(self.idle), None)
         return None
 
     def report(self, now: float) -> None:
@@ -97,7 +97,7 @@ class Crowd:
 class Connection(HttpToolsProtocol):
     """Counts the bytes of a request's head, limits the time for it, and drops a client that does not read."""
 
-    crowd: ClassVar[Crowd] = Crowd()
+    limiter: ClassVar[ConnectionLimiter] = ConnectionLimiter()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
@@ -110,12 +110,12 @@ class Connection(HttpToolsProtocol):
         self._unread_since = 0.0
         self._network = network(self.client[0]) if self.client else ""
         self._expect_head()
-        self._relieve_crowd()
+        self._drop_surplus_connection()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._have_head()
-        self.crowd.works(self)
-        self.crowd.leaving.discard(self)
+        self.limiter.mark_busy(self)
+        self.limiter.leaving.discard(self)
         self._stop_watching()
         # uvicorn tells only the newest of several requests on one connection.
         for cycle in self._under_way():
@@ -177,7 +177,7 @@ class Connection(HttpToolsProtocol):
             self.transport.abort()
             return
         self._in_body = True
-        self.crowd.works(self)
+        self.limiter.mark_busy(self)
         super().on_headers_complete()
         self._cycles.append(self.cycle)
 
@@ -219,8 +219,8 @@ class Connection(HttpToolsProtocol):
         if self.transport.get_write_buffer_size():
             self._unread = self.loop.call_later(WRITE_SECONDS, self._look_again, self._untaken())
 
-    def _look_again(self, before: int) -> None:
-        if self._untaken() > before - WRITE_LEAST:
+    def _look_again(self, bytes_before: int) -> None:
+        if self._untaken() > bytes_before - WRITE_LEAST:
             self._drop()
         else:
             self._watch()
@@ -236,21 +236,25 @@ class Connection(HttpToolsProtocol):
         self.transport.abort()
 
     def _make_room(self) -> None:
-        paused = [each for each in self.connections if isinstance(each, Connection) and each.flow.write_paused]
-        if sum(each.transport.get_write_buffer_size() for each in paused) > WRITE_TOTAL:
+        paused = [
+            connection
+            for connection in self.connections
+            if isinstance(connection, Connection) and connection.flow.write_paused
+        ]
+        if sum(connection.transport.get_write_buffer_size() for connection in paused) > WRITE_TOTAL:
             min(paused, key=lambda each: each._unread_since)._drop()  # noqa: SLF001 (of its own class)
 
-    def _relieve_crowd(self) -> None:
-        surplus = self.crowd.surplus(len(self.connections), self._network)
+    def _drop_surplus_connection(self) -> None:
+        surplus = self.limiter.connection_to_drop(len(self.connections), self._network)
         if surplus is not None:
             surplus._leave()  # noqa: SLF001 (of its own class)
 
     def _leave(self) -> None:
         self._have_head()
-        self.crowd.works(self)
-        self.crowd.leaving.add(self)
+        self.limiter.mark_busy(self)
+        self.limiter.leaving.add(self)
         self.transport.abort()
-        self.crowd.report(self.loop.time())
+        self.limiter.report(self.loop.time())
 
     def _rests(self) -> bool:
         """No request is under way, neither its body nor its answer."""
@@ -258,7 +262,7 @@ class Connection(HttpToolsProtocol):
 
     def _may_rest(self) -> None:
         if self._rests() and not self.transport.is_closing():
-            self.crowd.rests(self)
+            self.limiter.mark_idle(self)
 
     def _stop_watching(self) -> None:
         if self._unread is not None:
@@ -271,19 +275,19 @@ class Connection(HttpToolsProtocol):
     def _expect_head(self) -> None:
         self._head_size = 0
         self._patience = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
-        self.crowd.waits(self, self._network)
+        self.limiter.mark_awaiting_head(self, self._network)
 
     def _have_head(self) -> None:
         if self._patience is not None:
             self._patience.cancel()
             self._patience = None
-            self.crowd.has_head(self, self._network)
+            self.limiter.mark_head_received(self, self._network)
 
 
 def bounded(most: int) -> type[Connection]:
     """The protocol of a server that holds at most this many connections."""
 
     class Bounded(Connection):
-        crowd = Crowd(most)
+        limiter = ConnectionLimiter(most)
 
     return Bounded

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from canton import telemetry
 from canton.api.events import sse
 from canton.api.events.connection import ABORT
-from canton.api.middleware.bodies import STATE, BodyLimit, Bounds
+from canton.api.middleware.bodies import STATE, BodyLimit, BodyLimits
 from canton.api.middleware.compatibility import Compatibility
 from canton.api.middleware.rate_limits import network
 from canton.api.rendering import problems
@@ -51,7 +51,7 @@ def guard(app: ASGIApp, api: Api, observe: Observe) -> ASGIApp:
     """All of them, in the one right order: the id first, so that every refusal carries it."""
     app = TimeLimit(app, api.timeout)
     app = Concurrency(app, api.concurrency)
-    app = BodyLimit(app, Bounds(api.body_limit, {IMPORT: api.import_limit}))
+    app = BodyLimit(app, BodyLimits(api.body_limit, {IMPORT: api.import_limit}))
     app = QueryLimit(app)
     app = Cookies(app)
     app = HeaderLimit(app, api.header_limit)
@@ -70,12 +70,12 @@ class RequestId:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        given = _header(scope, b"x-request-id") or b""
+        header = _header(scope, b"x-request-id") or b""
         own = secrets.token_hex(8)
-        named = given.decode() if REQUEST_ID.fullmatch(given) else None
-        identity = named or own
-        scope.setdefault("state", {}).update(request_id=identity, own_request_id=own, client_request_id=named)
-        answer = _Answer(send, [(b"canton-request", identity.encode())])
+        client_id = header.decode() if REQUEST_ID.fullmatch(header) else None
+        identity = client_id or own
+        scope.setdefault("state", {}).update(request_id=identity, own_request_id=own, client_request_id=client_id)
+        answer = _ObservedSend(send, [(b"canton-request", identity.encode())])
         began = time.monotonic()
         with telemetry.carrying(request=identity):
             try:
@@ -83,7 +83,7 @@ class RequestId:
             finally:
                 self._ended(scope, answer.status, time.monotonic() - began)
 
-    async def _run(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+    async def _run(self, scope: Scope, receive: Receive, answer: _ObservedSend) -> None:
         try:
             await self.app(scope, receive, answer)
         except Exception:
@@ -93,8 +93,8 @@ class RequestId:
             if answer.status:
                 raise
             log.exception("a request failed by a defect")
-            told = Defect("Canton failed on this request by a defect of its own; report it with the request id")
-            await problems.respond(scope, receive, answer, told)
+            defect = Defect("Canton failed on this request by a defect of its own; report it with the request id")
+            await problems.respond(scope, receive, answer, defect)
 
     def _ended(self, scope: Scope, status: int, seconds: float) -> None:
         self.observe(scope, status, seconds)
@@ -153,10 +153,10 @@ class Concurrency:
         place = Place(self, name)
         scope.setdefault("state", {})[PLACE] = place
         if STATE in scope.get("state", {}):
-            scope["state"][STATE].outside = place.left
+            scope["state"][STATE].outside = place.suspended
         try:
             # What is left is the client's reading, which the connection bounds.
-            await self.app(scope, receive, _Answer(send, on_start=place.leave))
+            await self.app(scope, receive, _ObservedSend(send, on_start=place.leave))
         finally:
             place.leave()
 
@@ -191,7 +191,7 @@ class Place:
                 self._count(-1)
 
     @contextmanager
-    def left(self) -> Iterator[None]:
+    def suspended(self) -> Iterator[None]:
         """Without the place for a while; it is taken again even if all are taken: the work was let in before."""
         self.leave()
         try:
@@ -270,7 +270,7 @@ class TimeLimit:
             await self.app(scope, receive, send)
             return
         limit = asyncio.timeout(self.seconds)
-        answer = _Answer(send, on_stream=lambda: limit.reschedule(None))
+        answer = _ObservedSend(send, on_stream=lambda: limit.reschedule(None))
         try:
             async with limit:
                 await self.app(scope, receive, answer)
@@ -298,7 +298,7 @@ class TimeLimit:
                 pass
 
 
-class _Answer:
+class _ObservedSend:
     """A ``send`` that notes what is sent."""
 
     def __init__(
@@ -328,9 +328,9 @@ class _Answer:
 
 
 def _is_stream(start: Message) -> bool:
-    wanted = sse.MEDIA_TYPE.encode()
-    return any(name.lower() == b"content-type" and value.startswith(wanted) for name, value in start["headers"])
+    media_type = sse.MEDIA_TYPE.encode()
+    return any(name.lower() == b"content-type" and value.startswith(media_type) for name, value in start["headers"])
 
 
-def _header(scope: Scope, wanted: bytes) -> bytes | None:
-    return next((value for name, value in scope["headers"] if name == wanted), None)
+def _header(scope: Scope, header_name: bytes) -> bytes | None:
+    return next((value for name, value in scope["headers"] if name == header_name), None)

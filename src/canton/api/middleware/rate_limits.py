@@ -19,7 +19,7 @@ SIZE = 16 * 1024
 MOST_BUCKETS = 10_000
 
 
-class Buckets:
+class TokenBuckets:
     """One bucket for each name; it fills at ``rate`` requests a second up to ``BURST`` seconds of it."""
 
     def __init__(self, rate: float) -> None:
@@ -50,13 +50,13 @@ class Buckets:
             self._full_at.popitem(last=False)
 
 
-class Rates:
+class RateLimits:
     """In requests a second: of a principal with a role, of one without any, of an address without a good token."""
 
     def __init__(self, rate: float, without_roles: float, without_token: float) -> None:
-        self._principals = Buckets(rate)
-        self._strangers = Buckets(without_roles)
-        self._addresses = Buckets(without_token)
+        self._principals = TokenBuckets(rate)
+        self._strangers = TokenBuckets(without_roles)
+        self._addresses = TokenBuckets(without_token)
 
     def charge_principal(self, principal: str, *, has_roles: bool) -> None:
         buckets = self._principals if has_roles else self._strangers

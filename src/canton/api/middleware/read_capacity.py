@@ -17,7 +17,7 @@ EACH = 3
 MOST = 16
 
 
-class Lists:
+class ReadCapacity:
     """At most ``PLACES`` lists are read at a time for callers without a role at the provider, ``EACH`` for one of them.
 
     A filter that nothing fits goes through all records of a tenant, which takes seconds where there are millions. A

@@ -18,7 +18,7 @@ EACH = 20
 PATIENCE = 3.0
 
 
-class Writers:
+class WriteCapacity:
     """At most ``PLACES`` changes use a thread at a time; ``QUEUE`` more wait for ``PATIENCE`` seconds without one.
 
     One principal, and all service accounts of one tenant together, have at most ``EACH`` under way or waiting.

@@ -18,7 +18,7 @@ from sqlalchemy.engine import Connection
 from starlette.concurrency import run_in_threadpool
 
 from canton.api.auth.caller import Caller, CallerDep
-from canton.api.mutations.refusals import Kind
+from canton.api.mutations.refusals import RefusalKind
 from canton.api.rendering.responses import Answer
 from canton.domain.data import Json, JsonObject, digest, storable
 from canton.domain.errors import (
@@ -33,7 +33,7 @@ from canton.domain.errors import (
 )
 from canton.domain.harmless import is_blank
 from canton.domain.tenant import TenantState
-from canton.operations.engine.completion import Because
+from canton.operations.engine.completion import Attribution
 from canton.policy import bindings
 from canton.policy.decide import Decision, Question, Rights
 from canton.policy.permissions import PERMISSIONS, PROVIDERS
@@ -48,27 +48,27 @@ LONGEST_WRITTEN = 12 * LONGEST_REASON
 
 
 @dataclass(frozen=True, slots=True)
-class On:
+class ChangeTarget:
     """What a change is about: whose it is, the permission to see it, and what a caller who may not is told."""
 
     tenant: str | None
-    unseen: NotFound | None = None
+    not_found: NotFound | None = None
     """None: there is nothing yet to be hidden, as when a tenant is made."""
-    sight: str | None = None
+    read_permission: str | None = None
     account: str | None = None
     """The principal id of the service account that it is about."""
     by_provider: bool = False
     """It is the provider's work, if on a tenant's nodes: the tenant's own roles only look on."""
-    stands_for: Json = None
+    resolved: Json = None
     """What the names in the request stand for now; an approval is for that."""
-    takes_back: str | None = None
+    undone_permission: str | None = None
     """The permission of the work that it takes back: where that needs a second person, so does this."""
-    gives: Rights | None = None
+    granted_rights: Rights | None = None
     """What it lets somebody else do; a second person must hold that too."""
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ChangeResult:
     """What was done: the answer, and what audit and events say of it.
 
     An operation writes its own record, in the same transaction; then ``event`` is None.
@@ -95,66 +95,70 @@ class Change:
     query_problem: str = ""
     """What is wrong with the parameters of the address; said only to callers who may make the change."""
 
-    def carry_out(self, on: On, act: Callable[[Connection, Because], Done]) -> Response:
-        decision = self.decide(on)
+    def carry_out(self, target: ChangeTarget, act: Callable[[Connection, Attribution], ChangeResult]) -> Response:
+        decision = self.decide(target)
         # Recorded with what is done, and then it was checked; otherwise it would be any text that looks like one.
-        used = {"approval": self.approval} if self._needs_approval(on) else {}
-        because = Because(self.caller.principal.id, self.reason, {**self._context(decision), **used})
+        used = {"approval": self.approval} if self._needs_approval(target) else {}
+        attribution = Attribution(self.caller.principal.id, self.reason, {**self._context(decision), **used})
         try:
             self._require_reason()
-            return self._once(on, because, act).response()
-        except _DecidedOtherwise as now:
-            raise self._refuse(on, now.decision) from None
+            return self._once(target, attribution, act).response()
+        except _DecisionChanged as changed:
+            raise self._refuse(target, changed.decision) from None
         except DatabaseUnavailable:
             # Its record would wait for the same database, and in vain.
             raise
         except CantonError as error:
-            self._record_alone(on, decision, error.code)
+            self._record_alone(target, decision, error.code)
             raise
 
     def require_anywhere(self) -> None:
         """Refuse, and record, a caller who holds the permission nowhere, whatever the change is about."""
         if self.caller.visible(self.permission) == frozenset():
-            self.decide(On(None))
+            self.decide(ChangeTarget(None))
 
-    def decide(self, on: On) -> Decision:
+    def decide(self, target: ChangeTarget) -> Decision:
         """Whether policy lets it through; a refusal is recorded and raised. Alone, for a dry run."""
-        question = Question(self.permission, on.tenant, account=on.account, by_provider=on.by_provider)
+        question = Question(self.permission, target.tenant, account=target.account, by_provider=target.by_provider)
         decision = self.caller.decide(question)
-        if decision.allowed and on.tenant is not None:
+        if decision.allowed and target.tenant is not None:
             # Only now is the tenant looked at: whoever may not see it learns nothing, not even from the clock.
-            question = replace(question, suspended=self._is_suspended(on.tenant))
+            question = replace(question, suspended=self._is_suspended(target.tenant))
             decision = self.caller.decide(question)
         if not decision.allowed:
-            raise self._refuse(on, decision)
+            raise self._refuse(target, decision)
         if self.query_problem:
             raise InvalidRequest(self.query_problem)
         return decision
 
-    def _refuse(self, on: On, decision: Decision) -> Forbidden:
-        self._record_alone(on, decision, "refused")
-        if on.unseen is not None and on.sight is not None:
-            self.caller.require_sight(on.sight, on.tenant, on.unseen)
+    def _refuse(self, target: ChangeTarget, decision: Decision) -> Forbidden:
+        self._record_alone(target, decision, "refused")
+        if target.not_found is not None and target.read_permission is not None:
+            self.caller.require_visible(target.read_permission, target.tenant, target.not_found)
         return Forbidden(
             f"{decision.reason}; ask an administrator, or see: canton whoami",
             permission=self.permission,
             rule=decision.rule,
-            tenant=on.tenant,
+            tenant=target.tenant,
         )
 
-    def _decide_again(self, connection: Connection, on: On) -> None:
+    def _decide_again(self, connection: Connection, target: ChangeTarget) -> None:
         """Decide with the tenant and the caller's roles locked: who suspends or revokes first is seen, always."""
-        state = None if on.tenant is None else tenants.hold(connection, on.tenant)
+        state = None if target.tenant is None else tenants.hold(connection, target.tenant)
         # The body may have been on its way for long: a role that has ended meanwhile gives nothing any more.
         now = self.caller.services.clock()
         caller = replace(self.caller, principal=self.caller.principal_in(connection, lock=True), now=now)
         question = Question(
-            self.permission, on.tenant, state == TenantState.SUSPENDED, account=on.account, by_provider=on.by_provider
+            self.permission,
+            target.tenant,
+            state == TenantState.SUSPENDED,
+            account=target.account,
+            by_provider=target.by_provider,
         )
         decision = caller.decide(question)
         if not decision.allowed:
-            raise _DecidedOtherwise(decision)
-        if caller.held != self.caller.held:
+            raise _DecisionChanged(decision)
+        if caller.active_bindings != self.caller.active_bindings:
             # What the change checks beside the permission, it checks with the roles that it came with.
             raise Conflict(f"the roles of {caller.principal.id} were changed at the same moment; try again")
 
@@ -168,20 +172,22 @@ class Change:
                 f"{self.permission} is recorded with its reason; say why with --reason, or the header Canton-Reason"
             )
 
-    def _once(self, on: On, because: Because, act: Callable[[Connection, Because], Done]) -> Answer:
+    def _once(
+        self, target: ChangeTarget, attribution: Attribution, act: Callable[[Connection, Attribution], ChangeResult]
+    ) -> Answer:
         try:
             with self.caller.database.write() as connection:
                 repeated = self._repeated(connection)
                 if repeated is not None:
                     return repeated
-                self._decide_again(connection, on)
-                if self._needs_approval(on):
-                    self._require_person(on)
-                if self._needs_approval(on) and self.approval is None:
-                    waiting = self._ask(connection, on)
+                self._decide_again(connection, target)
+                if self._needs_approval(target):
+                    self._require_person(target)
+                if self._needs_approval(target) and self.approval is None:
+                    waiting = self._ask(connection, target)
                 else:
-                    return self._do(connection, on, because, act)
-        except _KeyTakenMeanwhile:
+                    return self._do(connection, target, attribution, act)
+        except _KeyTakenConcurrently:
             with self.caller.database.read() as connection:
                 repeated = self._repeated(connection)
             if repeated is None:
@@ -195,97 +201,107 @@ class Change:
         )
 
     def _do(
-        self, connection: Connection, on: On, because: Because, act: Callable[[Connection, Because], Done]
+        self,
+        connection: Connection,
+        target: ChangeTarget,
+        attribution: Attribution,
+        act: Callable[[Connection, Attribution], ChangeResult],
     ) -> Answer:
         actor = self.caller.principal.identity
         if self.key is not None and not idempotency.begin(connection, actor, self.key, self.request_digest):
-            raise _KeyTakenMeanwhile(f'the idempotency key "{self.key}" was used at the same moment; try again')
-        if self._needs_approval(on):
-            approvals.use(connection, str(self.approval), actor, self._approval_digest(on))
-        done = act(connection, because)
-        if done.operation is None:
-            self._record(connection, on, because, done)
+            raise _KeyTakenConcurrently(f'the idempotency key "{self.key}" was used at the same moment; try again')
+        if self._needs_approval(target):
+            approvals.use(connection, str(self.approval), actor, self._approval_digest(target))
+        result = act(connection, attribution)
+        if result.operation is None:
+            self._record(connection, target, attribution, result)
         if self.key is not None:
             idempotency.finish(
-                connection, actor, self.key, operation=done.operation, answer=storable_answer(done.answer)
+                connection, actor, self.key, operation=result.operation, answer=storable_answer(result.answer)
             )
-        return done.answer
+        return result.answer
 
     def _repeated(self, connection: Connection) -> Answer | None:
         if self.key is None:
             return None
-        known = idempotency.repeated(connection, self.caller.principal.identity, self.key, self.request_digest)
-        if known is None or known.answer is None:
+        remembered = idempotency.repeated(connection, self.caller.principal.identity, self.key, self.request_digest)
+        if remembered is None or remembered.answer is None:
             return None
-        return Answer(**known.answer)  # type: ignore[arg-type]  # as storable_answer wrote it
+        return Answer(**remembered.answer)  # type: ignore[arg-type]  # as storable_answer wrote it
 
     @property
     def request_digest(self) -> str:
         return digest([self.method, self.path, self.body])
 
-    def _approval_digest(self, on: On) -> str:
+    def _approval_digest(self, target: ChangeTarget) -> str:
         """What a second person approves: what it takes, the request, why it is made, and what it is about.
 
         A node may get another number or tenant between the approval and its use.
         """
         request = [self.permission, self.method, self.path, self.body, self.reason]
-        return digest([*request, on.tenant, on.stands_for])
+        return digest([*request, target.tenant, target.resolved])
 
-    def _needs_approval(self, on: On) -> bool:
-        return not {self.permission, on.takes_back}.isdisjoint(self.caller.services.settings.policy.two_person)
+    def _needs_approval(self, target: ChangeTarget) -> bool:
+        return not {self.permission, target.undone_permission}.isdisjoint(
+            self.caller.services.settings.policy.two_person
+        )
 
-    def _waits_at_provider(self, on: On) -> bool:
+    def _waits_at_provider(self, target: ChangeTarget) -> bool:
         """It needs a second person of the provider's: until it is done, the tenant is not told of it."""
-        return self._needs_approval(on) and (self._is_providers(on) or self.permission in PROVIDERS)
+        return self._needs_approval(target) and (self._is_providers(target) or self.permission in PROVIDERS)
 
-    def _is_providers(self, on: On) -> bool:
+    def _is_providers(self, target: ChangeTarget) -> bool:
         """Only the provider's people decide on it, although a tenant's roles can hold the permission."""
         revoked_by_provider = self.permission in REVOKING and self.caller.visible(self.permission) is None
-        return on.by_provider or revoked_by_provider
+        return target.by_provider or revoked_by_provider
 
-    def _require_person(self, on: On) -> None:
+    def _require_person(self, target: ChangeTarget) -> None:
         kind = self.caller.principal.kind
         if kind is not bindings.Kind.PERSON:
             raise Forbidden(
                 f"{self.permission} takes two persons, and a {kind} is none; a person has to ask for it",
                 permission=self.permission,
                 rule="two-persons",
-                tenant=on.tenant,
+                tenant=target.tenant,
             )
 
-    def _ask(self, connection: Connection, on: On) -> str:
-        wanted = approvals.Wanted(
+    def _ask(self, connection: Connection, target: ChangeTarget) -> str:
+        request = approvals.ApprovalRequest(
             self.permission,
-            None if self._is_providers(on) else on.tenant,
+            None if self._is_providers(target) else target.tenant,
             self.method,
             self.path,
             self.body,
-            self._approval_digest(on),
+            self._approval_digest(target),
             self.reason,
-            None if on.gives is None else on.gives.as_json(),
+            None if target.granted_rights is None else target.granted_rights.as_json(),
         )
         ttl = self.caller.services.settings.policy.approval_ttl
         who = self.caller.principal
-        return approvals.ask(connection, who.id, who.identity, wanted, ttl)
+        return approvals.ask(connection, who.id, who.identity, request, ttl)
 
-    def _record(self, connection: Connection, on: On, because: Because, done: Done) -> None:
-        outcome = "done" if done.answer.changed else "unchanged"
-        details = {**done.details, **because.context, "outcome": outcome, **_whose(on.tenant)}
-        actor, reason = because.actor, because.reason
+    def _record(
+        self, connection: Connection, target: ChangeTarget, attribution: Attribution, result: ChangeResult
+    ) -> None:
+        outcome = "done" if result.answer.changed else "unchanged"
+        details = {**result.details, **attribution.context, "outcome": outcome, **_tenant_details(target.tenant)}
+        actor, reason = attribution.actor, attribution.reason
         audit.append(
-            connection, actor=actor, action=self.permission, subject=done.subject, reason=reason, details=details
+            connection, actor=actor, action=self.permission, subject=result.subject, reason=reason, details=details
         )
-        if done.event is not None and done.answer.changed:
-            body = {**done.details, "reason": reason, "actor": actor}
-            outbox.append(connection, on.tenant or outbox.PROVIDER, [outbox.Event(done.event, done.subject, body)])
+        if result.event is not None and result.answer.changed:
+            body = {**result.details, "reason": reason, "actor": actor}
+            outbox.append(
+                connection, target.tenant or outbox.PROVIDER, [outbox.Event(result.event, result.subject, body)]
+            )
 
-    def _record_alone(self, on: On, decision: Decision, outcome: str) -> None:
+    def _record_alone(self, target: ChangeTarget, decision: Decision, outcome: str) -> None:
         # A stranger's attempt is the provider's matter: one tenant's audit does not name another's people.
-        hidden = not self.caller.is_bound_in(on.tenant) or (decision.allowed and self._waits_at_provider(on))
-        tenant = None if hidden else on.tenant
-        elsewhere = {"named_tenant": on.tenant} if on.tenant and tenant is None else {}
-        details = {**self._context(decision), "outcome": outcome, **_whose(tenant), **elsewhere}
-        kind = Kind(self.caller.principal.id, self.permission, tenant, outcome)
+        hidden = not self.caller.is_bound_in(target.tenant) or (decision.allowed and self._waits_at_provider(target))
+        tenant = None if hidden else target.tenant
+        named_tenant = {"named_tenant": target.tenant} if target.tenant and tenant is None else {}
+        details = {**self._context(decision), "outcome": outcome, **_tenant_details(tenant), **named_tenant}
+        kind = RefusalKind(self.caller.principal.id, self.permission, tenant, outcome)
         subject = str(storable(f"{self.method} {self.path}"))
         self.caller.services.refusals.record(self.caller.database, kind, subject, self.reason, details)
 
@@ -300,7 +316,7 @@ class Change:
         }
 
 
-class _DecidedOtherwise(Exception):
+class _DecisionChanged(Exception):
     """Inside the transaction the decision is a refusal, which it was not before."""
 
     def __init__(self, decision: Decision) -> None:
@@ -308,19 +324,19 @@ class _DecidedOtherwise(Exception):
         self.decision = decision
 
 
-class _KeyTakenMeanwhile(Conflict):
+class _KeyTakenConcurrently(Conflict):
     """Another transaction stored the same key between our look and our write."""
 
 
 def storable_answer(answer: Answer) -> JsonObject:
     """A secret that is shown once is not kept for a repetition."""
-    stored = answer.stored()
+    document = answer.stored()
     if answer.body is not None and "token" in answer.body:
-        stored["body"] = {**answer.body, "token": None}
-    return stored
+        document["body"] = {**answer.body, "token": None}
+    return document
 
 
-def _whose(tenant: str | None) -> JsonObject:
+def _tenant_details(tenant: str | None) -> JsonObject:
     return {"tenant": tenant} if tenant else {}
 
 
@@ -353,7 +369,7 @@ VersionHeader = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Changing:
+class ChangeDependency:
     """The dependency of a route that changes something under this permission."""
 
     permission: str
@@ -367,7 +383,7 @@ class Changing:
         approval: ApprovalHeader = None,
         if_match: VersionHeader = None,
     ) -> AsyncIterator[Change]:
-        made = Change(
+        change = Change(
             caller,
             self.permission,
             _reason(reason),
@@ -379,15 +395,15 @@ class Changing:
             getattr(request.state, "document", None),
             _query_problem(request),
         )
-        async with caller.services.writers.place(caller.counted_for, at_provider=caller.is_bound_in(None)):
-            yield made
+        async with caller.services.write_capacity.place(caller.accounting_key, at_provider=caller.is_bound_in(None)):
+            yield change
 
     async def require_anywhere(self, request: Request, caller: Caller) -> None:
         """Refuse, and record, a caller who holds the permission nowhere."""
         if caller.visible(self.permission) != frozenset():
             return
         unread = Change(caller, self.permission, "", None, None, None, request.method, _target(request), None)
-        async with caller.services.writers.place(caller.counted_for, at_provider=caller.is_bound_in(None)):
+        async with caller.services.write_capacity.place(caller.accounting_key, at_provider=caller.is_bound_in(None)):
             await run_in_threadpool(unread.require_anywhere)
 
 
@@ -396,7 +412,7 @@ def change(permission: str) -> Any:
 
     Its place among the writers is given back before the answer is sent: a client that does not read holds none.
     """
-    return Depends(Changing(PERMISSIONS[permission].name), scope="function")
+    return Depends(ChangeDependency(PERMISSIONS[permission].name), scope="function")
 
 
 def _query_problem(request: Request) -> str:
@@ -406,10 +422,10 @@ def _query_problem(request: Request) -> str:
     a dry run what is none.
     """
     names = [name for name, _ in request.query_params.multi_items()]
-    known = {"dry_run"} & signature(request.scope["endpoint"]).parameters.keys()
-    if len(names) <= len(known) and known.issuperset(names):
+    allowed_names = {"dry_run"} & signature(request.scope["endpoint"]).parameters.keys()
+    if len(names) <= len(allowed_names) and allowed_names.issuperset(names):
         return ""
-    allowed = "dry_run, once" if known else "no parameter"
+    allowed = "dry_run, once" if allowed_names else "no parameter"
     return f"{request.method} {request.scope['path']} takes {allowed} behind the ?; correct the address"
 
 
@@ -419,9 +435,9 @@ def _target(request: Request) -> str:
     return str(request.scope["path"]) + (f"?{query}" if query else "")
 
 
-def _reason(given: str | None) -> str:
+def _reason(header: str | None) -> str:
     try:
-        reason = unquote(given or "", errors="strict").strip()
+        reason = unquote(header or "", errors="strict").strip()
     except UnicodeDecodeError as error:
         raise InvalidRequest("the header Canton-Reason is not percent-encoded UTF-8") from error
     check_reason(reason)

@@ -13,7 +13,7 @@ from pydantic import Field
 from sqlalchemy.engine import Connection, RowMapping
 
 from canton.api.auth.caller import Caller
-from canton.api.mutations.changes import Change, Done, On
+from canton.api.mutations.changes import Change, ChangeResult, ChangeTarget
 from canton.api.rendering.documents import Body
 from canton.api.rendering.operations import Digest, accepted, render_plan
 from canton.api.rendering.operations import Plan as PlanDocument
@@ -23,9 +23,9 @@ from canton.domain.lifecycle import NodeState, is_transient
 from canton.domain.node import Node
 from canton.domain.nodeset.nodeset import fold, parse_counted
 from canton.operations import submit
-from canton.operations.engine.completion import Because
+from canton.operations.engine.completion import Attribution
 from canton.operations.plan.plan import Plan
-from canton.operations.planners.power_nodes import Seen
+from canton.operations.planners.power_nodes import NodeSnapshot
 from canton.operations.submit import Submission, submit_within
 from canton.policy.permissions import PROVIDERS
 from canton.store.access import quotas, tenants
@@ -38,7 +38,7 @@ LARGEST = 10_000
 # Characters of a short xname and its comma.
 LENGTH = 14
 NODESET_PATTERN = r"^[A-Za-z0-9\[\]_.:,/!&\^@ -]+$"
-Planner = Callable[[Seen, str | None], Plan]
+Planner = Callable[[NodeSnapshot, str | None], Plan]
 Requirement = Callable[[Connection, Plan], None]
 DryRun = Annotated[bool, Query(description="Answer with the plan, and do nothing.")]
 PLANNED: dict[int | str, dict[str, Any]] = {200: {"description": "The plan of a dry run.", "model": PlanDocument}}
@@ -63,71 +63,73 @@ class NodeOrder(NodeNames):
 def parse_names(caller: Caller, nodeset: str) -> frozenset[str]:
     """The names in a nodeset; they count as the entries of a list do, also in one that is refused."""
     caller.charge(entries=len(nodeset) // LENGTH)
-    names, written = parse_counted(nodeset, limit=LARGEST)
-    caller.charge(entries=written)
+    names, count = parse_counted(nodeset, limit=LARGEST)
+    caller.charge(entries=count)
     return names.names
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class NodeTarget:
     """The nodes that were found, and the names that were not."""
 
-    found: Sequence[RowMapping]
+    rows: Sequence[RowMapping]
     missing: Collection[str]
 
     @property
     def tenants(self) -> frozenset[str | None]:
-        return frozenset(row["tenant"] for row in self.found)
+        return frozenset(row["tenant"] for row in self.rows)
 
-    def on(self) -> On:
+    def change_target(self) -> ChangeTarget:
         """Nodes of several owners at once are the provider's matter, and so is what is not there."""
         if self.missing:
-            return On(None, nodes.unknown(self.missing), "node.read")
+            return ChangeTarget(None, nodes.unknown(self.missing), "node.read")
         tenant = next(iter(self.tenants)) if len(self.tenants) == 1 else None
-        return On(tenant, stands_for=[row["xname"] for row in self.found])
+        return ChangeTarget(tenant, resolved=[row["xname"] for row in self.rows])
 
 
-def order(
+def order_operation(
     change: Change,
-    wanted: NodeOrder,
+    node_order: NodeOrder,
     planner: Planner,
     *,
     dry_run: bool,
     require: Requirement = lambda _connection, _plan: None,
 ) -> Response:
     """Carry out what ``planner`` makes of the nodes, or only show it. A dry run checks what the real one checks."""
-    target = look(change, wanted.nodes)
-    on = target.on()
-    plan = _planned(change.caller, target, on.tenant, planner)
+    target = find_nodes(change, node_order.nodes)
+    change_target = target.change_target()
+    plan = _plan_or_error(change.caller, target, change_target.tenant, planner)
     if dry_run:
-        decision = change.decide(on)
-        planned = _required(plan)
+        decision = change.decide(change_target)
+        dry_run_plan = _require_plan(plan)
         with change.caller.database.read() as connection:
-            _check(connection, planned, decision.rule, require)
-        return _show(change.caller, planned)
+            _check(connection, dry_run_plan, decision.rule, require)
+        return _show(change.caller, dry_run_plan)
 
-    def act(connection: Connection, because: Because) -> Done:
-        made = _required(plan)
-        rule = str(because.context["rule"])
-        if made.tenant is not None:
-            tenants.lock(connection, made.tenant)
-        _check(connection, made, rule, require)
-        if wanted.plan is not None and wanted.plan != made.digest:
+    def act(connection: Connection, attribution: Attribution) -> ChangeResult:
+        current_plan = _require_plan(plan)
+        rule = str(attribution.context["rule"])
+        if current_plan.tenant is not None:
+            tenants.lock(connection, current_plan.tenant)
+        _check(connection, current_plan, rule, require)
+        if node_order.plan is not None and node_order.plan != current_plan.digest:
             # What moved since is told only of a plan that the caller may see.
-            plans.show(connection, wanted.plan, plans.Sight(change.caller.visible("plan.read"), PROVIDERS))
+            plans.show(connection, node_order.plan, plans.PlanVisibility(change.caller.visible("plan.read"), PROVIDERS))
         submission = Submission(
-            because.actor,
-            because.reason,
+            attribution.actor,
+            attribution.reason,
             None,
-            reviewed=wanted.plan,
+            reviewed=node_order.plan,
             by_provider=_is_provider(rule),
-            context=because.context,
+            context=attribution.context,
         )
-        with _discreetly(connection, change.caller):
-            operation = submit_within(connection, made, submission).operation
-        return Done(accepted(connection, operation, change.caller.attribution()), operation, operation=operation)
+        with _hide_foreign_holders(connection, change.caller):
+            operation = submit_within(connection, current_plan, submission).operation
+        return ChangeResult(
+            accepted(connection, operation, change.caller.attribution_filter()), operation, operation=operation
+        )
 
-    return change.carry_out(on, act)
+    return change.carry_out(change_target, act)
 
 
 def _is_provider(rule: str) -> bool:
@@ -144,7 +146,7 @@ def _check(connection: Connection, plan: Plan, rule: str, require: Requirement) 
     require(connection, plan)
 
 
-def look(change: Change, nodeset: str) -> Target:
+def find_nodes(change: Change, nodeset: str) -> NodeTarget:
     """Policy comes first: the names of 10,000 nodes are not made for a caller who may do this to none."""
     change.require_anywhere()
     caller, names = change.caller, parse_names(change.caller, nodeset)
@@ -153,48 +155,48 @@ def look(change: Change, nodeset: str) -> Target:
     with caller.database.read() as connection:
         by_name = nodes.named(connection, caller.visible("node.read"), names)
     distinct: Mapping[str, RowMapping] = {row["xname"]: row for row in by_name.values()}
-    return Target(sorted(distinct.values(), key=lambda row: nodes.place_of(row["xname"])), names - by_name.keys())
+    return NodeTarget(sorted(distinct.values(), key=lambda row: nodes.place_of(row["xname"])), names - by_name.keys())
 
 
-def _planned(caller: Caller, target: Target, tenant: str | None, planner: Planner) -> Plan | CantonError:
+def _plan_or_error(caller: Caller, target: NodeTarget, tenant: str | None, planner: Planner) -> Plan | CantonError:
     """Why there is no plan is said only once policy has decided, and not at all to a request that is a repetition."""
     if target.missing:
         return nodes.unknown(target.missing)
     try:
-        return planner(_seen(target.found), tenant)
+        return planner(_snapshot(target.rows), tenant)
     except WrongState as error:
         with caller.database.read() as connection:
-            return with_holders(connection, caller, target.found, error)
+            return with_holders(connection, caller, target.rows, error)
     except CantonError as error:
         return error
 
 
 def with_holders(connection: Connection, caller: Caller, rows: Sequence[RowMapping], error: WrongState) -> WrongState:
     """The refusal, with the operations that keep nodes between two states, as far as the caller may see them."""
-    between = [row for row in rows if is_transient(NodeState(row["state"])) and row["claimed_by"] is not None]
-    if not between:
+    moving = [row for row in rows if is_transient(NodeState(row["state"])) and row["claimed_by"] is not None]
+    if not moving:
         return error
-    holders = sorted({row["claimed_by"] for row in between})
+    holders = sorted({row["claimed_by"] for row in moving})
     visible = sorted(operation_lists.visible_among(connection, caller.visible("operation.read"), holders))
-    others = f" and {len(visible) - 1} more" if len(visible) > 1 else ""
+    more = f" and {len(visible) - 1} more" if len(visible) > 1 else ""
     holder = (
-        f"held by {visible[0]}{others}; see: canton operation show {visible[0]}"
+        f"held by {visible[0]}{more}; see: canton operation show {visible[0]}"
         if visible
         else "held by an operation that you may not see; wait for it, or ask the provider"
     )
     return WrongState(f"{error.message}; {holder}", cause="", **error.details)
 
 
-def _required(plan: Plan | CantonError) -> Plan:
+def _require_plan(plan: Plan | CantonError) -> Plan:
     if isinstance(plan, CantonError):
         raise plan
     return plan
 
 
-def _seen(rows: Sequence[RowMapping]) -> Seen:
-    found = [Node(r["xname"], r["nid"], NodeState(r["state"]), r["tenant"], r["version"]) for r in rows]
+def _snapshot(rows: Sequence[RowMapping]) -> NodeSnapshot:
+    snapshot_nodes = [Node(r["xname"], r["nid"], NodeState(r["state"]), r["tenant"], r["version"]) for r in rows]
     power = {row["xname"]: row["power"] for row in rows if row["power"] is not None}
-    return Seen(found, power, f"power@{_site(rows)}")
+    return NodeSnapshot(snapshot_nodes, power, f"power@{_site(rows)}")
 
 
 def _site(rows: Sequence[RowMapping]) -> str:
@@ -215,7 +217,7 @@ def _site(rows: Sequence[RowMapping]) -> str:
 
 
 @contextmanager
-def _discreetly(connection: Connection, caller: Caller) -> Iterator[None]:
+def _hide_foreign_holders(connection: Connection, caller: Caller) -> Iterator[None]:
     """Who holds a node is told as far as the caller may see it: the purpose of a foreign operation names its nodes."""
     try:
         yield
@@ -224,14 +226,14 @@ def _discreetly(connection: Connection, caller: Caller) -> Iterator[None]:
         holders = {claim["operation"] for claim in claims}
         if operation_lists.visible_among(connection, caller.visible("operation.read"), sorted(holders)) == holders:
             raise
-        held = fold(claim["node"] for claim in claims)
+        folded = fold(claim["node"] for claim in claims)
         raise NodesClaimed(
-            f"{held} held by an operation that you may not see; wait for it, or ask the provider", nodes=held
+            f"{folded} held by an operation that you may not see; wait for it, or ask the provider", nodes=folded
         ) from error
 
 
 def _show(caller: Caller, plan: Plan) -> Response:
     submit.dry_run(caller.database, plan)
     with caller.database.read() as connection:
-        row = plans.show(connection, plan.digest, plans.Sight(None, PROVIDERS))
+        row = plans.show(connection, plan.digest, plans.PlanVisibility(None, PROVIDERS))
     return json_response(render_plan(row))

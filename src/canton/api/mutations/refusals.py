@@ -29,7 +29,7 @@ log = logging.getLogger("canton.api")
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class RefusalKind:
     """What is the same in refusals that are counted together; the outcome is "refused" or the code of an error."""
 
     actor: str
@@ -39,7 +39,7 @@ class Kind:
 
 
 @dataclass(slots=True)
-class Count:
+class RefusalCount:
     """How many there were beside the one with a record of its own, and the requests of the first few."""
 
     number: int = 0
@@ -49,11 +49,13 @@ class Count:
 class Refusals:
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._counts: dict[Kind, Count] = {}
+        self._counts: dict[RefusalKind, RefusalCount] = {}
         self._kinds_of: Counter[str] = Counter()
         self._timer: threading.Timer | None = None
 
-    def record(self, database: Database, kind: Kind, subject: str, reason: str, details: Mapping[str, Json]) -> None:
+    def record(
+        self, database: Database, kind: RefusalKind, subject: str, reason: str, details: Mapping[str, Json]
+    ) -> None:
         """Append a record if this is the first of its kind, else count it."""
         if not self._is_first(database, kind, subject):
             return
@@ -86,15 +88,15 @@ class Refusals:
                     self._counts.setdefault(kind, count)
                 self._start_timer(database)
 
-    def _is_first(self, database: Database, kind: Kind, subject: str) -> bool:
+    def _is_first(self, database: Database, kind: RefusalKind, subject: str) -> bool:
         full = False
         with self._lock:
-            counted = self._bounded(kind)
-            count = self._counts.get(counted)
-            first = count is None and counted is kind
+            bounded = self._bounded(kind)
+            count = self._counts.get(bounded)
+            first = count is None and bounded is kind
             if count is None:
                 self._kinds_of[kind.actor] += 1
-                count = self._counts[counted] = Count()
+                count = self._counts[bounded] = RefusalCount()
                 self._start_timer(database)
             if not first:
                 count.number += 1
@@ -105,7 +107,7 @@ class Refusals:
             self.flush(database)
         return first
 
-    def _bounded(self, kind: Kind) -> Kind:
+    def _bounded(self, kind: RefusalKind) -> RefusalKind:
         if kind in self._counts or self._kinds_of[kind.actor] < KINDS_EACH:
             return kind
         return replace(kind, tenant=None, outcome=SEVERAL)
@@ -117,7 +119,7 @@ class Refusals:
             self._timer.start()
 
 
-def _write(database: Database, counts: Mapping[Kind, Count]) -> None:
+def _write(database: Database, counts: Mapping[RefusalKind, RefusalCount]) -> None:
     with database.write() as connection:
         for kind, count in counts.items():
             details: dict[str, Json] = {

@@ -64,8 +64,8 @@ _PROBLEMS = {
     429: "The caller sends too many requests; try again later.",
     503: "Something does not answer now; try again.",
 }
-_OF_READS = (400, 401, 404, 429, 431, 503)
-_PLACE = {"Location": {"description": "Where it is.", "schema": {"type": "string"}}}
+_READ_STATUSES = (400, 401, 404, 429, 431, 503)
+_LOCATION = {"Location": {"description": "Where it is.", "schema": {"type": "string"}}}
 _TAG = {"ETag": {"description": "The version, for If-Match.", "schema": {"type": "string"}}}
 
 
@@ -80,10 +80,10 @@ def answers(
     if tagged:
         expected["headers"] = _TAG
     elif status in (201, 202):
-        expected["headers"] = _PLACE
-    found: dict[int | str, dict[str, Any]] = {status: expected}
+        expected["headers"] = _LOCATION
+    responses: dict[int | str, dict[str, Any]] = {status: expected}
     if tagged:
-        found[304] = {"description": "The caller has this version already."}
-    return found | {
-        code: problem | {"description": text} for code, text in _PROBLEMS.items() if change or code in _OF_READS
+        responses[304] = {"description": "The caller has this version already."}
+    return responses | {
+        code: problem | {"description": text} for code, text in _PROBLEMS.items() if change or code in _READ_STATUSES
     }

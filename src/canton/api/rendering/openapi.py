@@ -16,24 +16,24 @@ from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
 from canton.api.rendering.documents import PROBLEM, Problem
-from canton.api.rendering.responses import names_tag
+from canton.api.rendering.responses import has_tag
 from canton.api.services import services
 
 
-def describe(app: FastAPI) -> Callable[[], dict[str, Any]]:
+def openapi_maker(app: FastAPI) -> Callable[[], dict[str, Any]]:
     """Made when first asked for, once: an answer of 405 asks for it too, in a thread."""
     making = threading.Lock()
 
     def openapi() -> dict[str, Any]:
         with making:
             if app.openapi_schema is None:
-                app.openapi_schema = _made(app)
+                app.openapi_schema = _make_description(app)
             return app.openapi_schema
 
     return openapi
 
 
-def _made(app: FastAPI) -> dict[str, Any]:
+def _make_description(app: FastAPI) -> dict[str, Any]:
     spec = get_openapi(
         title=app.title,
         version=app.version,
@@ -52,13 +52,13 @@ def _made(app: FastAPI) -> dict[str, Any]:
         # A request that is not valid gets a problem with status 400, as any other mistake of the caller.
         operation["responses"].pop("422", None)
         for parameter in operation.get("parameters", ()):
-            parameter["schema"] = _present(parameter["schema"])
+            parameter["schema"] = _without_null(parameter["schema"])
             # What a list can be filtered by needs no words of its own, unless it has them.
             parameter.setdefault("description", f"Only those with this {parameter['name']}.")
     return spec
 
 
-def published(app: FastAPI) -> Callable[[Request], Awaitable[Response]]:
+def description_route(app: FastAPI) -> Callable[[Request], Awaitable[Response]]:
     """The route of the description: written and packed once, since it is large and needs no token.
 
     Only that is done in a thread: readers without a token must not take threads from others. An answer with the
@@ -77,9 +77,9 @@ def published(app: FastAPI) -> Callable[[Request], Awaitable[Response]]:
                 once.append(await run_in_threadpool(written))
         plain, packed, tag = once[0]
         headers = {"ETag": tag, "Vary": "Accept-Encoding"}
-        if names_tag(request, tag):
+        if has_tag(request, tag):
             return Response(status_code=304, headers=headers)
-        services(request).rates.charge_address(request.client.host if request.client else "")
+        services(request).rate_limits.charge_address(request.client.host if request.client else "")
         if "gzip" in request.headers.get("accept-encoding", ""):
             return Response(packed, headers=headers | {"Content-Encoding": "gzip"}, media_type="application/json")
         return Response(plain, headers=headers, media_type="application/json")
@@ -101,10 +101,10 @@ def _allow_sparse_items(schemas: dict[str, Any]) -> None:
             schema["properties"]["items"]["items"] = sparse
 
 
-def _present(schema: dict[str, Any]) -> dict[str, Any]:
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     """A parameter is there or not; it is never null."""
     choices = [choice for choice in schema.get("anyOf", ()) if choice != {"type": "null"}]
     if len(choices) != 1:
         return schema
-    kept = {name: value for name, value in schema.items() if name not in ("anyOf", "title", "description")}
-    return {**kept, **choices[0]}
+    rest_of_schema = {name: value for name, value in schema.items() if name not in ("anyOf", "title", "description")}
+    return {**rest_of_schema, **choices[0]}

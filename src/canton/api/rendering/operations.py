@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field
 from sqlalchemy.engine import Connection, RowMapping
 
-from canton.api.auth.attribution import Attributed, Attribution
+from canton.api.auth.attribution import AttributedText, AttributionFilter
 from canton.api.rendering.documents import Body, Instant
 from canton.api.rendering.responses import Answer
 from canton.domain.data import Json
@@ -43,14 +43,14 @@ class Operation(Body):
     kind: str
     summary: str
     tenant: str | None
-    actor: Attributed
-    reason: Attributed
+    actor: AttributedText
+    reason: AttributedText
     plan: Digest
     state: OperationState
     nodes: Annotated[str, Field(description="Folded.")]
     steps: StepCounts
     attention: Annotated[dict[str, Any] | None, Field(description="Why it needs a person, and what they can do.")]
-    cancel_requested_by: Attributed
+    cancel_requested_by: AttributedText
     worker: Annotated[str | None, Field(description="Its host and process; null for a tenant's roles.")]
     created_at: Instant
     ended_at: Instant | None
@@ -83,7 +83,7 @@ def _folded(nodes: str) -> str:
     return fold(json.loads(nodes))
 
 
-def render_operation(row: RowMapping, steps: Counter[str], attribution: Attribution) -> dict[str, Json]:
+def render_operation(row: RowMapping, steps: Counter[str], attribution: AttributionFilter) -> dict[str, Json]:
     plain = ("id", "kind", "summary", "tenant", "actor", "reason", "plan", "state", "attention", "worker")
     document = {
         **{name: row[name] for name in plain},
@@ -113,7 +113,7 @@ def render_plan(row: RowMapping) -> dict[str, Json]:
     return {**render_listed_plan(row), **facts}
 
 
-def accepted(connection: Connection, operation_id: str, attribution: Attribution) -> Answer:
+def accepted(connection: Connection, operation_id: str, attribution: AttributionFilter) -> Answer:
     """The operation as this transaction leaves it."""
     row = operation_lists.show(connection, operation_id, None)
     steps = operation_lists.count_steps(connection, [operation_id])[operation_id]

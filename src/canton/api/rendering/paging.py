@@ -15,7 +15,7 @@ from sqlalchemy.engine import RowMapping
 from canton.api.auth.caller import Caller, CallerDep
 from canton.domain.data import Json, digest, storable
 from canton.domain.errors import InvalidCursor, InvalidRequest
-from canton.store.listing import Key, Slice, Window
+from canton.store.listing import ListPage, PageKey, Window
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 # What may differ from one page to the next; everything else makes it another list.
@@ -30,10 +30,10 @@ class Paging:
     """A digest of which list this is: its path, sort and filters."""
     caller: Caller
 
-    def answer(self, found: Slice, render: Callable[[RowMapping], Mapping[str, Json]]) -> Response:
-        self.caller.charge(entries=len(found.rows), size=found.size)
-        items = (self._chosen(render(row)) for row in found.rows)
-        cursor = None if found.next is None else _cursor(self.list, found.next)
+    def answer(self, list_page: ListPage, render: Callable[[RowMapping], Mapping[str, Json]]) -> Response:
+        self.caller.charge(entries=len(list_page.rows), size=list_page.size)
+        items = (self._chosen(render(row)) for row in list_page.rows)
+        cursor = None if list_page.next is None else _cursor(self.list, list_page.next)
         body = f'{{"items":[{",".join(map(_encode, items))}],"next":{_encode(cursor)}}}'
         return Response(body, media_type="application/json")
 
@@ -63,9 +63,9 @@ def paging(sorts: Sequence[str], fields: Sequence[str], default: str | None = No
         this = _list(request, sort)
         position = None if after is None else _position(after, this)
         window = Window(limit, sort.removeprefix("-"), sort.startswith("-"), position)
-        made = Paging(window, _fields(fields_, fields), this, caller)
-        async with caller.services.lists.place(caller.counted_for, at_provider=caller.is_bound_in(None)):
-            yield made
+        page_request = Paging(window, _fields(fields_, fields), this, caller)
+        async with caller.services.read_capacity.place(caller.accounting_key, at_provider=caller.is_bound_in(None)):
+            yield page_request
 
     return Depends(dependency, scope="function")
 
@@ -75,11 +75,11 @@ def _list(request: Request, sort: str) -> str:
     return digest([request.url.path, sort, [[name, value] for name, value in filters]])[7:23]
 
 
-def _cursor(this: str, position: Key) -> str:
+def _cursor(this: str, position: PageKey) -> str:
     return base64.urlsafe_b64encode(json.dumps([this, *position]).encode()).decode().rstrip("=")
 
 
-def _position(cursor: str, this: str) -> Key:
+def _position(cursor: str, this: str) -> PageKey:
     try:
         text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         whose, *position = json.loads(text)
@@ -98,13 +98,15 @@ def _is_key(part: object) -> bool:
     return isinstance(part, int) and abs(part) < 2**63
 
 
-def _fields(given: str | None, known: Sequence[str]) -> tuple[str, ...]:
-    if given is None:
+def _fields(text: str | None, allowed: Sequence[str]) -> tuple[str, ...]:
+    if text is None:
         return ()
-    wanted = tuple(name.strip() for name in given.split(","))
-    unknown = [name for name in wanted if name not in known]
+    names = tuple(name.strip() for name in text.split(","))
+    unknown = [name for name in names if name not in allowed]
     if unknown:
         raise InvalidRequest(
-            f'there is no field "{unknown[0]}" here; there are {", ".join(known)}', field=unknown[0], known=list(known)
+            f'there is no field "{unknown[0]}" here; there are {", ".join(allowed)}',
+            field=unknown[0],
+            known=list(allowed),
         )
-    return wanted
+    return names

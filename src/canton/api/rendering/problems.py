@@ -105,8 +105,8 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(Exception)
     def defect(request: Request, error: Exception) -> Response:
         log.error("a request failed by a defect", exc_info=error)
-        said = "Canton failed on this request by a defect of its own; report it with the request id"
-        return response(Defect(said), request_id(request))
+        message = "Canton failed on this request by a defect of its own; report it with the request id"
+        return response(Defect(message), request_id(request))
 
     @app.get("/problems/{code}", include_in_schema=False)
     def page(code: str) -> HTMLResponse:
@@ -132,13 +132,13 @@ def problem_page(cls: type[CantonError]) -> str:
 
 
 def _invalid(error: RequestValidationError) -> CantonError:
-    wrong = list(_wrong(error.errors()))
-    listed = "; ".join(f"{each['where']}: {each['what']}" for each in wrong[:5])
-    more = f"; and {len(wrong) - 5} more" if len(wrong) > 5 else ""
-    return InvalidRequest(f"the request is not valid: {listed}{more}. Correct it and send it again", errors=wrong)
+    mistakes = list(_mistakes(error.errors()))
+    shown = "; ".join(f"{each['where']}: {each['what']}" for each in mistakes[:5])
+    more = f"; and {len(mistakes) - 5} more" if len(mistakes) > 5 else ""
+    return InvalidRequest(f"the request is not valid: {shown}{more}. Correct it and send it again", errors=mistakes)
 
 
-def _wrong(mistakes: Any) -> Iterator[dict[str, Json]]:
+def _mistakes(mistakes: Any) -> Iterator[dict[str, Json]]:
     for mistake in mistakes:
         yield {"where": ".".join(str(part)[:LONGEST_NAME] for part in mistake["loc"]), "what": what_is_wrong(mistake)}
 
@@ -155,7 +155,7 @@ def what_is_wrong(mistake: Any) -> str:
 def _from_http(request: Request, error: HTTPException) -> CantonError:
     where = f"{request.method} {request.url.path}"
     if error.status_code == 405:
-        allowed = _offered(request) or (error.headers or {}).get("Allow", "")
+        allowed = _allowed_methods(request) or (error.headers or {}).get("Allow", "")
         return MethodNotAllowed(f"{where} is not offered; this address takes {allowed}", allowed=allowed)
     if error.status_code == 415:
         return WrongMediaType(f"{where} takes JSON; send Content-Type: application/json")
@@ -164,10 +164,10 @@ def _from_http(request: Request, error: HTTPException) -> CantonError:
     return NoSuchRoute(f"there is nothing at {request.url.path}; GET /openapi.json lists what there is")
 
 
-def _offered(request: Request) -> str:
+def _allowed_methods(request: Request) -> str:
     """Every method of this address; the router itself tells only those of the first route that it found."""
     paths = request.app.openapi()["paths"]
-    for path in sorted(paths, key=lambda each: each.count("{")):
+    for path in sorted(paths, key=lambda template: template.count("{")):
         if re.fullmatch(re.sub(r"\{[^}]*\}", "[^/]+", path), request.url.path):
             return ", ".join(method.upper() for method in paths[path])
     return ""

@@ -21,17 +21,17 @@ def json_response(body: object, status: int = 200, headers: Mapping[str, str] | 
     return Response(text, status, headers=dict(headers or {}), media_type="application/json")
 
 
-def names_tag(request: Request, tag: str) -> bool:
+def has_tag(request: Request, tag: str) -> bool:
     """Whether the caller says that it has the version with this entity tag."""
     return tag in (text.strip().removeprefix("W/") for text in request.headers.get("if-none-match", "").split(","))
 
 
-def shown(request: Request, body: JsonObject, version: int | None = None) -> Response:
+def object_response(request: Request, body: JsonObject, version: int | None = None) -> Response:
     """One object; nothing but its tag if the caller has this version already."""
     if version is None:
         return json_response(body)
     tag = f'"{version}"'
-    if names_tag(request, tag):
+    if has_tag(request, tag):
         return Response(status_code=304, headers={"ETag": tag})
     return json_response(body, headers={"ETag": tag})
 

@@ -17,8 +17,8 @@ def writer() -> Callable[[int], str]:
 
     @cache  # what was seen or imported together has one instant
     def write(instant: int) -> str:
-        day, rest = divmod(instant, _DAY)
-        seconds, fraction = divmod(rest, _SECOND)
+        day, time_of_day = divmod(instant, _DAY)
+        seconds, fraction = divmod(time_of_day, _SECOND)
         return f"{date(day)}{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{fraction:06}Z"
 
     return write

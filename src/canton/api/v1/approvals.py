@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection, RowMapping
 
 from canton.api.auth.caller import Caller, CallerDep
 from canton.api.auth.delegation import require_own
-from canton.api.mutations.changes import Change, Done, On, change
+from canton.api.mutations.changes import Change, ChangeResult, ChangeTarget, change
 from canton.api.rendering.documents import NAME_PATTERN, Body, Instant, Items, answers
 from canton.api.rendering.paging import Paging, paging
 from canton.api.rendering.responses import Answer, json_response
@@ -23,7 +23,7 @@ from canton.domain.data import Json
 from canton.domain.errors import Forbidden
 from canton.domain.instants import to_text
 from canton.domain.tenant import TenantState
-from canton.operations.engine.completion import Because
+from canton.operations.engine.completion import Attribution
 from canton.policy.bindings import Kind, Principal
 from canton.policy.decide import Question, Rights, holds_until
 from canton.policy.permissions import PROVIDERS
@@ -81,10 +81,12 @@ def list_approvals(
     tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
 ) -> Response:
     """The approvals that the caller may see; its own requests it always does."""
-    sought = approvals.Sought(caller.visible("approval.read"), PROVIDERS, caller.principal.identity, state, tenant)
+    approval_filter = approvals.ApprovalFilter(
+        caller.visible("approval.read"), PROVIDERS, caller.principal.identity, state, tenant
+    )
     with caller.database.read() as connection:
-        found = approvals.page(connection, sought, page.window)
-    return page.answer(found, render)
+        list_page = approvals.page(connection, approval_filter, page.window)
+    return page.answer(list_page, render)
 
 
 @router.get("/approvals/{approval_id}", responses=answers(Approval))
@@ -93,7 +95,7 @@ def show_approval(caller: CallerDep, approval_id: ApprovalId) -> Response:
     with caller.database.read() as connection:
         row = approvals.find(connection, approval_id)
     if row["requested_identity"] != caller.principal.identity:
-        caller.require_sight("approval.read", _readers(row), approvals.unknown(approval_id))
+        caller.require_visible("approval.read", _reader_tenant(row), approvals.unknown(approval_id))
     answer = json_response(render(row))
     caller.charge(size=len(answer.body))
     return answer
@@ -116,39 +118,41 @@ def refuse(approval_id: ApprovalId, change: Deciding) -> Response:
 
 
 def _settle(approval_id: str, state: ApprovalState, change: Change) -> Response:
-    def act(connection: Connection, because: Because) -> Done:
+    def act(connection: Connection, attribution: Attribution) -> ChangeResult:
         waiting = approvals.find(connection, approval_id)
         _require_second_person(connection, change.caller, waiting)
-        until = _has_say_until(change.caller, waiting)
-        verdict = approvals.Verdict(state, because.actor, change.caller.principal.identity, because.reason, until)
+        until = _valid_until(change.caller, waiting)
+        verdict = approvals.Verdict(
+            state, attribution.actor, change.caller.principal.identity, attribution.reason, until
+        )
         row, changed = approvals.settle(connection, approval_id, verdict)
-        told = {"decided": state, "asked_for": row["permission"], "requested_by": row["requested_by"]}
-        return Done(Answer(render(row), changed=changed), f"approval:{approval_id}", details=told)
+        details = {"decided": state, "asked_for": row["permission"], "requested_by": row["requested_by"]}
+        return ChangeResult(Answer(render(row), changed=changed), f"approval:{approval_id}", details=details)
 
-    return change.carry_out(_on(change.caller, approval_id), act)
+    return change.carry_out(_target(change.caller, approval_id), act)
 
 
-def _on(caller: Caller, approval_id: str) -> On:
+def _target(caller: Caller, approval_id: str) -> ChangeTarget:
     with caller.database.read() as connection:
         row = approvals.look(connection, approval_id)
     if row is None:
-        return On(None, approvals.unknown(approval_id), "approval.read")
+        return ChangeTarget(None, approvals.unknown(approval_id), "approval.read")
     own = row["requested_identity"] == caller.principal.identity
-    return On(_readers(row), None if own else approvals.unknown(approval_id), "approval.read")
+    return ChangeTarget(_reader_tenant(row), None if own else approvals.unknown(approval_id), "approval.read")
 
 
-def _readers(row: RowMapping) -> str | None:
+def _reader_tenant(row: RowMapping) -> str | None:
     """What is the provider's to decide is not for the tenant to read before it is decided."""
     return None if row["permission"] in PROVIDERS else row["tenant"]
 
 
-def _has_say_until(caller: Caller, row: RowMapping) -> int:
+def _valid_until(caller: Caller, row: RowMapping) -> int:
     """What somebody approved is good for as long as they may make the change and decide on it, and no longer."""
     needed = (row["permission"], DECIDING)
     return min(holds_until(caller.principal, permission, row["tenant"], caller.now) for permission in needed)
 
 
-def _require_own(who: Principal, row: RowMapping) -> None:
+def _require_granted_rights(who: Principal, row: RowMapping) -> None:
     """Nobody lets another give what they could not give themselves, to themselves least of all."""
     gives = row["gives"]
     if gives is not None:
@@ -158,16 +162,16 @@ def _require_own(who: Principal, row: RowMapping) -> None:
 
 def _require_second_person(connection: Connection, caller: Caller, row: RowMapping) -> None:
     who = caller.principal
-    told = {"permission": row["permission"], "tenant": row["tenant"]}
+    details = {"permission": row["permission"], "tenant": row["tenant"]}
     # By name as well: some issuers take a username in any case and repeat it as typed; alice and Alice are one person.
     if who.identity == row["requested_identity"] or who.id.casefold() == row["requested_by"].casefold():
-        said = f"{who.id} asked for this change and cannot decide on it; somebody else has to"
-        raise Forbidden(said, rule="two-persons", **told)
+        message = f"{who.id} asked for this change and cannot decide on it; somebody else has to"
+        raise Forbidden(message, rule="two-persons", **details)
     if who.kind is not Kind.PERSON:
-        raise Forbidden(f"{who.id} is a {who.kind}, and this takes a person", rule="two-persons", **told)
+        raise Forbidden(f"{who.id} is a {who.kind}, and this takes a person", rule="two-persons", **details)
     suspended = row["tenant"] is not None and tenants.state(connection, row["tenant"]) == TenantState.SUSPENDED
     decision = caller.decide(Question(row["permission"], row["tenant"], suspended))
     if not decision.allowed:
-        said = f"only who may make a change decides on it, and {decision.reason}; ask one of them"
-        raise Forbidden(said, rule=decision.rule, **told)
-    _require_own(who, row)
+        message = f"only who may make a change decides on it, and {decision.reason}; ask one of them"
+        raise Forbidden(message, rule=decision.rule, **details)
+    _require_granted_rights(who, row)

@@ -41,7 +41,7 @@ def render(row: RowMapping) -> dict[str, Json]:
     return {**plain, "at": to_text(row["at"]), "details": json.loads(row["details"])}
 
 
-def _wanted(
+def _filters(
     tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
     actor: Text = None,
     action: Text = None,
@@ -56,9 +56,9 @@ def _wanted(
 def list_audit(
     caller: CallerDep,
     page: Annotated[Paging, paging(tuple(audit.SORTS), tuple(Record.model_fields), "-seq")],
-    wanted: Annotated[list[sa.ColumnElement[bool]], Depends(_wanted)],
+    filters: Annotated[list[sa.ColumnElement[bool]], Depends(_filters)],
 ) -> Response:
     """The records that the caller may see, the newest first."""
     with caller.database.read() as connection:
-        found = audit.page(connection, caller.visible("audit.read"), wanted, page.window)
-    return page.answer(found, render)
+        list_page = audit.page(connection, caller.visible("audit.read"), filters, page.window)
+    return page.answer(list_page, render)

@@ -15,7 +15,7 @@ from canton.api.auth.caller import CallerDep, authenticate
 from canton.api.events import sse
 from canton.api.events.connection import EventStream
 from canton.api.events.cursor import LONGEST
-from canton.api.events.reader import START, Beginning, Sight, Wanted, open_reader
+from canton.api.events.reader import START, ReaderRights, StartPosition, Subscription, open_reader
 from canton.api.rendering.documents import NAME_PATTERN, PROBLEM, Body, Instant, Items, Since, answers
 from canton.api.rendering.operations import TEXT_PATTERN
 from canton.api.rendering.problems import MEDIA_TYPE
@@ -40,18 +40,18 @@ class Event(Body):
 
 
 def _documented() -> dict[int | str, dict[str, Any]]:
-    found = answers(Items[Event])
-    found[200]["content"] = {sse.MEDIA_TYPE: {"schema": {"type": "string"}}}
+    responses = answers(Items[Event])
+    responses[200]["content"] = {sse.MEDIA_TYPE: {"schema": {"type": "string"}}}
     refused = {"content": {MEDIA_TYPE: {"schema": {"$ref": PROBLEM}}}}
-    return found | {403: {"description": "There is nothing that the caller may follow.", **refused}}
+    return responses | {403: {"description": "There is nothing that the caller may follow.", **refused}}
 
 
 def _is_live(request: Request) -> bool:
     accepted = ",".join(request.headers.getlist("accept")).split(",")
-    return any(each.partition(";")[0].strip().lower() == sse.MEDIA_TYPE for each in accepted)
+    return any(media_type.partition(";")[0].strip().lower() == sse.MEDIA_TYPE for media_type in accepted)
 
 
-def _beginning(
+def _start_position(
     request: Request,
     after: Annotated[
         str | None, Query(max_length=LONGEST, description="An event's id, `next` of the page before, or `start`.")
@@ -62,28 +62,28 @@ def _beginning(
     ] = None,
     since: Since = None,
     newest: Annotated[int | None, Query(ge=1, le=10_000, description="Begin so many events before the end.")] = None,
-) -> Beginning:
+) -> StartPosition:
     """``since`` and ``newest`` together are the later of the two places; ``after`` goes before them."""
     first = None if _is_live(request) or since or newest else START
-    return Beginning(last_event_id or after or first, from_text(since) if since else None, newest)
+    return StartPosition(last_event_id or after or first, from_text(since) if since else None, newest)
 
 
-def _wanted(
+def _subscription(
     request: Request,
     caller: CallerDep,
-    beginning: Annotated[Beginning, Depends(_beginning)],
+    start: Annotated[StartPosition, Depends(_start_position)],
     tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
     subject: Annotated[str | None, Query(pattern=TEXT_PATTERN, description="An operation, or `tenant:psi`.")] = None,
-) -> Wanted:
-    return Wanted(_asked_again(request), tenant, subject, beginning, caller.counted_for)
+) -> Subscription:
+    return Subscription(_current_rights(request), tenant, subject, start, caller.accounting_key)
 
 
-def _asked_again(request: Request) -> Callable[[], Awaitable[Sight]]:
+def _current_rights(request: Request) -> Callable[[], Awaitable[ReaderRights]]:
     """A token that ran out or was revoked, and a binding that ended, end a stream that began with them."""
 
-    async def sight() -> Sight:
+    async def sight() -> ReaderRights:
         caller = await run_in_threadpool(authenticate, request)
-        return Sight(caller.visible(PERMISSION), caller.visible(ATTRIBUTION), caller.visible("member.read"))
+        return ReaderRights(caller.visible(PERMISSION), caller.visible(ATTRIBUTION), caller.visible("member.read"))
 
     return sight
 
@@ -92,7 +92,7 @@ def _asked_again(request: Request) -> Callable[[], Awaitable[Sight]]:
 async def read_events(
     request: Request,
     caller: CallerDep,
-    wanted: Annotated[Wanted, Depends(_wanted)],
+    subscription: Annotated[Subscription, Depends(_subscription)],
     limit: Annotated[int, Query(ge=1, le=1000, description="At most this many entries on a page.")] = 100,
 ) -> Response:
     """What happened in the tenants that the caller may read about, each tenant's events in their order.
@@ -106,13 +106,13 @@ async def read_events(
             f"no role of {caller.principal.id} holds {PERMISSION}, so there is nothing to follow; see: canton whoami",
             permission=PERMISSION,
             rule="not-granted",
-            tenant=wanted.tenant,
+            tenant=subscription.tenant,
         )
-    reader = await open_reader(hub, wanted)
+    reader = await open_reader(hub, subscription)
     if live:
         visible = caller.visible(PERMISSION)
         # One that follows a tenant which it does not see counts for its own all the same.
-        followed = visible and (visible & {wanted.tenant} or visible)
+        followed = visible and (visible & {subscription.tenant} or visible)
         return EventStream(hub, reader, caller.principal.id, followed)
     page = await reader.page(limit)
     caller.charge(entries=page.read, size=page.size)

@@ -11,11 +11,11 @@ from fastapi.responses import Response
 from pydantic import Field
 from sqlalchemy.engine import Connection, RowMapping
 
-from canton.api.auth.attribution import Attributed, Attribution
+from canton.api.auth.attribution import AttributedText, AttributionFilter
 from canton.api.auth.caller import Caller, CallerDep
 from canton.api.auth.delegation import require_own
 from canton.api.middleware.body_routes import Route
-from canton.api.mutations.changes import Change, Done, On, change
+from canton.api.mutations.changes import Change, ChangeResult, ChangeTarget, change
 from canton.api.rendering.documents import NAME_PATTERN, Body, Instant, Items, Name, TenantName, answers
 from canton.api.rendering.paging import Paging, paging
 from canton.api.rendering.patterns import MOMENT, SUBJECT
@@ -24,7 +24,7 @@ from canton.domain.data import Json
 from canton.domain.errors import InvalidRequest
 from canton.domain.harmless import is_harmless
 from canton.domain.instants import from_text, to_text
-from canton.operations.engine.completion import Because
+from canton.operations.engine.completion import Attribution
 from canton.policy.bindings import fits
 from canton.policy.decide import Question, Rights
 from canton.policy.roles import Role, Roles
@@ -68,8 +68,8 @@ class Binding(Body):
     role: str
     tenant: Annotated[str | None, Field(description="Null at the provider.")]
     until: Instant | None
-    granted_by: Attributed
-    reason: Attributed
+    granted_by: AttributedText
+    reason: AttributedText
     created_at: Instant
 
 
@@ -97,14 +97,14 @@ class Member(Body):
 _PLAIN = ("id", "subject", "identity", "other_identity", "role", "tenant", "granted_by", "reason")
 
 
-def render(row: RowMapping, attribution: Attribution) -> dict[str, Json]:
+def render(row: RowMapping, attribution_filter: AttributionFilter) -> dict[str, Json]:
     plain = {name: row[name] for name in _PLAIN}
     document = {**plain, "until": _instant(row["until"]), "created_at": to_text(row["created_at"])}
-    return attribution(document, row["tenant"])
+    return attribution_filter(document, row["tenant"])
 
 
-def _instant(found: int | None) -> str | None:
-    return None if found is None else to_text(found)
+def _instant(instant: int | None) -> str | None:
+    return None if instant is None else to_text(instant)
 
 
 @router.get("/tenants/{name}/members", responses=answers(Items[Member]))
@@ -114,12 +114,16 @@ def list_members(
     page: Annotated[Paging, paging(("subject",), tuple(Member.model_fields))],
 ) -> Response:
     """Everybody whom Canton was told of, with all their roles in the tenant; an issuer may vouch for more."""
-    caller.require_sight("member.read", name, tenants.unknown(name))
+    caller.require_visible("member.read", name, tenants.unknown(name))
     with caller.database.read() as connection:
         tenants.find(connection, name)
-        found, held = bindings.members(connection, name, page.window)
+        list_page, bindings_by_subject = bindings.members(connection, name, page.window)
     return page.answer(
-        found, lambda row: {"subject": row["subject"], "roles": [_role(each) for each in held[row["subject"]]]}
+        list_page,
+        lambda row: {
+            "subject": row["subject"],
+            "roles": [_role(binding) for binding in bindings_by_subject[row["subject"]]],
+        },
     )
 
 
@@ -138,81 +142,85 @@ def list_bindings(
     provider: Annotated[Literal["true", "false"], Query(description="Only those at the provider.")] = "false",
 ) -> Response:
     """The bindings that the caller may see, with those that have run out and were not revoked."""
-    sought = bindings.Sought(tenant, role, subject, provider == "true")
+    binding_filter = bindings.BindingFilter(tenant, role, subject, provider == "true")
     with caller.database.read() as connection:
-        found = bindings.page(connection, caller.visible("member.read"), sought, page.window)
-    attribution = caller.attribution()
-    return page.answer(found, lambda row: render(row, attribution))
+        list_page = bindings.page(connection, caller.visible("member.read"), binding_filter, page.window)
+    attribution_filter = caller.attribution_filter()
+    return page.answer(list_page, lambda row: render(row, attribution_filter))
 
 
 @router.post("/bindings", status_code=201, responses=answers(Binding, 201, change=True) | answers(Binding, change=True))
-def grant(wanted: NewBinding, change: Annotated[Change, change("member.grant")]) -> Response:
+def grant(new_binding: NewBinding, change: Annotated[Change, change("member.grant")]) -> Response:
     """Give a role, perhaps for a time: 201. Given again it is the same binding, with the new end: 200.
 
     Nobody gives a role that holds more than they do themselves, or for longer. An end sooner than the binding has takes
     something away: it also needs member.revoke, a reason, and the second person where a revocation does.
     """
-    unseen = None if wanted.tenant is None else tenants.unknown(wanted.tenant)
-    on = On(wanted.tenant, unseen, "tenant.read", gives=_rights(change.caller.services.roles, wanted))
-    if _shortens(change.caller, wanted):
-        return _shorten(replace(change, permission=SHORTENING), replace(on, gives=None), wanted)
+    not_found = None if new_binding.tenant is None else tenants.unknown(new_binding.tenant)
+    target = ChangeTarget(
+        new_binding.tenant, not_found, "tenant.read", granted_rights=_rights(change.caller.services.roles, new_binding)
+    )
+    if _shortens(change.caller, new_binding):
+        return _shorten(replace(change, permission=SHORTENING), replace(target, granted_rights=None), new_binding)
 
-    def act(connection: Connection, because: Because) -> Done:
-        asked = _checked(change, wanted)
-        if on.gives is not None:
-            require_own(change.caller.principal, change.permission, on.gives)
-        made = bindings.grant(connection, asked, because.actor, because.reason)
-        row = made.row
-        where = f"/v1/bindings/{row['id']}" if made.created else None
-        body, status = render(row, change.caller.attribution()), 201 if made.created else 200
-        answer = Answer(body, status, location=where, changed=made.changed)
-        return Done(answer, f"binding:{row['id']}", "member.granted", _told(row))
+    def act(connection: Connection, attribution: Attribution) -> ChangeResult:
+        checked_grant = _checked(change, new_binding)
+        if target.granted_rights is not None:
+            require_own(change.caller.principal, change.permission, target.granted_rights)
+        result = bindings.grant(connection, checked_grant, attribution.actor, attribution.reason)
+        row = result.row
+        where = f"/v1/bindings/{row['id']}" if result.created else None
+        body, status = render(row, change.caller.attribution_filter()), 201 if result.created else 200
+        answer = Answer(body, status, location=where, changed=result.changed)
+        return ChangeResult(answer, f"binding:{row['id']}", "member.granted", _event_details(row))
 
-    return change.carry_out(on, act)
+    return change.carry_out(target, act)
 
 
-def _rights(roles: Roles, wanted: NewBinding) -> Rights | None:
+def _rights(roles: Roles, new_binding: NewBinding) -> Rights | None:
     """What the role holds; None for a role that there is not, which is refused when its time comes."""
-    role = roles.get(wanted.role)
-    until = None if wanted.until is None else from_text(wanted.until)
-    return None if role is None else Rights(role.permissions, wanted.tenant, until)
+    role = roles.get(new_binding.role)
+    until = None if new_binding.until is None else from_text(new_binding.until)
+    return None if role is None else Rights(role.permissions, new_binding.tenant, until)
 
 
-def _shortens(caller: Caller, wanted: NewBinding) -> bool:
+def _shortens(caller: Caller, new_binding: NewBinding) -> bool:
     """Looked at only for a caller who may grant here: a refusal must not tell others that there is such a binding.
 
     Inside the transaction of the change, a binding that was changed meanwhile is a conflict.
     """
-    if wanted.until is None or not caller.decide(Question("member.grant", wanted.tenant)).allowed:
+    if new_binding.until is None or not caller.decide(Question("member.grant", new_binding.tenant)).allowed:
         return False
-    asked = bindings.Grant(wanted.subject, wanted.role, wanted.tenant, from_text(wanted.until))
+    requested_grant = bindings.Grant(
+        new_binding.subject, new_binding.role, new_binding.tenant, from_text(new_binding.until)
+    )
     with caller.database.read() as connection:
-        return bindings.is_shortened_by(connection, asked)
+        return bindings.is_shortened_by(connection, requested_grant)
 
 
-def _shorten(change: Change, on: On, wanted: NewBinding) -> Response:
-    def act(connection: Connection, _because: Because) -> Done:
-        row, was_until = bindings.shorten(connection, _checked(change, wanted))
-        told = _told(row) | {"was_until": _instant(was_until)} | _withdrawn(connection, row)
-        answer = Answer(render(row, change.caller.attribution()))
-        return Done(answer, f"binding:{row['id']}", "member.shortened", told)
+def _shorten(change: Change, target: ChangeTarget, new_binding: NewBinding) -> Response:
+    def act(connection: Connection, _because: Attribution) -> ChangeResult:
+        row, was_until = bindings.shorten(connection, _checked(change, new_binding))
+        details = _event_details(row) | {"was_until": _instant(was_until)} | _withdraw_approvals(connection, row)
+        answer = Answer(render(row, change.caller.attribution_filter()))
+        return ChangeResult(answer, f"binding:{row['id']}", "member.shortened", details)
 
-    return change.carry_out(on, act)
+    return change.carry_out(target, act)
 
 
-def _checked(change: Change, wanted: NewBinding) -> bindings.Grant:
+def _checked(change: Change, new_binding: NewBinding) -> bindings.Grant:
     """What is wanted, if it makes sense."""
-    role = _find_role(change.caller.services.roles, wanted.role)
-    if not fits(role, wanted.tenant):
-        place = "the provider: leave the tenant null" if wanted.tenant else "a tenant: name it"
+    role = _find_role(change.caller.services.roles, new_binding.role)
+    if not fits(role, new_binding.tenant):
+        place = "the provider: leave the tenant null" if new_binding.tenant else "a tenant: name it"
         raise InvalidRequest(f'the role "{role.name}" is bound at {place}', role=role.name, scope=role.scope)
-    check_subject(change.caller.services.settings, wanted.subject)
-    until = None if wanted.until is None else from_text(wanted.until)
+    check_subject(change.caller.services.settings, new_binding.subject)
+    until = None if new_binding.until is None else from_text(new_binding.until)
     if until is not None and until <= change.caller.now:
-        raise InvalidRequest(f"until is {wanted.until}, which is over; name an instant to come")
+        raise InvalidRequest(f"until is {new_binding.until}, which is over; name an instant to come")
     if until is not None and until >= LATEST:
-        raise InvalidRequest(f"until is {wanted.until}, which is too far; leave it out for a role without an end")
-    return bindings.Grant(wanted.subject, role.name, wanted.tenant, until)
+        raise InvalidRequest(f"until is {new_binding.until}, which is too far; leave it out for a role without an end")
+    return bindings.Grant(new_binding.subject, role.name, new_binding.tenant, until)
 
 
 def _find_role(roles: Roles, name: str) -> Role:
@@ -226,19 +234,21 @@ def _find_role(roles: Roles, name: str) -> Role:
 def check_subject(settings: Settings, subject: str) -> None:
     """Whether it is somebody whom an issuer of this server could vouch for."""
     issuer, _, name = subject.partition(":")
-    known = settings.issuer_names
-    if issuer == ACCOUNTS or (known and issuer not in known):
-        named = ", ".join(known) or "those in the configuration"
-        raise InvalidRequest(f'"{issuer}" is no issuer that this server trusts; it trusts {named}', subject=subject)
+    trusted = settings.issuer_names
+    if issuer == ACCOUNTS or (trusted and issuer not in trusted):
+        trusted_text = ", ".join(trusted) or "those in the configuration"
+        raise InvalidRequest(
+            f'"{issuer}" is no issuer that this server trusts; it trusts {trusted_text}', subject=subject
+        )
     if not name.isprintable() or not is_harmless(name):
         raise InvalidRequest("the subject holds invisible characters; write it without them")
 
 
-def _told(row: RowMapping) -> dict[str, Json]:
+def _event_details(row: RowMapping) -> dict[str, Json]:
     return {"subject": row["subject"], "role": row["role"], "until": _instant(row["until"])}
 
 
-def _withdrawn(connection: Connection, row: RowMapping) -> dict[str, Json]:
+def _withdraw_approvals(connection: Connection, row: RowMapping) -> dict[str, Json]:
     """Whoever loses a role loses the say that they had by it in what was not done yet."""
     count = approvals.withdraw_of_approver(connection, row["subject"], row["identity"], row["tenant"])
     return {"approvals_withdrawn": count} if count else {}
@@ -249,21 +259,21 @@ def show_binding(caller: CallerDep, binding_id: BindingId) -> Response:
     """One binding."""
     with caller.database.read() as connection:
         row = bindings.find(connection, binding_id)
-    caller.require_sight("member.read", row["tenant"], bindings.unknown(binding_id))
-    return json_response(render(row, caller.attribution()))
+    caller.require_visible("member.read", row["tenant"], bindings.unknown(binding_id))
+    return json_response(render(row, caller.attribution_filter()))
 
 
 @router.delete("/bindings/{binding_id}", status_code=204, responses=answers(None, 204, change=True))
 def revoke(binding_id: BindingId, change: Annotated[Change, change("member.revoke")]) -> Response:
     """Take a role away; it is gone with the next request. One's own, too, even the last administrator's."""
 
-    def act(connection: Connection, _because: Because) -> Done:
+    def act(connection: Connection, _because: Attribution) -> ChangeResult:
         row = bindings.find(connection, binding_id)
         bindings.revoke(connection, binding_id)
-        told = _told(row) | _withdrawn(connection, row)
-        return Done(Answer(status=204), f"binding:{binding_id}", "member.revoked", told)
+        details = _event_details(row) | _withdraw_approvals(connection, row)
+        return ChangeResult(Answer(status=204), f"binding:{binding_id}", "member.revoked", details)
 
     with change.caller.database.read() as connection:
         # Of one that is not there this is None: whoever is not of the provider is then refused as for a foreign one.
         tenant = bindings.place(connection, binding_id)
-    return change.carry_out(On(tenant, bindings.unknown(binding_id), "member.read"), act)
+    return change.carry_out(ChangeTarget(tenant, bindings.unknown(binding_id), "member.read"), act)

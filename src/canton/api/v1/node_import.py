@@ -12,9 +12,9 @@ from fastapi.responses import Response
 from pydantic import Field, ValidationError, WithJsonSchema
 from sqlalchemy.engine import Connection
 
-from canton.api.auth.vouching import require_vouching
+from canton.api.auth.import_authorization import require_import_allowed
 from canton.api.middleware.body_routes import Route
-from canton.api.mutations.changes import Change, Done, On, change
+from canton.api.mutations.changes import Change, ChangeResult, ChangeTarget, change
 from canton.api.rendering.documents import Body, Name, answers
 from canton.api.rendering.problems import LONGEST_NAME, what_is_wrong
 from canton.api.rendering.responses import Answer
@@ -24,7 +24,7 @@ from canton.domain.lifecycle import NodeState, must_have_tenant
 from canton.domain.nodeset.nodeset import fold
 from canton.domain.xname import xname
 from canton.domain.xname.xname import XnameType
-from canton.operations.engine.completion import Because
+from canton.operations.engine.completion import Attribution
 from canton.store.inventory import node_import, sites
 from canton.store.inventory.node_import import Comparison, Line
 
@@ -33,7 +33,7 @@ MOST = 20_000
 SHOWN = 100
 # Of a row; what a row can say has four. To list the mistakes of 190,000 fields took 220 MB.
 MOST_FIELDS = 50
-Wrong = tuple[int, str]
+RowMistake = tuple[int, str]
 _PYDANTIC = re.compile("^(Input|String) should ")
 _NO_FIELD = {"power": "workers read it from the site, so a file cannot say it; leave it out"}
 
@@ -74,7 +74,7 @@ class Imported(Body):
 
 @router.post("/nodes/import", responses=answers(Imported, change=True))
 def import_nodes(
-    wanted: NodeImport,
+    node_import_body: NodeImport,
     change: Annotated[Change, change("node.import")],
     dry_run: Annotated[bool, Query(description="Only say what it would do.")] = False,
 ) -> Response:
@@ -83,64 +83,64 @@ def import_nodes(
     A node that is new may be said to be free, or a tenant's already: the caller vouches for that. It takes a reason and
     node.enroll, for a tenant's node also node.assign, and is refused where these take two persons.
     """
-    lines, wrong = _read(wanted.nodes)
-    on = On(None)
+    lines, wrong = _read(node_import_body.nodes)
+    target = ChangeTarget(None)
 
     def check(connection: Connection) -> Comparison:
         """All that can be wrong; a dry run and the import itself both come through here."""
-        sites.find(connection, wanted.site)
-        comparison = node_import.compare(connection, wanted.site, lines, renumber=wanted.renumber)
+        sites.find(connection, node_import_body.site)
+        comparison = node_import.compare(connection, node_import_body.site, lines, renumber=node_import_body.renumber)
         _refuse([*wrong, *comparison.clashes], malformed=bool(wrong))
-        require_vouching(change, comparison.added, dry_run=dry_run)
+        require_import_allowed(change, comparison.added, dry_run=dry_run)
         node_import.require_room(connection, comparison.added)
         return comparison
 
     if dry_run:
-        change.decide(on)
+        change.decide(target)
         with change.caller.database.read() as connection:
             return _answer(check(connection)).response()
 
-    def act(connection: Connection, _because: Because) -> Done:
+    def act(connection: Connection, _because: Attribution) -> ChangeResult:
         node_import.lock(connection, lines)
         comparison = check(connection)
-        node_import.carry_out(connection, wanted.site, comparison)
+        node_import.carry_out(connection, node_import_body.site, comparison)
         answer = _answer(comparison)
-        return Done(answer, f"site:{wanted.site}", "node.imported", dict(answer.body or {}))
+        return ChangeResult(answer, f"site:{node_import_body.site}", "node.imported", dict(answer.body or {}))
 
-    return change.carry_out(on, act)
+    return change.carry_out(target, act)
 
 
-def _answer(found: Comparison) -> Answer:
-    touched = fold(line.xname for line in (*found.added, *found.changed))
+def _answer(comparison: Comparison) -> Answer:
+    touched = fold(line.xname for line in (*comparison.added, *comparison.changed))
     body: dict[str, Json] = {
-        "added": len(found.added),
-        "changed": len(found.changed),
-        "unchanged": len(found.unchanged),
+        "added": len(comparison.added),
+        "changed": len(comparison.changed),
+        "unchanged": len(comparison.unchanged),
         "nodes": touched,
     }
     return Answer(body, changed=bool(touched))
 
 
-def _refuse(wrong: Sequence[Wrong], *, malformed: bool) -> None:
+def _refuse(wrong: Sequence[RowMistake], *, malformed: bool) -> None:
     """Name the rows that are wrong, if any; a row that can never be right makes the whole request malformed."""
     if not wrong:
         return
-    listed = sorted(wrong)
+    ordered = sorted(wrong)
     kind = InvalidRequest if malformed else Conflict
-    shown: list[Json] = [{"row": row, "what": what} for row, what in listed[:SHOWN]]
-    count = len({row for row, _ in listed})
-    row, what = listed[0]
+    rows: list[Json] = [{"row": row, "what": what} for row, what in ordered[:SHOWN]]
+    count = len({row for row, _ in ordered})
+    row, what = ordered[0]
     if count == 1:
         message = f"nothing was imported: row {row} is wrong: {what}. Correct it and import again"
     else:
         message = f"nothing was imported: {count} rows are wrong, the first is row {row}: {what}. Correct them all and "
         message += "import again"
-    raise kind(message, rows=shown, count=count)
+    raise kind(message, rows=rows, count=count)
 
 
-def _read(rows: Sequence[Any]) -> tuple[list[Line], list[Wrong]]:
+def _read(rows: Sequence[Any]) -> tuple[list[Line], list[RowMistake]]:
     lines: list[Line] = []
-    wrong: list[Wrong] = []
+    wrong: list[RowMistake] = []
     for number, row in enumerate(rows, 1):
         try:
             lines.append(_line(number, _new_node(row)))
@@ -148,7 +148,7 @@ def _read(rows: Sequence[Any]) -> tuple[list[Line], list[Wrong]]:
             wrong += [(number, what) for what in _mistakes(error)]
         except Invalid as error:
             wrong.append((number, error.message))
-    return lines, [*wrong, *_doubles(lines)]
+    return lines, [*wrong, *_repeated_rows(lines)]
 
 
 def _new_node(row: object) -> NewNode:
@@ -175,19 +175,19 @@ def _state(row: NewNode) -> NodeState | None:
     if row.state is None:
         return None
     if must_have_tenant(NodeState(row.state)) != owned:
-        said = f"{row.state} with tenant {row.tenant}" if owned else f"{row.state} without a tenant"
-        raise InvalidRequest(f"a node cannot be {said}; write the state assigned and the tenant, or neither")
+        description = f"{row.state} with tenant {row.tenant}" if owned else f"{row.state} without a tenant"
+        raise InvalidRequest(f"a node cannot be {description}; write the state assigned and the tenant, or neither")
     return NodeState(row.state)
 
 
 def _mistakes(error: ValidationError) -> Iterator[str]:
-    for each in error.errors(include_url=False, include_input=False):
-        where = ascii(str(each["loc"][0])[:LONGEST_NAME])[1:-1] if each["loc"] else "the row"
-        what = _NO_FIELD.get(where) or what_is_wrong(each)
+    for mistake in error.errors(include_url=False, include_input=False):
+        where = ascii(str(mistake["loc"][0])[:LONGEST_NAME])[1:-1] if mistake["loc"] else "the row"
+        what = _NO_FIELD.get(where) or what_is_wrong(mistake)
         yield f"{where}: {_PYDANTIC.sub('must ', what).removesuffix(' or None')}"
 
 
-def _doubles(lines: Sequence[Line]) -> Iterator[Wrong]:
+def _repeated_rows(lines: Sequence[Line]) -> Iterator[RowMistake]:
     names = Counter(line.xname for line in lines)
     nids = Counter(line.nid for line in lines if line.nid is not None)
     for line in lines:

@@ -10,14 +10,14 @@ from pydantic import Field
 from sqlalchemy.engine import Connection
 
 from canton.api.middleware.body_routes import Route
-from canton.api.mutations.changes import Change, Done, change
+from canton.api.mutations.changes import Change, ChangeResult, change
 from canton.api.mutations.node_operations import (
     PLANNED,
     DryRun,
     NodeNames,
     NodeOrder,
-    look,
-    order,
+    find_nodes,
+    order_operation,
     with_holders,
 )
 from canton.api.rendering.documents import Body, Name, answers
@@ -25,7 +25,7 @@ from canton.api.rendering.operations import Operation
 from canton.api.rendering.responses import Answer
 from canton.domain.errors import WrongState
 from canton.domain.nodeset.nodeset import fold
-from canton.operations.engine.completion import Because
+from canton.operations.engine.completion import Attribution
 from canton.operations.plan.plan import Plan
 from canton.operations.planners.move_nodes import ORDERS, plan_move
 from canton.store.access import quotas
@@ -59,18 +59,20 @@ class Deleted(Body):
 
 @router.post("/nodes/enroll", status_code=202, responses=PLANNED | answers(Operation, 202, change=True))
 def enroll_nodes(
-    wanted: EnrollOrder, change: Annotated[Change, change("node.enroll")], dry_run: DryRun = False
+    node_order: EnrollOrder, change: Annotated[Change, change("node.enroll")], dry_run: DryRun = False
 ) -> Response:
     """Power nodes off and make them free: nodes that are discovered, in quarantine or in maintenance.
 
     Canton does not sanitise nodes yet. The caller vouches for it, and the audit says so.
     """
-    return order(change, wanted, lambda seen, _: plan_move(seen, ORDERS["enroll"]), dry_run=dry_run)
+    return order_operation(
+        change, node_order, lambda snapshot, _: plan_move(snapshot, ORDERS["enroll"]), dry_run=dry_run
+    )
 
 
 @router.post("/nodes/assign", status_code=202, responses=PLANNED | answers(Operation, 202, change=True))
 def assign_nodes(
-    wanted: AssignOrder, change: Annotated[Change, change("node.assign")], dry_run: DryRun = False
+    node_order: AssignOrder, change: Annotated[Change, change("node.assign")], dry_run: DryRun = False
 ) -> Response:
     """Power free nodes off and give them to a tenant, within its quota.
 
@@ -78,12 +80,12 @@ def assign_nodes(
     """
 
     def require_room(connection: Connection, plan: Plan) -> None:
-        quotas.require_room(connection, wanted.tenant, "nodes", len(plan.nodes))
+        quotas.require_room(connection, node_order.tenant, "nodes", len(plan.nodes))
 
-    return order(
+    return order_operation(
         change,
-        wanted,
-        lambda seen, _: plan_move(seen, ORDERS["assign"], wanted.tenant),
+        node_order,
+        lambda snapshot, _: plan_move(snapshot, ORDERS["assign"], node_order.tenant),
         dry_run=dry_run,
         require=require_room,
     )
@@ -91,38 +93,47 @@ def assign_nodes(
 
 @router.post("/nodes/release", status_code=202, responses=PLANNED | answers(Operation, 202, change=True))
 def release_nodes(
-    wanted: NodeOrder, change: Annotated[Change, change("node.release")], dry_run: DryRun = False
+    node_order: NodeOrder, change: Annotated[Change, change("node.release")], dry_run: DryRun = False
 ) -> Response:
     """Take nodes from their tenant: they are powered off and end in quarantine, because nothing is sanitised."""
-    return order(change, wanted, lambda seen, tenant: plan_move(seen, ORDERS["release"], tenant), dry_run=dry_run)
+    return order_operation(
+        change, node_order, lambda snapshot, tenant: plan_move(snapshot, ORDERS["release"], tenant), dry_run=dry_run
+    )
 
 
 @router.post("/nodes/maintenance", status_code=202, responses=PLANNED | answers(Operation, 202, change=True))
 def maintain_nodes(
-    wanted: MaintenanceOrder, change: Annotated[Change, change("node.maintenance")], dry_run: DryRun = False
+    node_order: MaintenanceOrder, change: Annotated[Change, change("node.maintenance")], dry_run: DryRun = False
 ) -> Response:
     """Power nodes off and take them out of service; only nodes without a tenant. Back into service: enroll."""
-    off = wanted.power == "off"
-    return order(change, wanted, lambda seen, _: plan_move(seen, ORDERS["maintenance"], power_off=off), dry_run=dry_run)
+    off = node_order.power == "off"
+    return order_operation(
+        change,
+        node_order,
+        lambda snapshot, _: plan_move(snapshot, ORDERS["maintenance"], power_off=off),
+        dry_run=dry_run,
+    )
 
 
 @router.post("/nodes/retire", status_code=202, responses=PLANNED | answers(Operation, 202, change=True))
 def retire_nodes(
-    wanted: NodeOrder, change: Annotated[Change, change("node.retire")], dry_run: DryRun = False
+    node_order: NodeOrder, change: Annotated[Change, change("node.retire")], dry_run: DryRun = False
 ) -> Response:
     """Give nodes in maintenance up for good. Nothing is done to the hardware, which may be gone."""
-    return order(change, wanted, lambda seen, _: plan_move(seen, ORDERS["retire"]), dry_run=dry_run)
+    return order_operation(
+        change, node_order, lambda snapshot, _: plan_move(snapshot, ORDERS["retire"]), dry_run=dry_run
+    )
 
 
 @router.post("/nodes/delete", responses=answers(Deleted, change=True))
 def delete_nodes(
-    wanted: NodeNames,
+    node_names: NodeNames,
     change: Annotated[Change, change("node.delete")],
     dry_run: Annotated[bool, Query(description="Only say what would be deleted.")] = False,
 ) -> Response:
     """Remove retired nodes, all of them or none; audit, events and operations keep their names."""
-    target = look(change, wanted.nodes)
-    xnames = [row["xname"] for row in target.found]
+    target = find_nodes(change, node_names.nodes)
+    xnames = [row["xname"] for row in target.rows]
     answer = Answer({"nodes": fold(xnames), "count": len(xnames)})
 
     def check(connection: Connection) -> None:
@@ -131,18 +142,18 @@ def delete_nodes(
         try:
             nodes.require_deletable(connection, xnames)
         except WrongState as error:
-            raise with_holders(connection, change.caller, target.found, error) from error
+            raise with_holders(connection, change.caller, target.rows, error) from error
 
     if dry_run:
-        change.decide(target.on())
+        change.decide(target.change_target())
         with change.caller.database.read() as connection:
             check(connection)
         return answer.response()
 
-    def act(connection: Connection, _because: Because) -> Done:
+    def act(connection: Connection, _because: Attribution) -> ChangeResult:
         nodes.lock_for_deletion(connection, xnames)
         check(connection)
         nodes.delete(connection, xnames)
-        return Done(answer, f"nodes:{fold(xnames)}"[:200], "node.deleted", dict(answer.body or {}))
+        return ChangeResult(answer, f"nodes:{fold(xnames)}"[:200], "node.deleted", dict(answer.body or {}))
 
-    return change.carry_out(target.on(), act)
+    return change.carry_out(target.change_target(), act)

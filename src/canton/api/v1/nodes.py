@@ -19,14 +19,14 @@ from canton.api.mutations.node_operations import (
     PLANNED,
     DryRun,
     NodeOrder,
-    order,
+    order_operation,
     parse_names,
 )
 from canton.api.rendering import timestamps as instants
 from canton.api.rendering.documents import NAME_PATTERN, Body, Instant, Items, answers
 from canton.api.rendering.operations import Operation
 from canton.api.rendering.paging import Paging, paging
-from canton.api.rendering.responses import shown
+from canton.api.rendering.responses import object_response
 from canton.api.services import Services
 from canton.domain.data import Json
 from canton.domain.lifecycle import NodeState, must_have_tenant
@@ -95,7 +95,7 @@ def renderer(services: Services) -> Callable[[RowMapping], dict[str, Json]]:
     return render
 
 
-def _wanted(
+def _node_filter(
     caller: CallerDep,
     site: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
     tenant: Annotated[str | None, Query(pattern=f"^({NONE}|{NAME.pattern})$", description="`-` for none.")] = None,
@@ -110,25 +110,25 @@ def _wanted(
             examples=["x1000c0s[0-3]b0n0"],
         ),
     ] = None,
-) -> nodes.Wanted:
+) -> nodes.NodeFilter:
     if nodeset is None:
         names = None
     else:
         # Nothing is looked for on behalf of a caller who sees no node.
         names = frozenset[str]() if caller.visible("node.read") == frozenset() else parse_names(caller, nodeset)
-    return nodes.Wanted(site, None if tenant == NONE else tenant, tenant == NONE, state, power, names)
+    return nodes.NodeFilter(site, None if tenant == NONE else tenant, tenant == NONE, state, power, names)
 
 
 @router.get("/nodes", responses=answers(Items[Node]))
 def list_nodes(
     caller: CallerDep,
     page: Annotated[Paging, paging(tuple(nodes.SORTS), tuple(Node.model_fields))],
-    wanted: Annotated[nodes.Wanted, Depends(_wanted)],
+    node_filter: Annotated[nodes.NodeFilter, Depends(_node_filter)],
 ) -> Response:
     """The nodes that the caller may see; `xname` sorts by the numbers in it, s9 before s10."""
     with caller.database.read() as connection:
-        found = nodes.page(connection, caller.visible("node.read"), wanted, page.window)
-    return page.answer(found, renderer(caller.services))
+        list_page = nodes.page(connection, caller.visible("node.read"), node_filter, page.window)
+    return page.answer(list_page, renderer(caller.services))
 
 
 def refuse_to_read() -> Response:
@@ -149,12 +149,14 @@ def show_node(
     """One node. The tag is the version of what was decided; what is seen of a node changes without it."""
     with caller.database.read() as connection:
         row = nodes.show(connection, xname, caller.visible("node.read"))
-    return shown(request, renderer(caller.services)(row), row["version"])
+    return object_response(request, renderer(caller.services)(row), row["version"])
 
 
 @router.post("/nodes/power", status_code=202, responses=PLANNED | answers(Operation, 202, change=True))
 def power_nodes(
-    wanted: PowerOrder, change: Annotated[Change, change("node.power")], dry_run: DryRun = False
+    power_order: PowerOrder, change: Annotated[Change, change("node.power")], dry_run: DryRun = False
 ) -> Response:
     """Switch nodes on or off; what is so already is seen by the operation and left alone."""
-    return order(change, wanted, lambda seen, tenant: plan_power(seen, wanted.to, tenant), dry_run=dry_run)
+    return order_operation(
+        change, power_order, lambda snapshot, tenant: plan_power(snapshot, power_order.to, tenant), dry_run=dry_run
+    )

@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection, RowMapping
 
 from canton.api.auth.attribution import PERMISSION as ATTRIBUTION
 from canton.api.auth.caller import CallerDep
-from canton.api.mutations.changes import Change, Done, On, change
+from canton.api.mutations.changes import Change, ChangeResult, ChangeTarget, change
 from canton.api.rendering.documents import NAME_PATTERN, Body, Instant, Items, Since, answers
 from canton.api.rendering.operations import (
     ID_PATTERN,
@@ -28,8 +28,8 @@ from canton.domain.data import Json
 from canton.domain.instants import from_text, to_text
 from canton.domain.operation import OperationState, StepState
 from canton.operations import interventions
-from canton.operations.engine.completion import Because
-from canton.store.listing import both
+from canton.operations.engine.completion import Attribution
+from canton.store.listing import visible_in_both
 from canton.store.operations import journal, lists
 
 router = APIRouter(tags=["operations"])
@@ -66,7 +66,7 @@ def step_renderer(*, to_provider: bool) -> Callable[[RowMapping], dict[str, Json
     return render
 
 
-def _wanted(
+def _operation_filter(
     tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
     state: OperationState | None = None,
     kind: Text = None,
@@ -76,26 +76,26 @@ def _wanted(
     ] = None,
     node: Annotated[str | None, Query(pattern=TEXT_PATTERN, description="One that a step is about.")] = None,
     since: Since = None,
-) -> lists.Wanted:
-    return lists.Wanted(tenant, state, kind, actor, node, from_text(since) if since else None)
+) -> lists.OperationFilter:
+    return lists.OperationFilter(tenant, state, kind, actor, node, from_text(since) if since else None)
 
 
 @router.get("/operations", responses=answers(Items[Operation]))
 def list_operations(
     caller: CallerDep,
     page: Annotated[Paging, paging(tuple(lists.SORTS), tuple(Operation.model_fields), "-created_at")],
-    wanted: Annotated[lists.Wanted, Depends(_wanted)],
+    operation_filter: Annotated[lists.OperationFilter, Depends(_operation_filter)],
 ) -> Response:
     """The operations that the caller may see, the newest first."""
     visible = caller.visible("operation.read")
-    if wanted.actor is not None:
+    if operation_filter.actor is not None:
         # Otherwise a reader could try one name after the other.
-        visible = both(visible, caller.visible(ATTRIBUTION))
+        visible = visible_in_both(visible, caller.visible(ATTRIBUTION))
     with caller.database.read() as connection:
-        found = lists.page(connection, visible, wanted, page.window)
-        steps = lists.count_steps(connection, [row["id"] for row in found.rows])
-    attribution = caller.attribution()
-    return page.answer(found, lambda row: render_operation(row, steps[row["id"]], attribution))
+        list_page = lists.page(connection, visible, operation_filter, page.window)
+        steps = lists.count_steps(connection, [row["id"] for row in list_page.rows])
+    attribution_filter = caller.attribution_filter()
+    return page.answer(list_page, lambda row: render_operation(row, steps[row["id"]], attribution_filter))
 
 
 @router.get("/operations/{operation_id}", responses=answers(Operation))
@@ -105,7 +105,7 @@ def show_operation(caller: CallerDep, operation_id: OperationId) -> Response:
         row = lists.show(connection, operation_id, caller.visible("operation.read"))
         steps = lists.count_steps(connection, [operation_id])
     caller.charge(size=len(row["nodes"]))
-    return json_response(render_operation(row, steps[operation_id], caller.attribution()))
+    return json_response(render_operation(row, steps[operation_id], caller.attribution_filter()))
 
 
 @router.get("/operations/{operation_id}/steps", responses=answers(Items[Step]))
@@ -118,34 +118,34 @@ def list_steps(
     visible = caller.visible("operation.read")
     with caller.database.read() as connection:
         lists.show(connection, operation_id, visible)
-        found = lists.page_of_steps(connection, operation_id, page.window)
-    return page.answer(found, step_renderer(to_provider=visible is None))
+        list_page = lists.page_of_steps(connection, operation_id, page.window)
+    return page.answer(list_page, step_renderer(to_provider=visible is None))
 
 
 def _intervene(
     operation_id: str,
     change: Change,
-    intervention: Callable[[Connection, str, Because], None],
+    intervention: Callable[[Connection, str, Attribution], None],
     *,
-    takes_back: bool = False,
+    undoes: bool = False,
 ) -> Response:
     with change.caller.database.read() as connection:
         origin = lists.origin(connection, operation_id)
 
-    def act(connection: Connection, because: Because) -> Done:
-        intervention(connection, operation_id, because)
-        answer = accepted(connection, operation_id, change.caller.attribution())
-        return Done(answer, operation_id, operation=operation_id)
+    def act(connection: Connection, attribution: Attribution) -> ChangeResult:
+        intervention(connection, operation_id, attribution)
+        answer = accepted(connection, operation_id, change.caller.attribution_filter())
+        return ChangeResult(answer, operation_id, operation=operation_id)
 
-    on = On(
+    target = ChangeTarget(
         origin.tenant,
         journal.unknown(operation_id),
         "operation.read",
         by_provider=origin.by_provider,
         # The kind of an operation is the permission that it took.
-        takes_back=origin.kind if takes_back else None,
+        undone_permission=origin.kind if undoes else None,
     )
-    return change.carry_out(on, act)
+    return change.carry_out(target, act)
 
 
 _ACCEPTED = answers(Operation, 202, change=True)
@@ -160,7 +160,7 @@ def retry_operation(operation_id: OperationId, change: Annotated[Change, change(
 @router.post("/operations/{operation_id}/undo", status_code=202, responses=_ACCEPTED)
 def undo_operation(operation_id: OperationId, change: Annotated[Change, change("operation.undo")]) -> Response:
     """Take back, in reverse order, what it did. Needs a second person where the operation itself did."""
-    return _intervene(operation_id, change, interventions.undo, takes_back=True)
+    return _intervene(operation_id, change, interventions.undo, undoes=True)
 
 
 @router.post("/operations/{operation_id}/abandon", status_code=202, responses=_ACCEPTED)

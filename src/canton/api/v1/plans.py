@@ -34,9 +34,9 @@ def list_plans(
 ) -> Response:
     """The plans that the caller may see, the newest first."""
     with caller.database.read() as connection:
-        sight = plans.Sight(caller.visible("plan.read"), PROVIDERS)
-        found = plans.page(connection, sight, {"tenant": tenant, "kind": kind}, page.window)
-    return page.answer(found, render_listed_plan)
+        visibility = plans.PlanVisibility(caller.visible("plan.read"), PROVIDERS)
+        list_page = plans.page(connection, visibility, {"tenant": tenant, "kind": kind}, page.window)
+    return page.answer(list_page, render_listed_plan)
 
 
 @router.get("/plans/{digest}", responses=answers(Plan))
@@ -45,6 +45,6 @@ def show_plan(
 ) -> Response:
     """One plan with its steps, and the versions of what it was computed from."""
     with caller.database.read() as connection:
-        row = plans.show(connection, digest, plans.Sight(caller.visible("plan.read"), PROVIDERS))
+        row = plans.show(connection, digest, plans.PlanVisibility(caller.visible("plan.read"), PROVIDERS))
     caller.charge(size=len(row["body"]))
     return json_response(render_plan(row))

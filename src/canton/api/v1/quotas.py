@@ -12,12 +12,12 @@ from sqlalchemy.engine import Connection
 
 from canton.api.auth.caller import CallerDep
 from canton.api.middleware.body_routes import Route
-from canton.api.mutations.changes import Change, Done, On, change
+from canton.api.mutations.changes import Change, ChangeResult, ChangeTarget, change
 from canton.api.rendering.documents import Body, Name, TenantName, answers
 from canton.api.rendering.responses import Answer, json_response
 from canton.domain import tenant as domain
 from canton.domain.data import Json
-from canton.operations.engine.completion import Because
+from canton.operations.engine.completion import Attribution
 from canton.store.access import quotas, tenants
 
 router = APIRouter(tags=["quotas"], route_class=Route)
@@ -48,17 +48,17 @@ class Quota(Limits):
 
 
 def _quota(connection: Connection, tenant: str) -> dict[str, Json]:
-    found, version = quotas.find(connection, tenant)
-    return {"tenant": tenant, **asdict(found), "used": quotas.used(connection, tenant), "version": version}
+    limits, version = quotas.find(connection, tenant)
+    return {"tenant": tenant, **asdict(limits), "used": quotas.used(connection, tenant), "version": version}
 
 
-_SHOWN = {code: said for code, said in answers(Quota, tagged=True).items() if code != 304}
+_SHOWN = {code: response for code, response in answers(Quota, tagged=True).items() if code != 304}
 
 
 @router.get("/tenants/{name}/quota", responses=_SHOWN)
 def show_quota(caller: CallerDep, name: TenantName) -> Response:
     """What a tenant may have, and what it has now. The entity tag is that of the limits alone."""
-    caller.require_sight("quota.read", name, tenants.unknown(name))
+    caller.require_visible("quota.read", name, tenants.unknown(name))
     with caller.database.read() as connection:
         tenants.find(connection, name)
         body = _quota(connection, name)
@@ -67,13 +67,13 @@ def show_quota(caller: CallerDep, name: TenantName) -> Response:
 
 
 @router.put("/tenants/{name}/quota", responses=answers(Quota, change=True))
-def set_quota(name: TenantName, wanted: Limits, change: Annotated[Change, change("quota.set")]) -> Response:
+def set_quota(name: TenantName, new_limits: Limits, change: Annotated[Change, change("quota.set")]) -> Response:
     """Set all limits. Below what the tenant has, it loses nothing; it only gets no more."""
 
-    def act(connection: Connection, _because: Because) -> Done:
-        limits = domain.Quota(**wanted.model_dump())
+    def act(connection: Connection, _because: Attribution) -> ChangeResult:
+        limits = domain.Quota(**new_limits.model_dump())
         version, changed = quotas.put(connection, name, limits, change.if_version)
         answer = Answer(_quota(connection, name), version=version, changed=changed)
-        return Done(answer, f"quota:{name}", "quota.set", asdict(limits))
+        return ChangeResult(answer, f"quota:{name}", "quota.set", asdict(limits))
 
-    return change.carry_out(On(name, tenants.unknown(name), "tenant.read"), act)
+    return change.carry_out(ChangeTarget(name, tenants.unknown(name), "tenant.read"), act)

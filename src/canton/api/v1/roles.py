@@ -13,7 +13,7 @@ from canton.api.rendering.documents import Body, Items, answers
 from canton.api.rendering.paging import Paging, paging
 from canton.domain.data import Json
 from canton.policy.roles import Role as PolicyRole
-from canton.store.listing import Slice, Window
+from canton.store.listing import ListPage, Window
 
 router = APIRouter(tags=["roles"])
 
@@ -36,17 +36,17 @@ def render(role: PolicyRole) -> dict[str, Json]:
 @router.get("/roles", responses=answers(Items[Role]))
 def list_roles(caller: CallerDep, page: Annotated[Paging, paging(("name",), tuple(Role.model_fields))]) -> Response:
     """The roles there are, built in and of the site's own."""
-    seen = caller.services.roles.values() if caller.visible("role.read") is None else ()
-    return page.answer(_slice([render(role) for role in seen], page.window), dict)
+    visible_roles = caller.services.roles.values() if caller.visible("role.read") is None else ()
+    return page.answer(_list_page([render(role) for role in visible_roles], page.window), dict)
 
 
-def _slice(roles: list[dict[str, Json]], window: Window) -> Slice:
+def _list_page(roles: list[dict[str, Json]], window: Window) -> ListPage:
     """A page of what the configuration says, cut as the store cuts its rows."""
     last = str(window.after[0]) if window.after else None
     ordered = sorted(roles, key=lambda role: str(role["name"]), reverse=window.descending)
     names = [str(role["name"]) for role in ordered]
     beyond = [name for name in names if last is None or (name < last if window.descending else name > last)]
-    kept = [role for role in ordered if role["name"] in beyond[: window.limit]]
+    page_roles = [role for role in ordered if role["name"] in beyond[: window.limit]]
     following = [beyond[window.limit - 1]] if len(beyond) > window.limit else None
     # Not of a table, but a page only reads them by name.
-    return Slice(cast("list[RowMapping]", kept), following)
+    return ListPage(cast("list[RowMapping]", page_roles), following)

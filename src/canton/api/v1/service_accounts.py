@@ -13,18 +13,18 @@ from fastapi.responses import Response
 from pydantic import Field
 from sqlalchemy.engine import Connection, RowMapping
 
-from canton.api.auth.attribution import Attributed, Attribution
+from canton.api.auth.attribution import AttributedText, AttributionFilter
 from canton.api.auth.caller import Caller, CallerDep
 from canton.api.auth.delegation import require_own
 from canton.api.middleware.body_routes import Route
-from canton.api.mutations.changes import Change, Done, On, change
+from canton.api.mutations.changes import Change, ChangeResult, ChangeTarget, change
 from canton.api.rendering.documents import NAME_PATTERN, Body, Description, Instant, Items, Name, answers
 from canton.api.rendering.paging import Paging, paging
-from canton.api.rendering.responses import Answer, shown
+from canton.api.rendering.responses import Answer, object_response
 from canton.domain.data import Json
 from canton.domain.errors import InvalidRequest
 from canton.domain.instants import to_text
-from canton.operations.engine.completion import Because
+from canton.operations.engine.completion import Attribution
 from canton.policy.decide import Rights
 from canton.policy.permissions import PERMISSIONS, Reach, find
 from canton.store.access import service_accounts, tenants
@@ -50,7 +50,7 @@ class ServiceAccount(Body):
     tenant: Annotated[str | None, Field(description="Null at the provider.")]
     permissions: list[str]
     description: str
-    created_by: Attributed
+    created_by: AttributedText
     created_at: Instant
     version: int
 
@@ -67,7 +67,7 @@ class Token(Body):
 
     id: str
     permissions: list[str]
-    created_by: Attributed
+    created_by: AttributedText
     created_at: Instant
     expires_at: Instant
 
@@ -91,10 +91,10 @@ class IssuedToken(Body):
     expires_at: Instant
 
 
-def render(row: RowMapping, attribution: Attribution) -> dict[str, Json]:
+def render(row: RowMapping, attribution_filter: AttributionFilter) -> dict[str, Json]:
     names = ("id", "name", "tenant", "permissions", "description", "created_by", "version")
     document = {**{name: row[name] for name in names}, "created_at": to_text(row["created_at"])}
-    return attribution(document, row["tenant"])
+    return attribution_filter(document, row["tenant"])
 
 
 def _render_token(row: RowMapping) -> dict[str, Json]:
@@ -110,13 +110,15 @@ def list_service_accounts(
 ) -> Response:
     """The service accounts that the caller may see."""
     with caller.database.read() as connection:
-        found = service_accounts.page(connection, caller.visible("service-account.read"), page.window, tenant)
-    attribution = caller.attribution()
-    return page.answer(found, lambda row: render(row, attribution))
+        list_page = service_accounts.page(connection, caller.visible("service-account.read"), page.window, tenant)
+    attribution_filter = caller.attribution_filter()
+    return page.answer(list_page, lambda row: render(row, attribution_filter))
 
 
 @router.post("/service-accounts", status_code=201, responses=answers(ServiceAccount, 201, change=True))
-def create_service_account(wanted: NewAccount, change: Annotated[Change, change("service-account.create")]) -> Response:
+def create_service_account(
+    new_account: NewAccount, change: Annotated[Change, change("service-account.create")]
+) -> Response:
     """Add an account that may do what is named, and nothing else; it has no token yet.
 
     Nobody gives it more than they hold themselves, or what they hold for a time only. That is checked now: if its
@@ -124,20 +126,24 @@ def create_service_account(wanted: NewAccount, change: Annotated[Change, change(
     deleted. An account may hold any permission that its creator does, and is itself bound by this rule.
     """
 
-    def act(connection: Connection, because: Because) -> Done:
-        permissions = frozenset(find(name).name for name in wanted.permissions)
-        _check_place(permissions, wanted.tenant)
-        require_own(change.caller.principal, change.permission, Rights(permissions, wanted.tenant))
-        made = service_accounts.NewAccount(wanted.name, wanted.tenant, tuple(permissions), wanted.description)
-        row = service_accounts.create(connection, made, because.actor)
-        body = render(row, change.caller.attribution())
+    def act(connection: Connection, attribution: Attribution) -> ChangeResult:
+        permissions = frozenset(find(name).name for name in new_account.permissions)
+        _check_place(permissions, new_account.tenant)
+        require_own(change.caller.principal, change.permission, Rights(permissions, new_account.tenant))
+        account = service_accounts.NewAccount(
+            new_account.name, new_account.tenant, tuple(permissions), new_account.description
+        )
+        row = service_accounts.create(connection, account, attribution.actor)
+        body = render(row, change.caller.attribution_filter())
         answer = Answer(body, 201, row["version"], f"/v1/service-accounts/{row['id']}")
-        told = {"name": row["name"], "permissions": row["permissions"]}
-        return Done(answer, f"service-account:{row['id']}", details=told)
+        details = {"name": row["name"], "permissions": row["permissions"]}
+        return ChangeResult(answer, f"service-account:{row['id']}", details=details)
 
-    unseen = None if wanted.tenant is None else tenants.unknown(wanted.tenant)
-    gives = Rights(frozenset(wanted.permissions), wanted.tenant)
-    return change.carry_out(On(wanted.tenant, unseen, "tenant.read", gives=gives), act)
+    not_found = None if new_account.tenant is None else tenants.unknown(new_account.tenant)
+    granted_rights = Rights(frozenset(new_account.permissions), new_account.tenant)
+    return change.carry_out(
+        ChangeTarget(new_account.tenant, not_found, "tenant.read", granted_rights=granted_rights), act
+    )
 
 
 def _check_place(permissions: frozenset[str], tenant: str | None) -> None:
@@ -149,21 +155,21 @@ def _check_place(permissions: frozenset[str], tenant: str | None) -> None:
         )
 
 
-def _seen(caller: Caller, account_id: str) -> RowMapping:
+def _find_visible(caller: Caller, account_id: str) -> RowMapping:
     with caller.database.read() as connection:
         row = service_accounts.find(connection, account_id)
-    caller.require_sight("service-account.read", row["tenant"], service_accounts.unknown(account_id))
+    caller.require_visible("service-account.read", row["tenant"], service_accounts.unknown(account_id))
     return row
 
 
 @router.get("/service-accounts/{account_id}", responses=answers(ServiceAccount, tagged=True))
 def show_service_account(request: Request, caller: CallerDep, account_id: AccountId) -> Response:
     """One service account."""
-    row = _seen(caller, account_id)
-    return shown(request, render(row, caller.attribution()), row["version"])
+    row = _find_visible(caller, account_id)
+    return object_response(request, render(row, caller.attribution_filter()), row["version"])
 
 
-def _on(caller: Caller, account_id: str, *, itself: bool = False, issues: bool = False) -> On:
+def _target(caller: Caller, account_id: str, *, itself: bool = False, issues: bool = False) -> ChangeTarget:
     """What a change to an account is about.
 
     With ``itself``, the account may make it to itself. With ``issues``, it makes a token, of all that the account holds
@@ -171,13 +177,13 @@ def _on(caller: Caller, account_id: str, *, itself: bool = False, issues: bool =
     """
     with caller.database.read() as connection:
         row = service_accounts.look(connection, account_id)
-    unseen = service_accounts.unknown(account_id)
+    not_found = service_accounts.unknown(account_id)
     if row is None:
-        return On(None, unseen, "service-account.read")
+        return ChangeTarget(None, not_found, "service-account.read")
     who = service_accounts.principal_of(row) if itself else None
-    hidden = None if who == caller.principal.id else unseen
-    gives = Rights(frozenset(row["permissions"]), row["tenant"]) if issues else None
-    return On(row["tenant"], hidden, "service-account.read", who, gives=gives)
+    hidden_error = None if who == caller.principal.id else not_found
+    granted_rights = Rights(frozenset(row["permissions"]), row["tenant"]) if issues else None
+    return ChangeTarget(row["tenant"], hidden_error, "service-account.read", who, granted_rights=granted_rights)
 
 
 @router.delete("/service-accounts/{account_id}", status_code=204, responses=answers(None, 204, change=True))
@@ -186,12 +192,12 @@ def delete_service_account(
 ) -> Response:
     """Remove an account; its tokens end at once."""
 
-    def act(connection: Connection, _because: Because) -> Done:
+    def act(connection: Connection, _because: Attribution) -> ChangeResult:
         row = service_accounts.delete(connection, account_id, change.if_version)
-        told = {"name": row["name"]}
-        return Done(Answer(status=204), f"service-account:{account_id}", details=told)
+        details = {"name": row["name"]}
+        return ChangeResult(Answer(status=204), f"service-account:{account_id}", details=details)
 
-    return change.carry_out(_on(change.caller, account_id), act)
+    return change.carry_out(_target(change.caller, account_id), act)
 
 
 @router.get("/service-accounts/{account_id}/tokens", responses=answers(Items[Token]))
@@ -201,36 +207,36 @@ def list_tokens(
     page: Annotated[Paging, paging(tuple(service_accounts.TOKEN_SORTS), tuple(Token.model_fields))],
 ) -> Response:
     """The account's tokens, without their texts, which nobody can show again."""
-    account = _seen(caller, account_id)
+    account = _find_visible(caller, account_id)
     with caller.database.read() as connection:
-        found = service_accounts.tokens(connection, account_id, page.window)
-    attribution = caller.attribution()
-    return page.answer(found, lambda row: attribution(_render_token(row), account["tenant"]))
+        list_page = service_accounts.tokens(connection, account_id, page.window)
+    attribution_filter = caller.attribution_filter()
+    return page.answer(list_page, lambda row: attribution_filter(_render_token(row), account["tenant"]))
 
 
 Issuing = Annotated[Change, change("service-account.token")]
 
 
 @router.post("/service-accounts/{account_id}/tokens", status_code=201, responses=answers(IssuedToken, 201, change=True))
-def issue_token(account_id: AccountId, change: Issuing, wanted: NewToken | None = None) -> Response:
+def issue_token(account_id: AccountId, change: Issuing, new_token: NewToken | None = None) -> Response:
     """Make a token; its text is in this answer and nowhere else.
 
     It holds the account's permissions or fewer, and never more than its maker holds without end: whoever has a token
     can renew it. It goes on if its maker loses such a role.
     """
-    asked = wanted or NewToken()
+    token_request = new_token or NewToken()
 
-    def act(connection: Connection, _because: Because) -> Done:
+    def act(connection: Connection, _because: Attribution) -> ChangeResult:
         row = service_accounts.find(connection, account_id, lock=True)
-        permissions = _narrowed(row, asked.permissions)
-        issued = _issue(connection, change, row, permissions, asked.ttl)
-        return _done(account_id, issued)
+        permissions = _token_permissions(row, token_request.permissions)
+        issued = _issue(connection, change, row, permissions, token_request.ttl)
+        return _token_result(account_id, issued)
 
-    return change.carry_out(_on(change.caller, account_id, issues=True), act)
+    return change.carry_out(_target(change.caller, account_id, issues=True), act)
 
 
 @router.post("/service-accounts/{account_id}/rotate", status_code=201, responses=answers(IssuedToken, 201, change=True))
-def rotate_tokens(account_id: AccountId, change: Issuing, wanted: Rotation | None = None) -> Response:
+def rotate_tokens(account_id: AccountId, change: Issuing, rotation: Rotation | None = None) -> Response:
     """Make a token, and end those that it replaces, at once or after an overlap: every one that holds no more than it.
 
     The new token holds what all tokens of the account hold together. An account may do this to itself, whatever else
@@ -238,43 +244,47 @@ def rotate_tokens(account_id: AccountId, change: Issuing, wanted: Rotation | Non
     than that one was issued for. Without overlap that one is over when the answer is sent, and an answer that is lost
     is lost.
     """
-    asked = wanted or Rotation()
+    rotation_request = rotation or Rotation()
 
-    def act(connection: Connection, _because: Because) -> Done:
+    def act(connection: Connection, _because: Attribution) -> ChangeResult:
         row = service_accounts.find(connection, account_id, lock=True)
-        issued = _issue(connection, change, row, _rotated(connection, change.caller, row), asked.ttl)
-        ended = service_accounts.end_others(connection, account_id, issued, asked.overlap)
-        return _done(account_id, issued, ended=ended, overlap=asked.overlap)
+        issued = _issue(
+            connection, change, row, _rotated_permissions(connection, change.caller, row), rotation_request.ttl
+        )
+        ended = service_accounts.end_others(connection, account_id, issued, rotation_request.overlap)
+        return _token_result(account_id, issued, ended=ended, overlap=rotation_request.overlap)
 
-    return change.carry_out(_on(change.caller, account_id, itself=True, issues=True), act)
+    return change.carry_out(_target(change.caller, account_id, itself=True, issues=True), act)
 
 
-def _narrowed(row: RowMapping, wanted: list[str] | None) -> frozenset[str]:
-    held = frozenset(row["permissions"])
-    if wanted is None:
-        return held
-    named = frozenset(find(name).name for name in wanted)
-    beyond = sorted(named - held)
+def _token_permissions(row: RowMapping, requested: list[str] | None) -> frozenset[str]:
+    account_permissions = frozenset(row["permissions"])
+    if requested is None:
+        return account_permissions
+    resolved = frozenset(find(name).name for name in requested)
+    beyond = sorted(resolved - account_permissions)
     if beyond:
         raise InvalidRequest(
             f"the service account {row['name']} does not hold {', '.join(beyond)}; a token holds what it does, or less",
             permissions=list(beyond),
         )
-    return named
+    return resolved
 
 
-def _rotated(connection: Connection, caller: Caller, row: RowMapping) -> frozenset[str]:
+def _rotated_permissions(connection: Connection, caller: Caller, row: RowMapping) -> frozenset[str]:
     """A narrower token does not become a wider one by being renewed."""
-    held = frozenset(row["permissions"])
+    account_permissions = frozenset(row["permissions"])
     if caller.principal.id != service_accounts.principal_of(row):
         replaced = service_accounts.held_by_tokens(connection, row["id"])
-        return held if replaced is None else held & replaced
-    return held & frozenset(name for binding in caller.principal.bindings for name in binding.permissions)
+        return account_permissions if replaced is None else account_permissions & replaced
+    return account_permissions & frozenset(
+        name for binding in caller.principal.bindings for name in binding.permissions
+    )
 
 
 def _issue(
     connection: Connection, change: Change, row: RowMapping, permissions: frozenset[str], ttl: int | None
-) -> service_accounts.Issued:
+) -> service_accounts.NewTokenText:
     policy, lifetime = change.caller.services.settings.policy, change.caller.principal.lifetime
     # A token makes none that lasts longer than it was issued for itself, for this account or another.
     limit = int(policy.token_ttl_limit) if lifetime is None else min(int(policy.token_ttl_limit), lifetime)
@@ -289,15 +299,15 @@ def _issue(
     return service_accounts.issue(connection, row["id"], tuple(permissions), seconds, by)
 
 
-def _done(account_id: str, issued: service_accounts.Issued, **more: Json) -> Done:
+def _token_result(account_id: str, issued: service_accounts.NewTokenText, **more: Json) -> ChangeResult:
     body: dict[str, Json] = {
         "id": issued.id,
         "token": issued.text,
         "permissions": issued.permissions,
         "expires_at": to_text(issued.expires_at),
     }
-    told = {**{name: value for name, value in body.items() if name != "token"}, **more}
-    return Done(Answer(body, 201), f"service-account:{account_id}", details=told)
+    details = {**{name: value for name, value in body.items() if name != "token"}, **more}
+    return ChangeResult(Answer(body, 201), f"service-account:{account_id}", details=details)
 
 
 @router.delete(
@@ -308,9 +318,9 @@ def revoke_token(
 ) -> Response:
     """End a token at once."""
 
-    def act(connection: Connection, _because: Because) -> Done:
+    def act(connection: Connection, _because: Attribution) -> ChangeResult:
         service_accounts.revoke(connection, account_id, token_id)
-        told = {"token": token_id}
-        return Done(Answer(status=204), f"service-account:{account_id}", details=told)
+        details = {"token": token_id}
+        return ChangeResult(Answer(status=204), f"service-account:{account_id}", details=details)
 
-    return change.carry_out(_on(change.caller, account_id), act)
+    return change.carry_out(_target(change.caller, account_id), act)

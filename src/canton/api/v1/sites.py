@@ -10,13 +10,13 @@ from sqlalchemy.engine import Connection, RowMapping
 
 from canton.api.auth.caller import CallerDep
 from canton.api.middleware.body_routes import Route
-from canton.api.mutations.changes import Change, Done, On, change
+from canton.api.mutations.changes import Change, ChangeResult, ChangeTarget, change
 from canton.api.rendering.documents import NAME_PATTERN, Body, Description, Instant, Items, Name, answers
 from canton.api.rendering.paging import Paging, paging
-from canton.api.rendering.responses import Answer, shown
+from canton.api.rendering.responses import Answer, object_response
 from canton.domain.data import Json
 from canton.domain.instants import to_text
-from canton.operations.engine.completion import Because
+from canton.operations.engine.completion import Attribution
 from canton.store.inventory import sites
 
 router = APIRouter(tags=["sites"], route_class=Route)
@@ -46,8 +46,8 @@ def render(row: RowMapping) -> dict[str, Json]:
     return {**plain, "created_at": to_text(row["created_at"])}
 
 
-def _on(name: str) -> On:
-    return On(None, sites.unknown(name), "site.read")
+def _target(name: str) -> ChangeTarget:
+    return ChangeTarget(None, sites.unknown(name), "site.read")
 
 
 @router.get("/sites", responses=answers(Items[Site]))
@@ -57,49 +57,49 @@ def list_sites(
 ) -> Response:
     """The sites; they are no secret to anybody who has a role."""
     with caller.database.read() as connection:
-        found = sites.page(connection, caller.visible("site.read"), page.window)
-    return page.answer(found, render)
+        list_page = sites.page(connection, caller.visible("site.read"), page.window)
+    return page.answer(list_page, render)
 
 
 @router.post("/sites", status_code=201, responses=answers(Site, 201, change=True))
-def create_site(wanted: NewSite, change: Annotated[Change, change("site.create")]) -> Response:
+def create_site(new_site: NewSite, change: Annotated[Change, change("site.create")]) -> Response:
     """Add a site; it has no nodes yet."""
 
-    def act(connection: Connection, _because: Because) -> Done:
-        row = sites.create(connection, wanted.name, wanted.description)
-        answer = Answer(render(row), 201, row["version"], f"/v1/sites/{wanted.name}")
-        return Done(answer, f"site:{wanted.name}", "site.created", {"description": wanted.description})
+    def act(connection: Connection, _because: Attribution) -> ChangeResult:
+        row = sites.create(connection, new_site.name, new_site.description)
+        answer = Answer(render(row), 201, row["version"], f"/v1/sites/{new_site.name}")
+        return ChangeResult(answer, f"site:{new_site.name}", "site.created", {"description": new_site.description})
 
-    return change.carry_out(On(None), act)
+    return change.carry_out(ChangeTarget(None), act)
 
 
 @router.get("/sites/{name}", responses=answers(Site, tagged=True))
 def show_site(request: Request, caller: CallerDep, name: SiteName) -> Response:
     """One site."""
-    caller.require_sight("site.read", None, sites.unknown(name))
+    caller.require_visible("site.read", None, sites.unknown(name))
     with caller.database.read() as connection:
         row = sites.find(connection, name)
-    return shown(request, render(row), row["version"])
+    return object_response(request, render(row), row["version"])
 
 
 @router.patch("/sites/{name}", responses=answers(Site, change=True))
-def update_site(name: SiteName, wanted: SiteUpdate, change: Annotated[Change, change("site.update")]) -> Response:
+def update_site(name: SiteName, update: SiteUpdate, change: Annotated[Change, change("site.update")]) -> Response:
     """Change its description."""
 
-    def act(connection: Connection, _because: Because) -> Done:
-        row, changed = sites.describe(connection, name, wanted.description, change.if_version)
+    def act(connection: Connection, _because: Attribution) -> ChangeResult:
+        row, changed = sites.describe(connection, name, update.description, change.if_version)
         answer = Answer(render(row), version=row["version"], changed=changed)
-        return Done(answer, f"site:{name}", "site.updated", {"description": wanted.description})
+        return ChangeResult(answer, f"site:{name}", "site.updated", {"description": update.description})
 
-    return change.carry_out(_on(name), act)
+    return change.carry_out(_target(name), act)
 
 
 @router.delete("/sites/{name}", status_code=204, responses=answers(None, 204, change=True))
 def delete_site(name: SiteName, change: Annotated[Change, change("site.delete")]) -> Response:
-    """Remove a site that has no nodes."""
+    """Delete a site that has no nodes."""
 
-    def act(connection: Connection, _because: Because) -> Done:
+    def act(connection: Connection, _because: Attribution) -> ChangeResult:
         sites.delete(connection, name, change.if_version)
-        return Done(Answer(status=204), f"site:{name}", "site.deleted")
+        return ChangeResult(Answer(status=204), f"site:{name}", "site.deleted")
 
-    return change.carry_out(_on(name), act)
+    return change.carry_out(_target(name), act)

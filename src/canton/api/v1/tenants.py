@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection, RowMapping
 
 from canton.api.auth.caller import CallerDep
 from canton.api.middleware.body_routes import Route
-from canton.api.mutations.changes import Change, Done, On, change
+from canton.api.mutations.changes import Change, ChangeResult, ChangeTarget, change
 from canton.api.rendering.documents import (
     NAME_PATTERN,
     Body,
@@ -23,11 +23,11 @@ from canton.api.rendering.documents import (
     answers,
 )
 from canton.api.rendering.paging import Paging, paging
-from canton.api.rendering.responses import Answer, shown
+from canton.api.rendering.responses import Answer, object_response
 from canton.domain.data import Json
 from canton.domain.instants import to_text
 from canton.domain.tenant import TenantState
-from canton.operations.engine.completion import Because
+from canton.operations.engine.completion import Attribution
 from canton.policy.permissions import PROVIDERS
 from canton.store.access import approvals, tenants
 
@@ -59,8 +59,8 @@ def render(row: RowMapping) -> dict[str, Json]:
     return {**plain, "created_at": to_text(row["created_at"])}
 
 
-def _on(name: str) -> On:
-    return On(name, tenants.unknown(name), "tenant.read")
+def _target(name: str) -> ChangeTarget:
+    return ChangeTarget(name, tenants.unknown(name), "tenant.read")
 
 
 @router.get("/tenants", responses=answers(Items[Tenant]))
@@ -71,53 +71,55 @@ def list_tenants(
 ) -> Response:
     """The tenants that the caller may see."""
     with caller.database.read() as connection:
-        found = tenants.page(connection, caller.visible("tenant.read"), state, page.window)
-    return page.answer(found, render)
+        list_page = tenants.page(connection, caller.visible("tenant.read"), state, page.window)
+    return page.answer(list_page, render)
 
 
 @router.post("/tenants", status_code=201, responses=answers(Tenant, 201, change=True))
-def create_tenant(wanted: NewTenant, change: Annotated[Change, change("tenant.create")]) -> Response:
+def create_tenant(new_tenant: NewTenant, change: Annotated[Change, change("tenant.create")]) -> Response:
     """Add a tenant; it has no nodes, no members and no quota yet."""
 
-    def act(connection: Connection, _because: Because) -> Done:
-        row = tenants.create(connection, wanted.name, wanted.description, change.caller.visible("tenant.read"))
-        answer = Answer(render(row), 201, row["version"], f"/v1/tenants/{wanted.name}")
-        return Done(answer, f"tenant:{wanted.name}", "tenant.created", {"description": wanted.description})
+    def act(connection: Connection, _because: Attribution) -> ChangeResult:
+        row = tenants.create(connection, new_tenant.name, new_tenant.description, change.caller.visible("tenant.read"))
+        answer = Answer(render(row), 201, row["version"], f"/v1/tenants/{new_tenant.name}")
+        return ChangeResult(
+            answer, f"tenant:{new_tenant.name}", "tenant.created", {"description": new_tenant.description}
+        )
 
-    return change.carry_out(On(wanted.name), act)
+    return change.carry_out(ChangeTarget(new_tenant.name), act)
 
 
 @router.get("/tenants/{name}", responses=answers(Tenant, tagged=True))
 def show_tenant(request: Request, caller: CallerDep, name: TenantName) -> Response:
     """One tenant."""
-    caller.require_sight("tenant.read", name, tenants.unknown(name))
+    caller.require_visible("tenant.read", name, tenants.unknown(name))
     with caller.database.read() as connection:
         row = tenants.find(connection, name)
-    return shown(request, render(row), row["version"])
+    return object_response(request, render(row), row["version"])
 
 
 @router.patch("/tenants/{name}", responses=answers(Tenant, change=True))
 def update_tenant(
-    name: TenantName, wanted: TenantUpdate, change: Annotated[Change, change("tenant.update")]
+    name: TenantName, update: TenantUpdate, change: Annotated[Change, change("tenant.update")]
 ) -> Response:
     """Change its description."""
 
-    def act(connection: Connection, _because: Because) -> Done:
-        row, changed = tenants.change(connection, name, change.if_version, description=wanted.description)
+    def act(connection: Connection, _because: Attribution) -> ChangeResult:
+        row, changed = tenants.change(connection, name, change.if_version, description=update.description)
         answer = Answer(render(row), version=row["version"], changed=changed)
-        return Done(answer, f"tenant:{name}", "tenant.updated", {"description": wanted.description})
+        return ChangeResult(answer, f"tenant:{name}", "tenant.updated", {"description": update.description})
 
-    return change.carry_out(_on(name), act)
+    return change.carry_out(_target(name), act)
 
 
 def _set_state(name: str, state: TenantState, event: str, change: Change) -> Response:
-    def act(connection: Connection, _because: Because) -> Done:
+    def act(connection: Connection, _because: Attribution) -> ChangeResult:
         row, changed = tenants.change(connection, name, change.if_version, state=state)
         if state is TenantState.SUSPENDED:
             approvals.withdraw_of_tenant(connection, name, PROVIDERS)
-        return Done(Answer(render(row), version=row["version"], changed=changed), f"tenant:{name}", event)
+        return ChangeResult(Answer(render(row), version=row["version"], changed=changed), f"tenant:{name}", event)
 
-    return change.carry_out(_on(name), act)
+    return change.carry_out(_target(name), act)
 
 
 @router.post("/tenants/{name}/suspend", responses=answers(Tenant, change=True))
@@ -136,8 +138,8 @@ def resume_tenant(name: TenantName, change: Annotated[Change, change("tenant.res
 def delete_tenant(name: TenantName, change: Annotated[Change, change("tenant.delete")]) -> Response:
     """Remove a tenant that has nothing left; its name is never used again."""
 
-    def act(connection: Connection, _because: Because) -> Done:
+    def act(connection: Connection, _because: Attribution) -> ChangeResult:
         tenants.delete(connection, name, change.if_version)
-        return Done(Answer(status=204), f"tenant:{name}", "tenant.deleted")
+        return ChangeResult(Answer(status=204), f"tenant:{name}", "tenant.deleted")
 
-    return change.carry_out(_on(name), act)
+    return change.carry_out(_target(name), act)

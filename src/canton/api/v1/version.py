@@ -34,17 +34,19 @@ class Version(Body):
     login: Annotated[Login | None, Field(description="Null when this server trusts no issuer.")]
 
 
-@router.get("/version", responses={code: said for code, said in answers(Version).items() if code not in (401, 404)})
+@router.get(
+    "/version", responses={code: response for code, response in answers(Version).items() if code not in (401, 404)}
+)
 def show_version(request: Request) -> Response:
     """This server's version, and where to log in. Needs no token, and answers a client of any version."""
     return json_response({"version": __version__, "api": API, "login": _login(request, services(request))})
 
 
-def _login(request: Request, given: Services) -> JsonObject | None:
-    first = next(iter(given.settings.issuers.values()), None)
+def _login(request: Request, server: Services) -> JsonObject | None:
+    first = next(iter(server.settings.issuers.values()), None)
     if first is not None:
         return {"issuer": first.url, "client_id": first.client_id, "audience": first.audience[0]}
-    if given.issuer is None:
+    if server.issuer is None:
         return None
-    here = given.settings.api.public_url or str(request.base_url)
-    return {"issuer": f"{here.rstrip('/')}/issuer", **EMBEDDED}
+    base_url = server.settings.api.public_url or str(request.base_url)
+    return {"issuer": f"{base_url.rstrip('/')}/issuer", **EMBEDDED}

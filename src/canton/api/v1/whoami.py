@@ -117,21 +117,21 @@ def can_i(
 
     It is about the rules, not about the tenant: one that is not there is answered as one that the caller may not see.
     """
-    wanted = find(permission)
-    rights = _rights(caller, wanted.name, tenant, role, until)
-    decision = _decide(caller, wanted.name, tenant)
+    permission_info = find(permission)
+    rights = _rights(caller, permission_info.name, tenant, role, until)
+    decision = _decide(caller, permission_info.name, tenant)
     if decision.allowed and rights is not None:
         beyond = describe_beyond(caller.principal, rights)
         decision = decision if beyond is None else Decision(False, EXCEEDS_OWN, beyond)
     return json_response(
         {
             "allowed": decision.allowed,
-            "permission": wanted.name,
+            "permission": permission_info.name,
             "tenant": tenant,
             "rule": decision.rule,
             "reason": decision.reason,
-            "needs_reason": wanted.needs_reason,
-            "two_persons": wanted.name in caller.services.settings.policy.two_person,
+            "needs_reason": permission_info.needs_reason,
+            "two_persons": permission_info.name in caller.services.settings.policy.two_person,
         }
     )
 
@@ -142,10 +142,10 @@ def _rights(caller: Caller, permission: str, tenant: str | None, role: str | Non
         return None
     if role is None or permission != GRANT:
         raise InvalidRequest(f"role and until are about {GRANT}; ask about {GRANT} with a role, or leave them out")
-    found = caller.services.roles.get(role)
-    if found is None:
+    role_permissions = caller.services.roles.get(role)
+    if role_permissions is None:
         raise InvalidRequest(f'there is no role "{role}"; GET /v1/roles lists them all', role=role)
-    return Rights(found.permissions, tenant, None if until is None else from_text(until))
+    return Rights(role_permissions.permissions, tenant, None if until is None else from_text(until))
 
 
 def _decide(caller: Caller, permission: str, tenant: str | None) -> Decision:

@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from canton.cli.input.declared_state import LIMITS, Step, differences, read
-from canton.cli.input.options import Changing, changing, connected
+from canton.cli.input.options import ChangeOptions, change_options, session_options
 from canton.cli.output.formats import as_yaml, write
 from canton.cli.output.terminal import say
 from canton.cli.session.change import confirm, refuse_if_read_only
@@ -35,42 +35,43 @@ FORMAT = """
         members:
           - {subject: cscs:alice, role: tenant-admin}
 
-    What the file does not name is left alone: nothing is ever deleted.
+    What the file does not name stays as it is: apply deletes nothing.
 """
 
 
 @click.command(
     epilog="\b\nExamples:\n  canton apply -f site.yaml --dry-run\n"
     "  canton apply -f site.yaml -y --reason 'spring plan'",
-    help="Make sites, tenants, quotas and members as a file says. Everything is checked before the first change."
+    help="Create and update sites, tenants, quotas and members from a file. It is checked before the first change."
     + FORMAT,
 )
 @file_option
-@click.option("--dry-run", is_flag=True, help="Only say what would be changed, after the same checks.")
-@changing
-@connected
-def apply(session: Session, change: Changing, file: IO[bytes], dry_run: bool) -> None:
+@click.option("--dry-run", is_flag=True, help="Only print what would be changed, after the same checks.")
+@change_options
+@session_options
+def apply(session: Session, change: ChangeOptions, file: IO[bytes], dry_run: bool) -> None:
     if not dry_run:
         refuse_if_read_only(session)
-    from canton.cli.input.declared_state_checks import check_at_once  # noqa: PLC0415
+    from canton.cli.input.declared_state_checks import check_second_person_and_reason  # noqa: PLC0415
 
     steps, conditions = _checked(session, file)
     if steps:
-        check_at_once(steps, conditions, change.reason, _name(file))
+        check_second_person_and_reason(steps, conditions, change.reason, _name(file))
     else:
-        say("canton: everything is already so; nothing to do")
+        say("canton: the server already matches the file; nothing to do")
         return
     _print(steps)
     if dry_run:
         say(f"canton: nothing was changed; without --dry-run there would be {_changes(steps)}")
         return
     confirm(f"Make {_changes(steps)} on {session.server}?", change)
-    for done, step in enumerate(steps):
+    for changes_made, step in enumerate(steps):
         try:
             step.act({"reason": change.reason})
         except CantonError as error:
             error.message += (
-                f"; {done} of {len(steps)} changes were made before. Look with: canton diff -f {_name(file)}"
+                f"; {changes_made} of {len(steps)} changes were made before this error. "
+                f"Look with: canton diff -f {_name(file)}"
             )
             raise
     say(f"canton: made {_changes(steps)}")
@@ -78,10 +79,11 @@ def apply(session: Session, change: Changing, file: IO[bytes], dry_run: bool) ->
 
 @click.command(
     epilog="\b\nExample:\n  canton diff -f site.yaml || echo differs",
-    help="Say what apply would change, or refuse. Exit code 0: nothing; 1: something; 2 or more: it failed." + FORMAT,
+    help="Show what apply would change, or why it would refuse. Exit code 0: no difference; 1: differences; 2 or more: "
+    "failed." + FORMAT,
 )
 @file_option
-@connected
+@session_options
 def diff(session: Session, file: IO[bytes]) -> None:
     try:
         steps, conditions = _checked(session, file)
@@ -101,11 +103,11 @@ def diff(session: Session, file: IO[bytes]) -> None:
 
 
 @click.command(epilog="\b\nExample:\n  canton export > site.yaml && canton diff -f site.yaml")
-@connected
+@session_options
 def export(session: Session) -> None:
-    """Write sites, tenants, quotas and members that you can see as YAML, as apply reads it.
+    """Write the sites, tenants, quotas and members that you can see as YAML, for apply.
 
-    Roles at the provider, and roles that an issuer gives, are not in it.
+    Roles at the provider, and roles that an issuer gives, are left out.
     """
     client = session.client
     sites = [{"name": site["name"], "description": site["description"]} for site in client.sites.list()]

@@ -1,7 +1,7 @@
-"""``canton completion``, and what a shell is offered: commands, options, and the names of things.
+"""``canton completion``, and the completions for a shell: commands, options, and names from the server.
 
-A shell calls ``canton`` on every TAB. Names come from the server at most every 30 seconds and from a file in between;
-a server that does not answer at once is not waited for.
+A shell calls ``canton`` on every TAB. Names are fetched from the server at most every 30 seconds and cached in a file;
+a server that does not answer within 2 seconds gives no names.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FRESH = 30.0
 PATIENCE = 2.0
 MOST = 1000
-# A shell writes what it is offered on the command line as it is; no name of ours holds more than this.
+# A shell inserts a completion into the command line unescaped; our names hold no other characters than these.
 _PLAIN = re.compile(r"[A-Za-z0-9._-]+")
 
 HOW = {
@@ -52,16 +52,18 @@ def completion(shell: str) -> None:
     """
     from canton.cli.main import root  # noqa: PLC0415 (main imports this)
 
-    found = get_completion_class(shell)
-    assert found is not None  # noqa: S101 (the choices are Click's own shells)
-    click.echo(found.source_template % found(root, {}, "canton", "_CANTON_COMPLETE").source_vars())
+    shell_class = get_completion_class(shell)
+    assert shell_class is not None  # noqa: S101 (the choices are Click's own shells)
+    click.echo(shell_class.source_template % shell_class(root, {}, "canton", "_CANTON_COMPLETE").source_vars())
 
 
 def resources(kind: str, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-    """Names of a kind that begin as typed; of nodes also ``@tenant``."""
+    """The names of a kind that begin with what was typed; for nodes also ``@tenant``."""
     if kind == "nodes" and incomplete.startswith("@"):
-        return [CompletionItem(f"@{name}") for name in _known(ctx, "tenants") if f"@{name}".startswith(incomplete)]
-    return [CompletionItem(name) for name in _known(ctx, kind) if name.startswith(incomplete)]
+        return [
+            CompletionItem(f"@{name}") for name in _offered_names(ctx, "tenants") if f"@{name}".startswith(incomplete)
+        ]
+    return [CompletionItem(name) for name in _offered_names(ctx, kind) if name.startswith(incomplete)]
 
 
 def selectors(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -69,54 +71,54 @@ def selectors(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
     from canton.domain.lifecycle import NodeState  # noqa: PLC0415
 
     values: dict[str, Callable[[], list[str]]] = {
-        "site": lambda: _known(ctx, "sites"),
-        "tenant": lambda: ["-", *_known(ctx, "tenants")],
+        "site": lambda: _offered_names(ctx, "sites"),
+        "tenant": lambda: ["-", *_offered_names(ctx, "tenants")],
         "state": lambda: [state.value for state in NodeState],
         "power": lambda: ["on", "off", "unknown"],
     }
-    before, comma, last = incomplete.rpartition(",")
+    previous_pairs, comma, last = incomplete.rpartition(",")
     key, equals, _ = last.partition("=")
     pairs = [f"{key}={value}" for value in values[key]()] if equals and key in values else [f"{key}=" for key in values]
-    return [CompletionItem(f"{before}{comma}{pair}") for pair in pairs if pair.startswith(last)]
+    return [CompletionItem(f"{previous_pairs}{comma}{pair}") for pair in pairs if pair.startswith(last)]
 
 
-def _known(ctx: click.Context, kind: str) -> list[str]:
-    """The names of a kind that a shell can be offered; none if they cannot be had quickly."""
+def _offered_names(ctx: click.Context, kind: str) -> list[str]:
+    """The names of a kind that are safe in a shell; none if the server does not answer quickly."""
     try:
-        names = list(contexts.load().known) if kind == "contexts" else _cached(_session(ctx), kind)
+        names = list(contexts.load().by_name) if kind == "contexts" else _cached(_session(ctx), kind)
     except (CantonError, OSError):
         return []
     return [name for name in names if _PLAIN.fullmatch(name)]
 
 
 def _session(ctx: click.Context) -> Session:
-    """The session that the words typed so far would make."""
-    given: dict[str, object] = {}
+    """The session of the options typed so far."""
+    values: dict[str, object] = {}
     step: click.Context | None = ctx
     while step is not None:
-        given = {key: value for key, value in step.params.items() if value} | given
+        values = {key: value for key, value in step.params.items() if value} | values
         step = step.parent
-    return Session({key: given.get(key) for key in ("context", "server", "tenant")})
+    return Session({key: values.get(key) for key in ("context", "server", "tenant")})
 
 
 def _cached(session: Session, kind: str) -> list[str]:
-    """Answered from a file that is of the same server, tenant and caller, and young."""
-    caller = _stamp(session)
+    """The names from the cache of this server, tenant and caller if it is younger than 30 s, else from the server."""
+    caller = _caller_stamp(session)
     key = quote(f"{session.credentials_file.stem}+{session.tenant or ''}+{kind}", safe="+")
     path = places.cache() / f"{key}.json"
     try:
-        kept = json.loads(path.read_text())
-        if time.time() - path.stat().st_mtime < FRESH and kept["caller"] == caller:
-            return [str(name) for name in kept["names"]]
+        cached = json.loads(path.read_text())
+        if time.time() - path.stat().st_mtime < FRESH and cached["caller"] == caller:
+            return [str(name) for name in cached["names"]]
     except (OSError, ValueError, LookupError, TypeError):
         pass
-    found = list(_asked(session, kind))
-    _keep(path, {"caller": caller, "names": found})
-    return found
+    names = list(_fetch_names(session, kind))
+    _write_cache(path, {"caller": caller, "names": names})
+    return names
 
 
-def _stamp(session: Session) -> str:
-    """Something that changes with whoever is asking: one caller's names are not another's to see."""
+def _caller_stamp(session: Session) -> str:
+    """A text that differs between callers: one caller must not see the names of another."""
     token = os.environ.get("CANTON_TOKEN")
     if token:
         import hashlib  # noqa: PLC0415
@@ -128,24 +130,24 @@ def _stamp(session: Session) -> str:
         return ""
 
 
-def _asked(session: Session, kind: str) -> Iterable[str]:
+def _fetch_names(session: Session, kind: str) -> Iterable[str]:
     lists: dict[str, Callable[[Client], Iterable[str]]] = {
-        "tenants": lambda c: (each["name"] for each in c.tenants.list(limit=MOST)),
-        "sites": lambda c: (each["name"] for each in c.sites.list(limit=MOST)),
-        "nodes": lambda c: (each["xname"] for each in c.nodes.list(limit=MOST)),
+        "tenants": lambda c: (tenant["name"] for tenant in c.tenants.list(limit=MOST)),
+        "sites": lambda c: (site["name"] for site in c.sites.list(limit=MOST)),
+        "nodes": lambda c: (node["xname"] for node in c.nodes.list(limit=MOST)),
         "roles": lambda c: (role["name"] for role in c.roles.list(limit=MOST)),
         "permissions": lambda c: sorted({name for role in c.roles.list(limit=MOST) for name in role["permissions"]}),
-        "operations": lambda c: (each["id"] for each in c.operations.list(limit=MOST)),
+        "operations": lambda c: (operation["id"] for operation in c.operations.list(limit=MOST)),
     }
     with session.connect(session.credentials(), timeout=PATIENCE, tries=1) as client:
         yield from lists[kind](client)
 
 
-def _keep(path: Path, kept: dict[str, object]) -> None:
+def _write_cache(path: Path, content: dict[str, object]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         new = path.with_name(f".{path.name}.{os.getpid()}")
-        new.write_text(json.dumps(kept))
+        new.write_text(json.dumps(content))
         new.replace(path)
     except OSError:
         return

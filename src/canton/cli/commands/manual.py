@@ -16,7 +16,7 @@ from canton.cli.lazy import LazyGroup
 @click.argument("command", required=False)
 @click.pass_context
 def manual(context: click.Context, command: str | None) -> None:
-    """Show the manual page of a command, or of canton itself; off a terminal, print its source for man."""
+    """Show the manual page of a command, or of canton; to a file or pipe, write its source for man."""
     from canton.cli.output.manual_pages import manual as draw  # noqa: PLC0415 (imports every command)
 
     root = context.find_root().command

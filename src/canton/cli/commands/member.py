@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, TypedDict
 import click
 
 from canton.cli.input.options import (
-    Changing,
+    ChangeOptions,
     Instant,
-    all_tenants,
-    changing,
-    changing_with_reason,
-    connected,
-    limited,
-    names,
-    shown,
+    all_tenants_option,
+    change_options,
+    change_options_with_reason,
+    complete_names,
+    limit_option,
+    output_options,
+    session_options,
 )
 from canton.cli.output.columns import MEMBER
-from canton.cli.output.empty_lists import listed
+from canton.cli.output.empty_lists import explain_empty
 from canton.cli.output.formats import Show
-from canton.cli.session.change import carry_out, confirm, tell
+from canton.cli.session.change import carry_out, confirm, say_result
 from canton.cli.session.session import Session
 from canton.domain.errors import Forbidden, NotFound, UnknownBinding
 
@@ -35,24 +35,25 @@ provider_option = click.option("--provider", is_flag=True, help="At the provider
 
 @click.group(epilog="\b\nExamples:\n  canton member list --tenant psi\n  canton member add cscs:alice tenant-admin")
 def member() -> None:
-    """See and change who has which role.
+    """List and change who has which role.
 
-    A subject is a person (cscs:alice) or a group (cscs:group/psi-ops), named by the issuer that vouches for them.
+    A subject is a person (cscs:alice) or a group (cscs:group/psi-ops); the part before the colon is the issuer that
+    they log in with.
     """
 
 
 @member.command("list", epilog="\b\nExample:\n  canton member list --tenant psi --role tenant-admin")
 @provider_option
-@click.option("--role", metavar="ROLE", shell_complete=names("roles"), help="Only with this role.")
+@click.option("--role", metavar="ROLE", shell_complete=complete_names("roles"), help="Only with this role.")
 @click.option("--subject", metavar="WHO", help="Only this person or group.")
-@limited
-@all_tenants
-@shown(MEMBER, many=True)
-@connected
+@limit_option
+@all_tenants_option
+@output_options(MEMBER, many=True)
+@session_options
 def list_members(session: Session, show: Show, provider: bool, limit: int | None, **filters: str | None) -> None:
     """List who has which role."""
     members = session.client.bindings.list(provider=provider, limit=limit, **filters)
-    show.listing(MEMBER, listed(session, members, None if provider else session.tenant))
+    show.listing(MEMBER, explain_empty(session, members, None if provider else session.tenant))
 
 
 @member.command(
@@ -61,21 +62,25 @@ def list_members(session: Session, show: Show, provider: bool, limit: int | None
     "  canton member add cscs:group/ops provider-operator --provider",
 )
 @click.argument("subject")
-@click.argument("role", shell_complete=names("roles"))
+@click.argument("role", shell_complete=complete_names("roles"))
 @provider_option
-@click.option("--until", type=Instant(), metavar="WHEN", help="It ends then: 8h, 2d or 2027-01-31T18:00:00Z.")
-@shown(MEMBER)
-@changing
-@connected
-def add_member(session: Session, show: Show, change: Changing, provider: bool, **given: str | None) -> None:
-    """Give somebody a role; nobody can give more than they have."""
+@click.option(
+    "--until", type=Instant(), metavar="WHEN", help="When the role ends: in 8h or 2d, or at 2027-01-31T18:00:00Z."
+)
+@output_options(MEMBER)
+@change_options
+@session_options
+def add_member(session: Session, show: Show, change: ChangeOptions, provider: bool, **fields: str | None) -> None:
+    """Give a person or group a role. You cannot give permissions that you do not have."""
     tenant = None if provider else session.named_tenant
-    subject, role, until = str(given["subject"]), str(given["role"]), given["until"]
-    made = carry_out(
+    subject, role, until = str(fields["subject"]), str(fields["role"]), fields["until"]
+    binding = carry_out(
         session, change, lambda headers: session.client.bindings.create(subject, role, tenant, until, **headers)
     )
-    tell(session, f"{subject} is {role} {_where(tenant)}", f"{subject} is already {role} {_where(tenant)}")
-    show.one(MEMBER, made)
+    say_result(
+        session, f"{subject} is {role} {_place_text(tenant)}", f"{subject} is already {role} {_place_text(tenant)}"
+    )
+    show.one(MEMBER, binding)
 
 
 @member.command(
@@ -84,22 +89,26 @@ def add_member(session: Session, show: Show, change: Changing, provider: bool, *
     "  canton member remove bd_01J… --reason left",
 )
 @click.argument("subject", metavar="SUBJECT|ID")
-@click.argument("role", required=False, shell_complete=names("roles"))
+@click.argument("role", required=False, shell_complete=complete_names("roles"))
 @provider_option
-@changing_with_reason
-@connected
-def remove_member(session: Session, change: Changing, subject: str, role: str | None, provider: bool) -> None:
-    """Take a role away from somebody, or all they were given."""
-    found = _by_id(session, subject) if subject.startswith("bd_") else _held(session, subject, role, provider=provider)
-    confirm(f"Take away: {', '.join(map(_words, found))}?", change)
-    for binding in found:
+@change_options_with_reason
+@session_options
+def remove_member(session: Session, change: ChangeOptions, subject: str, role: str | None, provider: bool) -> None:
+    """Remove a role from a person or group; without ROLE, all roles that they were given there."""
+    bindings = (
+        _by_id(session, subject)
+        if subject.startswith("bd_")
+        else _bindings_of(session, subject, role, provider=provider)
+    )
+    confirm(f"Remove: {', '.join(map(_binding_text, bindings))}?", change)
+    for binding in bindings:
         carry_out(session, change, partial(_delete, session, binding["id"]))
-        words = f"{binding['subject']} is no longer" if binding["subject"] else f"took away {binding['id']}"
-        tell(session, f"{words}{_role(binding)}", f"{_words(binding)} was gone")
+        words = f"{binding['subject']} is no longer" if binding["subject"] else f"removed {binding['id']}"
+        say_result(session, f"{words}{_role_text(binding)}", f"{_binding_text(binding)} is already removed")
 
 
-class Held(TypedDict):
-    """A binding, as far as the caller may know it."""
+class MemberBinding(TypedDict):
+    """A binding; its fields are empty if the caller may not see them."""
 
     id: str
     subject: str
@@ -111,37 +120,37 @@ def _delete(session: Session, binding: str, headers: Change) -> None:
     session.client.bindings.delete(binding, **headers)
 
 
-def _by_id(session: Session, binding: str) -> Sequence[Held]:
-    """The binding; the server says whether it may be taken away, even from a caller who may not see it."""
+def _by_id(session: Session, binding: str) -> Sequence[MemberBinding]:
+    """The binding of an id; only its id if the caller may not see it: the server decides on its removal."""
     try:
-        found = session.client.bindings.get(binding)
+        visible_binding = session.client.bindings.get(binding)
     except (Forbidden, NotFound):
-        return [Held(id=binding, subject="", role="", tenant=None)]
-    return [_as_held(found)]
+        return [MemberBinding(id=binding, subject="", role="", tenant=None)]
+    return [_member_binding(visible_binding)]
 
 
-def _held(session: Session, subject: str, role: str | None, *, provider: bool) -> Sequence[Held]:
+def _bindings_of(session: Session, subject: str, role: str | None, *, provider: bool) -> Sequence[MemberBinding]:
     where = None if provider else session.named_tenant
-    found = session.client.bindings.list(tenant=where, role=role, subject=subject, provider=provider)
-    members = [_as_held(binding) for binding in found]
+    bindings = session.client.bindings.list(tenant=where, role=role, subject=subject, provider=provider)
+    members = [_member_binding(binding) for binding in bindings]
     if not members:
-        held = f"the role {role}" if role else "a role"
-        raise UnknownBinding(f"{subject} was not given {held} {_where(where)}; look with: canton member list")
+        role_text = f"the role {role}" if role else "a role"
+        raise UnknownBinding(f"{subject} was not given {role_text} {_place_text(where)}; look with: canton member list")
     return members
 
 
-def _as_held(binding: Binding) -> Held:
-    return Held(id=binding["id"], subject=binding["subject"], role=binding["role"], tenant=binding["tenant"])
+def _member_binding(binding: Binding) -> MemberBinding:
+    return MemberBinding(id=binding["id"], subject=binding["subject"], role=binding["role"], tenant=binding["tenant"])
 
 
-def _words(binding: Held) -> str:
-    """``cscs:alice as tenant-admin in psi``, or the id where no more is known."""
-    return f"{binding['subject']} as{_role(binding)}" if binding["subject"] else binding["id"]
+def _binding_text(binding: MemberBinding) -> str:
+    """``cscs:alice as tenant-admin in psi``, or the id if only that is visible."""
+    return f"{binding['subject']} as{_role_text(binding)}" if binding["subject"] else binding["id"]
 
 
-def _role(binding: Held) -> str:
-    return f" {binding['role']} {_where(binding['tenant'])}" if binding["role"] else ""
+def _role_text(binding: MemberBinding) -> str:
+    return f" {binding['role']} {_place_text(binding['tenant'])}" if binding["role"] else ""
 
 
-def _where(tenant: str | None) -> str:
+def _place_text(tenant: str | None) -> str:
     return "at the provider" if tenant is None else f"in {tenant}"

@@ -1,4 +1,4 @@
-"""The verbs of ``canton node`` that change something."""
+"""``canton node import`` and ``canton node power``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,16 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from canton.cli.input.nodes import chosen, nodesets, selecting
-from canton.cli.input.options import Changing, Work, changing, connected, names, shown, working
+from canton.cli.input.nodes import nodesets_argument, selected_nodes, selector_option
+from canton.cli.input.options import (
+    ChangeOptions,
+    WorkOptions,
+    change_options,
+    complete_names,
+    output_options,
+    session_options,
+    work_options,
+)
 from canton.cli.output.columns import OPERATION
 from canton.cli.output.formats import Show
 from canton.cli.output.terminal import say
@@ -27,20 +35,25 @@ if TYPE_CHECKING:
     "  canton node import --site alps - < nodes.json",
 )
 @click.argument("file", type=click.File("rb"))
-@click.option("--site", metavar="SITE", shell_complete=names("sites"), help="Where they stand; a JSON file can say it.")
-@click.option("--renumber", is_flag=True, help="Change a nid that differs from the one that is known.")
-@click.option("--dry-run", is_flag=True, help="Only say what would happen.")
-@changing
-@connected
+@click.option(
+    "--site",
+    metavar="SITE",
+    shell_complete=complete_names("sites"),
+    help="The site of the nodes; a JSON file can name it instead.",
+)
+@click.option("--renumber", is_flag=True, help="Change the nid of known nodes to the one in the file.")
+@click.option("--dry-run", is_flag=True, help="Only print what would be changed.")
+@change_options
+@session_options
 def import_nodes(
-    session: Session, change: Changing, file: IO[bytes], site: str | None, renumber: bool, dry_run: bool
+    session: Session, change: ChangeOptions, file: IO[bytes], site: str | None, renumber: bool, dry_run: bool
 ) -> None:
     """Import nodes from a file, all of them or none.
 
     FILE is CSV with a line of column names (xname, nid, state, tenant) or JSON: a list of objects with those keys, or
-    an object with "site" and "nodes". Use - for standard input. Every wrong row is named with its line, and so is a row
-    that contradicts what Canton knows of the node. To say of a new node that it is free, or a tenant's, is to vouch
-    for it: that takes a reason.
+    an object with "site" and "nodes". Use - for standard input. Errors name the line of every wrong row, and of every
+    row that contradicts what Canton knows of the node. A new node with the state free, or with a tenant, needs
+    --reason: you confirm that nothing of an earlier user is left on it.
     """
     from canton.cli.input.node_file import explain, read  # noqa: PLC0415 (csv and json)
 
@@ -50,19 +63,21 @@ def import_nodes(
         return session.client.nodes.load(rows.site, rows.nodes, renumber=renumber, dry_run=dry_run, **headers)
 
     with explain(rows):
-        done = act({"reason": change.reason}) if dry_run else carry_out(session, change, act)
+        imported = act({"reason": change.reason}) if dry_run else carry_out(session, change, act)
     would = "would be " if dry_run else ""
-    if not dry_run and not done["added"] + done["changed"]:
-        say(f"canton: all {done['unchanged']} nodes were already so; nothing to do")
-    click.echo(f"{done['added']} {would}added, {done['changed']} {would}changed, {done['unchanged']} unchanged")
+    if not dry_run and not imported["added"] + imported["changed"]:
+        say(f"canton: all {imported['unchanged']} nodes already have these values; nothing to do")
+    click.echo(
+        f"{imported['added']} {would}added, {imported['changed']} {would}changed, {imported['unchanged']} unchanged"
+    )
 
 
 @click.group("power", epilog="\b\nExample:\n  canton node power on 'x1000c0s0b0n[0-3]' --reason 'ticket 17'")
 def power() -> None:
-    """Switch nodes on and off."""
+    """Power nodes on and off."""
 
 
-def _power(to: str, session: Session, show: Show, change: Changing, work: Work, nodes: str) -> None:
+def _power(to: str, session: Session, show: Show, change: ChangeOptions, work: WorkOptions, nodes: str) -> None:
     client = session.client.nodes
     order = Order(
         lambda: client.plan("power", nodes, to=to),
@@ -73,31 +88,41 @@ def _power(to: str, session: Session, show: Show, change: Changing, work: Work, 
 
 
 @power.command("on", epilog="\b\nExample:\n  canton node power on @psi --reason 'after maintenance' --wait")
-@nodesets
-@selecting
-@shown(OPERATION)
-@working
-@changing
-@connected
+@nodesets_argument
+@selector_option
+@output_options(OPERATION)
+@work_options
+@change_options
+@session_options
 def power_on(
-    session: Session, show: Show, change: Changing, work: Work, nodesets: Sequence[str], selector: dict[str, str]
+    session: Session,
+    show: Show,
+    change: ChangeOptions,
+    work: WorkOptions,
+    nodesets: Sequence[str],
+    selector: dict[str, str],
 ) -> None:
-    """Switch nodes on."""
-    _power("on", session, show, change, work, chosen(session, nodesets, selector))
+    """Power nodes on."""
+    _power("on", session, show, change, work, selected_nodes(session, nodesets, selector))
 
 
 @power.command("off", epilog="\b\nExample:\n  canton node power off 'x1000c0s0b0n[0-3]' --reason 'ticket 17' --dry-run")
-@nodesets
-@selecting
-@shown(OPERATION)
-@working
-@changing
-@connected
+@nodesets_argument
+@selector_option
+@output_options(OPERATION)
+@work_options
+@change_options
+@session_options
 def power_off(
-    session: Session, show: Show, change: Changing, work: Work, nodesets: Sequence[str], selector: dict[str, str]
+    session: Session,
+    show: Show,
+    change: ChangeOptions,
+    work: WorkOptions,
+    nodesets: Sequence[str],
+    selector: dict[str, str],
 ) -> None:
-    """Switch nodes off.
+    """Power nodes off.
 
-    On a terminal you are asked for the name of the tenant that they belong to.
+    On a terminal it asks you to type the name of the nodes' tenant.
     """
-    _power("off", session, show, change, work, chosen(session, nodesets, selector))
+    _power("off", session, show, change, work, selected_nodes(session, nodesets, selector))

@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from canton.cli.input.nodes import chosen, nodesets, selecting
-from canton.cli.input.options import Changing, Work, changing_with_reason, connected, shown, working
+from canton.cli.input.nodes import nodesets_argument, selected_nodes, selector_option
+from canton.cli.input.options import (
+    ChangeOptions,
+    WorkOptions,
+    change_options_with_reason,
+    output_options,
+    session_options,
+    work_options,
+)
 from canton.cli.output.columns import OPERATION
 from canton.cli.output.formats import Show
 from canton.cli.output.terminal import interactive
@@ -25,23 +32,23 @@ if TYPE_CHECKING:
     from canton.domain.data import Json
 
     Start: TypeAlias = Callable[[str, str | None, Change], Operation]
-    """From nodes, the digest of a reviewed plan, and headers."""
+    """Starts an operation; takes nodes, the digest of a reviewed plan, and headers."""
 
 
 @dataclass
-class Ordering:
-    """What every order to nodes takes from the command line."""
+class NodeOrder:
+    """The options that every order to nodes has."""
 
     session: Session
     show: Show
-    change: Changing
-    work: Work
+    change: ChangeOptions
+    work: WorkOptions
     nodesets: Sequence[str]
     selector: dict[str, str]
 
     def submit(self, verb: str, start: Start, **more: Json) -> None:
-        """Plan the order, or start it; ``more`` is what its request holds beside the nodes."""
-        client, nodes = self.session.client.nodes, chosen(self.session, self.nodesets, self.selector)
+        """Plan the order, or start it; ``more`` are the other fields of its request."""
+        client, nodes = self.session.client.nodes, selected_nodes(self.session, self.nodesets, self.selector)
         order = Order(
             lambda: client.plan(verb, nodes, **more),
             lambda plan, headers: start(nodes, plan, headers),
@@ -50,57 +57,59 @@ class Ordering:
         submit(self.session, self.show, self.change, self.work, order)
 
 
-def ordering(function: Callable[..., None]) -> Callable[..., None]:
-    """``order``: nodes, by name or selector, and how to carry the order out."""
+def order_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Adds the options of an order to nodes and passes a ``NodeOrder``."""
 
-    @nodesets
-    @selecting
-    @shown(OPERATION)
-    @working
-    @changing_with_reason
-    @connected
+    @nodesets_argument
+    @selector_option
+    @output_options(OPERATION)
+    @work_options
+    @change_options_with_reason
+    @session_options
     @wraps(function)
-    def command(**given: Any) -> None:
-        common = {field.name: given.pop(field.name) for field in fields(Ordering)}
-        function(Ordering(**common), **given)
+    def command(**parameters: Any) -> None:
+        common = {field.name: parameters.pop(field.name) for field in fields(NodeOrder)}
+        function(NodeOrder(**common), **parameters)
 
     return command
 
 
 @click.command(epilog="\b\nExample:\n  canton node enroll x1000c0s0b0n0 --sanitised-by-hand --reason 'new blade'")
-@click.option("--sanitised-by-hand", is_flag=True, help="You vouch that nothing of an earlier user is left.")
-@ordering
-def enroll(order: Ordering, sanitised_by_hand: bool) -> None:
+@click.option(
+    "--sanitised-by-hand", is_flag=True, help="You confirm that nothing of an earlier user is left on the nodes."
+)
+@order_options
+def enroll(order: NodeOrder, sanitised_by_hand: bool) -> None:
     """Make nodes free: nodes that are discovered, in quarantine or in maintenance.
 
-    They are powered off first. Canton does not sanitise nodes yet, so you vouch for it with --sanitised-by-hand.
+    They are powered off first. Canton does not sanitise nodes yet: confirm with --sanitised-by-hand that you did.
     """
     if not sanitised_by_hand:
         raise InvalidRequest(
             "Canton does not sanitise nodes yet: remove by hand what an earlier user left on them (drives, firmware, "
-            "credentials), then repeat the command with --sanitised-by-hand. You vouch for it, and the audit says so"
+            "credentials), then repeat the command with --sanitised-by-hand. The audit records that you confirmed it"
         )
     client = order.session.client.nodes
     order.submit("enroll", lambda nodes, plan, headers: client.enroll(nodes, plan, **headers), sanitised_by_hand=True)
 
 
 @click.command(epilog="\b\nExample:\n  canton node assign 'x1000c0s0b0n[0-3]' --tenant psi --reason 'contract 42'")
-@ordering
-def assign(order: Ordering) -> None:
+@order_options
+def assign(order: NodeOrder) -> None:
     """Give free nodes to the tenant of --tenant, powered off.
 
     Canton does not move networks yet and proves nothing: the nodes' separation is "unproven".
     """
     client, tenant = order.session.client.nodes, order.session.named_tenant
     if order.selector:
-        # Free nodes are no tenant's; without this the session's tenant would select its own.
+        # Free nodes have no tenant; without this, the session's tenant would select its own nodes.
         order.selector = {"tenant": "-", **order.selector}
     order.submit("assign", lambda nodes, plan, headers: client.assign(nodes, tenant, plan, **headers), tenant=tenant)
 
 
 @click.command(epilog="\b\nExample:\n  canton node release 'x1000c0s0b0n[0-3]' --reason 'contract ended' --dry-run")
-@ordering
-def release(order: Ordering) -> None:
+@order_options
+def release(order: NodeOrder) -> None:
     """Take nodes from their tenant.
 
     They are powered off and end in quarantine: Canton does not sanitise yet, so nothing of the tenant is removed.
@@ -110,9 +119,9 @@ def release(order: Ordering) -> None:
 
 
 @click.command(epilog="\b\nExample:\n  canton node maintenance x1000c0s0b0n0 --reason 'memory errors'")
-@click.option("--leave-power", is_flag=True, help="Do not power them off, as when no controller answers.")
-@ordering
-def maintenance(order: Ordering, leave_power: bool) -> None:
+@click.option("--leave-power", is_flag=True, help="Do not power them off, for nodes whose controller does not answer.")
+@order_options
+def maintenance(order: NodeOrder, leave_power: bool) -> None:
     """Power nodes off and take them out of service; only nodes without a tenant.
 
     To put them back into service: canton node enroll.
@@ -124,24 +133,24 @@ def maintenance(order: Ordering, leave_power: bool) -> None:
 
 
 @click.command(epilog="\b\nExample:\n  canton node retire x1000c0s0b0n0 --reason 'blade sent back'")
-@ordering
-def retire(order: Ordering) -> None:
-    """Give nodes in maintenance up for good; nothing is done to the hardware."""
+@order_options
+def retire(order: NodeOrder) -> None:
+    """Retire nodes in maintenance for good; nothing is done to the hardware."""
     client = order.session.client.nodes
     order.submit("retire", lambda nodes, plan, headers: client.retire(nodes, plan, **headers))
 
 
 @click.command(epilog="\b\nExample:\n  canton node delete x1000c0s0b0n0 --reason 'cabinet gone' --dry-run")
-@nodesets
-@selecting
-@click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
-@changing_with_reason
-@connected
+@nodesets_argument
+@selector_option
+@click.option("--dry-run", is_flag=True, help="Only print what would be deleted.")
+@change_options_with_reason
+@session_options
 def delete(
-    session: Session, change: Changing, nodesets: Sequence[str], selector: dict[str, str], dry_run: bool
+    session: Session, change: ChangeOptions, nodesets: Sequence[str], selector: dict[str, str], dry_run: bool
 ) -> None:
     """Remove retired nodes, all of them or none; the audit keeps their names."""
-    client, nodes = session.client.nodes, chosen(session, nodesets, selector)
+    client, nodes = session.client.nodes, selected_nodes(session, nodesets, selector)
     if dry_run or (interactive() and not change.yes):
         would = client.delete(nodes, dry_run=True)
         if dry_run:

@@ -17,7 +17,7 @@ limit_option = click.option(
     type=click.IntRange(min=1),
     default=LIMIT,
     metavar="NODES",
-    help=f"Refuse to make more names than this; {LIMIT:,} if not given.",
+    help=f"Refuse sets with more names than this; default: {LIMIT:,}.",
 )
 
 
@@ -37,9 +37,8 @@ def nodeset() -> None:
     a,b   a!b   a&b   a^b   union, difference, intersection, symmetric
                             difference, from left to right
 
-    Several arguments are united. Without arguments, or for -, the nodesets are read from standard input, one or
-    more on a line. Quote them: brackets and ! mean something to the shell. Groups such as @psi need the server and
-    are refused here.
+    Several arguments are united. Without arguments, or for -, nodesets are read from standard input, one or more per
+    line. Quote them: the shell interprets brackets and !. Groups such as @psi need the server and are refused here.
     """
 
 
@@ -49,9 +48,7 @@ Examples:
   canton nodeset expand 'x1000c0s[0-3]b0n0'
   canton nodeset expand -S ' ' 'login[1-2],x1000c0s0b0n[0-3]!x1000c0s0b0n2'"""
 )
-@click.option(
-    "-S", "--separator", default="\n", metavar="TEXT", help="What stands between names; a line end if not given."
-)
+@click.option("-S", "--separator", default="\n", metavar="TEXT", help="The text between names; default: a line end.")
 @nodesets_argument
 @limit_option
 def expand(nodesets: tuple[str, ...], limit: int, separator: str) -> None:
@@ -81,7 +78,7 @@ Example:
 @nodesets_argument
 @limit_option
 def count(nodesets: tuple[str, ...], limit: int) -> None:
-    """Print how many different names there are."""
+    """Print the number of different names."""
     click.echo(len(_read(nodesets, limit)))
 
 

@@ -1,4 +1,4 @@
-"""``canton operation``: follow work, and intervene in it."""
+"""``canton operation``: follow operations and intervene in them."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from canton.cli.input.options import (
-    Changing,
+    ChangeOptions,
     Duration,
-    Work,
-    all_tenants,
-    changing,
-    changing_with_reason,
-    connected,
-    limited,
-    names,
-    shown,
+    WorkOptions,
+    all_tenants_option,
+    change_options,
+    change_options_with_reason,
+    complete_names,
+    limit_option,
+    output_options,
+    session_options,
     since_option,
-    sorted_by,
-    waiting,
+    sort_option,
+    wait_options,
 )
 from canton.cli.output.columns import OPERATION, STEP
-from canton.cli.output.empty_lists import listed
+from canton.cli.output.empty_lists import explain_empty
 from canton.cli.output.formats import Item, Show, write
 from canton.cli.output.watch import watch as watch_list
-from canton.cli.output.watch import watchable
-from canton.cli.session.change import carry_out, confirm, tell
+from canton.cli.output.watch import watch_option
+from canton.cli.session.change import carry_out, confirm, say_result
 from canton.cli.session.follow import (
     NEED_REASON,
     conclude,
@@ -42,14 +42,14 @@ from canton.cli.session.session import Session
 if TYPE_CHECKING:
     from canton.client.objects import Operation
 
-identity = click.argument("operation", metavar="ID", shell_complete=names("operations"))
+identity = click.argument("operation", metavar="ID", shell_complete=complete_names("operations"))
 
 
 @click.group(epilog="\b\nExamples:\n  canton operation list --state needs_attention\n  canton operation follow op_01J…")
 def operation() -> None:
-    """Follow work and intervene in it.
+    """Follow operations and intervene in them.
 
-    An operation goes on whether or not anybody follows it. One that needs attention waits for a person to decide:
+    An operation runs whether or not a command follows it. In the state needs_attention it waits for your decision:
     retry, undo or abandon.
     """
 
@@ -57,15 +57,17 @@ def operation() -> None:
 @operation.command("list", epilog="\b\nExample:\n  canton operation list --state running --watch")
 @click.option("--state", metavar="STATE", help="Only in this state.")
 @click.option("--kind", metavar="KIND", help="Only of this kind.")
-@click.option("--actor", metavar="WHO", help="Only of this person or account: cscs:alice, service:psi/ci.")
-@click.option("--node", metavar="XNAME", shell_complete=names("nodes"), help="Only those with this node.")
+@click.option(
+    "--actor", metavar="WHO", help="Only operations started by this person or account: cscs:alice, service:psi/ci."
+)
+@click.option("--node", metavar="XNAME", shell_complete=complete_names("nodes"), help="Only operations on this node.")
 @since_option
-@sorted_by("created_at")
-@limited
-@watchable
-@all_tenants
-@shown(OPERATION, many=True)
-@connected
+@sort_option("created_at")
+@limit_option
+@watch_option
+@all_tenants_option
+@output_options(OPERATION, many=True)
+@session_options
 def list_operations(session: Session, show: Show, limit: int | None, watch: bool, **filters: str | None) -> None:
     """List operations, the newest first."""
 
@@ -75,16 +77,16 @@ def list_operations(session: Session, show: Show, limit: int | None, watch: bool
     if watch:
         watch_list(session, show, fetch, lambda how, items: how.listing(OPERATION, items), "operation.", "step.")
     else:
-        show.listing(OPERATION, listed(session, fetch(), session.tenant))
+        show.listing(OPERATION, explain_empty(session, fetch(), session.tenant))
 
 
 @operation.command(
     "show", epilog="\b\nExamples:\n  canton operation show op_01J…\n  canton operation show op_01J… --steps"
 )
 @identity
-@click.option("--steps", is_flag=True, help="Its steps instead; with -o json all that is known of them.")
-@shown(OPERATION)
-@connected
+@click.option("--steps", is_flag=True, help="Show its steps instead; -o json shows every field of them.")
+@output_options(OPERATION)
+@session_options
 def show_operation(session: Session, show: Show, operation: str, steps: bool) -> None:
     """Show one operation, or its steps."""
     if steps:
@@ -99,14 +101,16 @@ def show_operation(session: Session, show: Show, operation: str, steps: bool) ->
 
 @operation.command("follow", epilog="\b\nExample:\n  canton operation follow op_01J…")
 @identity
-@click.option("--timeout", type=Duration(), metavar="TIME", help="Stop waiting after 90s, 5m, 2h; exit code 6.")
-@shown(OPERATION)
-@connected
+@click.option(
+    "--timeout", type=Duration(), metavar="TIME", help="Stop waiting after this time (90s, 5m, 2h); exit code 6."
+)
+@output_options(OPERATION)
+@session_options
 def follow_operation(session: Session, show: Show, operation: str, timeout: float | None) -> None:
     """Follow an operation until it ends or needs attention.
 
-    Ctrl-C lets go of it and it goes on. The exit code says how it ended: 0 done, 7 some nodes failed, 1 otherwise.
-    With -o json, every change is a line.
+    Ctrl-C ends only this command; the operation goes on. Exit code: 0 done, 7 some nodes failed, 1 otherwise.
+    With -o json, every change is one line.
     """
     if show.format == "json":
         _follow_in_json(session, operation, timeout)
@@ -128,35 +132,44 @@ def _follow_in_json(session: Session, operation: str, timeout: float | None) -> 
 
 @operation.command("wait", epilog="\b\nExample:\n  canton operation wait op_01J… --timeout 10m && echo done")
 @identity
-@click.option("--timeout", type=Duration(), metavar="TIME", help="Stop waiting after 90s, 5m, 2h; exit code 6.")
-@shown(OPERATION)
-@connected
+@click.option(
+    "--timeout", type=Duration(), metavar="TIME", help="Stop waiting after this time (90s, 5m, 2h); exit code 6."
+)
+@output_options(OPERATION)
+@session_options
 def wait_for_operation(session: Session, show: Show, operation: str, timeout: float | None) -> None:
-    """Wait in silence until an operation ends or needs attention."""
+    """Wait, without progress, until an operation ends or needs attention."""
     with detaching(operation):
         ended = session.client.operations.wait(operation, timeout)
     conclude(session, show, ended)
 
 
-def _intervention(verb: str, wanted: tuple[str, ...], text: str, *, ask: bool) -> None:
+def _intervention(verb: str, expected_states: tuple[str, ...], text: str, *, ask: bool) -> None:
     @operation.command(verb, help=text, epilog=f"\b\nExample:\n  canton operation {verb} op_01J… --reason 'ticket 17'")
     @identity
-    @shown(OPERATION)
-    @waiting
-    @(changing_with_reason if verb in NEED_REASON else changing)
-    @connected
-    def intervene(session: Session, show: Show, change: Changing, work: Work, operation: str) -> None:
+    @output_options(OPERATION)
+    @wait_options
+    @(change_options_with_reason if verb in NEED_REASON else change_options)
+    @session_options
+    def intervene(session: Session, show: Show, change: ChangeOptions, work: WorkOptions, operation: str) -> None:
         if ask:
-            found = session.client.operations.get(operation)
-            steps = f"{found['steps']['done']} of {found['steps']['total']} steps are done"
-            confirm(f"{verb.capitalize()} {operation} ({found['summary']}; it is {found['state']}, {steps})?", change)
+            current = session.client.operations.get(operation)
+            steps = f"{current['steps']['done']} of {current['steps']['total']} steps are done"
+            confirm(
+                f"{verb.capitalize()} {operation} ({current['summary']}; it is {current['state']}, {steps})?", change
+            )
         act: Callable[..., Any] = getattr(session.client.operations, verb)
         started = carry_out(session, change, lambda headers: act(operation, **headers))
-        tell(session, f"{operation}: {verb} was accepted", f"{operation} is already {started['state']}")
-        finish(session, show, work, started, wanted)
+        say_result(session, f"{operation}: {verb} was accepted", f"{operation} is already {started['state']}")
+        finish(session, show, work, started, expected_states)
 
 
-_intervention("retry", ("done",), "Give the failed steps of an operation another chance.", ask=False)
-_intervention("undo", ("undone",), "Take back what an operation did.", ask=True)
-_intervention("abandon", ("abandoned",), "Leave everything as it is; nodes in doubt are quarantined.", ask=True)
-_intervention("cancel", ("cancelled", "undone"), "Begin no further step and undo those that are done.", ask=True)
+_intervention("retry", ("done",), "Try the failed steps of an operation again.", ask=False)
+_intervention("undo", ("undone",), "Undo the steps that an operation has done.", ask=True)
+_intervention(
+    "abandon",
+    ("abandoned",),
+    "End an operation without undoing it; nodes in an unknown state are quarantined.",
+    ask=True,
+)
+_intervention("cancel", ("cancelled", "undone"), "Start no further step, and undo the steps that are done.", ask=True)

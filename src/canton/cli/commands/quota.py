@@ -6,12 +6,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from canton.cli.input.options import Changing, changing, connected, limited, names, shown
+from canton.cli.input.options import (
+    ChangeOptions,
+    change_options,
+    complete_names,
+    limit_option,
+    output_options,
+    session_options,
+)
 from canton.cli.output.columns import QUOTA
-from canton.cli.output.empty_lists import listed
+from canton.cli.output.empty_lists import explain_empty
 from canton.cli.output.formats import Show
 from canton.cli.output.terminal import remark
-from canton.cli.session.change import carry_out, tell
+from canton.cli.session.change import carry_out, say_result
 from canton.cli.session.session import Session
 
 if TYPE_CHECKING:
@@ -20,7 +27,7 @@ if TYPE_CHECKING:
 
 LIMITS = ("nodes", "open_operations", "service_accounts")
 
-name = click.argument("name", metavar="[TENANT]", required=False, shell_complete=names("tenants"))
+name = click.argument("name", metavar="[TENANT]", required=False, shell_complete=complete_names("tenants"))
 
 
 class Limit(click.ParamType["int | str"]):
@@ -37,25 +44,25 @@ class Limit(click.ParamType["int | str"]):
 
 @click.group(epilog="\b\nExample:\n  canton quota show psi")
 def quota() -> None:
-    """See and set how much a tenant may have."""
+    """Show and set the limits of a tenant."""
 
 
 @quota.command("list", epilog="\b\nExample:\n  canton quota list -c tenant,nodes,nodes-used")
-@limited
-@shown(QUOTA, many=True)
-@connected
+@limit_option
+@output_options(QUOTA, many=True)
+@session_options
 def list_quotas(session: Session, show: Show, limit: int | None) -> None:
-    """List what every tenant that you can see may have, and what it uses."""
-    tenants = listed(session, session.client.tenants.list(limit=limit))
+    """List the limits and the use of every tenant that you can see."""
+    tenants = explain_empty(session, session.client.tenants.list(limit=limit))
     show.listing(QUOTA, [session.client.tenants.quota(tenant["name"]) for tenant in tenants])
 
 
 @quota.command("show", epilog="\b\nExample:\n  canton quota show psi")
 @name
-@shown(QUOTA)
-@connected
+@output_options(QUOTA)
+@session_options
 def show_quota(session: Session, show: Show, name: str | None) -> None:
-    """Show what a tenant may have, and what it uses."""
+    """Show the limits of a tenant, and what it uses."""
     show.one(QUOTA, session.client.tenants.quota(name or session.named_tenant))
 
 
@@ -66,30 +73,32 @@ def show_quota(session: Session, show: Show, name: str | None) -> None:
     "--open-operations", type=Limit(), metavar="N|none", help="At most N operations under way at once; none: no limit."
 )
 @click.option("--service-accounts", type=Limit(), metavar="N|none", help="At most N service accounts; none: no limit.")
-@shown(QUOTA)
-@changing
-@connected
-def set_quota(session: Session, show: Show, change: Changing, name: str | None, **limits: int | str | None) -> None:
-    """Set what a tenant may have; what is not named stays as it is."""
-    given = {key: _number(value) for key, value in limits.items() if value is not None}
-    if not given:
+@output_options(QUOTA)
+@change_options
+@session_options
+def set_quota(
+    session: Session, show: Show, change: ChangeOptions, name: str | None, **limits: int | str | None
+) -> None:
+    """Set the limits of a tenant; limits without an option stay as they are."""
+    new_limits = {key: _number(value) for key, value in limits.items() if value is not None}
+    if not new_limits:
         raise click.UsageError("Name at least one of --nodes, --open-operations and --service-accounts.")
     tenant = name or session.named_tenant
-    now = session.client.tenants.quota(tenant)
-    before: dict[str, int | None] = {key: value for key, value in now.items() if key in LIMITS}  # type: ignore[misc]
-    wanted = {**before, **given}
-    if wanted == before:
-        remark(f"canton: the quota of {tenant} is already so; nothing to do")
-        show.one(QUOTA, now)
+    current = session.client.tenants.quota(tenant)
+    old_quota: dict[str, int | None] = {key: value for key, value in current.items() if key in LIMITS}  # type: ignore[misc]
+    new_quota = {**old_quota, **new_limits}
+    if new_quota == old_quota:
+        remark(f"canton: the quota of {tenant} already has these limits; nothing to do")
+        show.one(QUOTA, current)
         return
 
     def act(headers: Change) -> Quota:
-        bound: Change = {**headers, "if_match": now["version"]}
-        return session.client.tenants.set_quota(tenant, wanted, **bound)
+        bound: Change = {**headers, "if_match": current["version"]}
+        return session.client.tenants.set_quota(tenant, new_quota, **bound)
 
-    made = carry_out(session, change, act)
-    tell(session, f"set the quota of {tenant}", f"the quota of {tenant} is already so")
-    show.one(QUOTA, made)
+    stored_quota = carry_out(session, change, act)
+    say_result(session, f"set the quota of {tenant}", f"the quota of {tenant} already has these limits")
+    show.one(QUOTA, stored_quota)
 
 
 def _number(limit: int | str) -> int | None:

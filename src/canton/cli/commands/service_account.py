@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 import click
 
 from canton.cli.input.options import (
-    Changing,
+    ChangeOptions,
     Duration,
-    all_tenants,
-    changing,
-    changing_with_reason,
-    connected,
-    limited,
-    names,
-    shown,
+    all_tenants_option,
+    change_options,
+    change_options_with_reason,
+    complete_names,
+    limit_option,
+    output_options,
+    session_options,
 )
 from canton.cli.output.columns import ACCOUNT, TOKEN
-from canton.cli.output.empty_lists import listed
+from canton.cli.output.empty_lists import explain_empty
 from canton.cli.output.formats import Show, nearest, write
 from canton.cli.output.standard_output import require_open
 from canton.cli.output.table import to_the_second
 from canton.cli.output.terminal import say
-from canton.cli.session.change import carry_out, confirm, tell
+from canton.cli.session.change import carry_out, confirm, say_result
 from canton.cli.session.session import Session
 from canton.domain.errors import InvalidRequest, UnknownServiceAccount
 
@@ -36,30 +36,30 @@ permission_option = click.option(
     "permissions",
     metavar="P",
     multiple=True,
-    shell_complete=names("permissions"),
-    help="May do this; again for more.",
+    shell_complete=complete_names("permissions"),
+    help="A permission, such as node.read; repeat for more.",
 )
 ttl_option = click.option("--ttl", type=Duration(), metavar="TIME", help="How long a token lasts: 1h, 30d.")
 
 
-def _found(session: Session, account: str) -> ServiceAccount:
+def _find_account(session: Session, account: str) -> ServiceAccount:
     """The service account of this id or name."""
     if account.startswith("sa_"):
         return session.client.service_accounts.get(account)
-    known = list(session.client.service_accounts.list())
-    called = [each for each in known if each["name"] == account]
-    if not called:
-        hint = nearest(account, [each["name"] for each in known])
-        look = hint or "; look with: canton service-account list"
-        raise UnknownServiceAccount(f'there is no service account "{account}" that you may see{look}')
-    if len(called) > 1:
-        them = ", ".join(f"{each['id']} ({each['tenant'] or 'the provider'})" for each in called)
-        raise InvalidRequest(f'"{account}" names {len(called)} service accounts; give the id of one: {them}')
-    return called[0]
+    candidates = list(session.client.service_accounts.list())
+    matches = [candidate for candidate in candidates if candidate["name"] == account]
+    if not matches:
+        hint = nearest(account, [candidate["name"] for candidate in candidates])
+        hint_text = hint or "; look with: canton service-account list"
+        raise UnknownServiceAccount(f'there is no service account "{account}" that you may see{hint_text}')
+    if len(matches) > 1:
+        choices = ", ".join(f"{match['id']} ({match['tenant'] or 'the provider'})" for match in matches)
+        raise InvalidRequest(f'"{account}" names {len(matches)} service accounts; give the id of one: {choices}')
+    return matches[0]
 
 
-def _id(session: Session, account: str) -> str:
-    return account if account.startswith("sa_") else _found(session, account)["id"]
+def _account_id(session: Session, account: str) -> str:
+    return account if account.startswith("sa_") else _find_account(session, account)["id"]
 
 
 @click.group(
@@ -68,26 +68,26 @@ def _id(session: Session, account: str) -> str:
     "  canton service-account token create ci --ttl 1h",
 )
 def service_account() -> None:
-    """Accounts and tokens for programs."""
+    """Manage accounts for programs, and their tokens."""
 
 
 @service_account.command("list", epilog="\b\nExample:\n  canton service-account list --tenant psi")
-@limited
-@all_tenants
-@shown(ACCOUNT, many=True)
-@connected
+@limit_option
+@all_tenants_option
+@output_options(ACCOUNT, many=True)
+@session_options
 def list_accounts(session: Session, show: Show, limit: int | None) -> None:
     """List service accounts."""
-    show.listing(ACCOUNT, listed(session, session.client.service_accounts.list(limit=limit), session.tenant))
+    show.listing(ACCOUNT, explain_empty(session, session.client.service_accounts.list(limit=limit), session.tenant))
 
 
 @service_account.command("show", epilog="\b\nExample:\n  canton service-account show ci")
 @identity
-@shown(ACCOUNT)
-@connected
+@output_options(ACCOUNT)
+@session_options
 def show_account(session: Session, show: Show, account: str) -> None:
     """Show one service account."""
-    show.one(ACCOUNT, _found(session, account))
+    show.one(ACCOUNT, _find_account(session, account))
 
 
 @service_account.command(
@@ -95,38 +95,42 @@ def show_account(session: Session, show: Show, account: str) -> None:
 )
 @click.argument("name")
 @permission_option
-@click.option("--description", metavar="TEXT", default="", help="What it is for.")
+@click.option("--description", metavar="TEXT", default="", help="A description, one line.")
 @click.option("--provider", is_flag=True, help="An account of the provider, not of a tenant.")
-@shown(ACCOUNT)
-@changing
-@connected
-def create_account(session: Session, show: Show, change: Changing, name: str, provider: bool, **given: str) -> None:
+@output_options(ACCOUNT)
+@change_options
+@session_options
+def create_account(
+    session: Session, show: Show, change: ChangeOptions, name: str, provider: bool, **fields: str
+) -> None:
     """Create a service account.
 
-    It may do what is named with --permission, and nothing else.
+    It has the permissions that --permission names, and no others.
     """
     tenant = None if provider else session.named_tenant
-    made = carry_out(
+    created = carry_out(
         session,
         change,
         lambda headers: session.client.service_accounts.create(
-            name, tenant, given["permissions"], given["description"], **headers
+            name, tenant, fields["permissions"], fields["description"], **headers
         ),
     )
-    tell(session, f"created service account {name} ({made['id']})", f"service account {name} is there")
-    show.one(ACCOUNT, made)
+    say_result(session, f"created service account {name} ({created['id']})", f"service account {name} already exists")
+    show.one(ACCOUNT, created)
 
 
 @service_account.command("delete", epilog="\b\nExample:\n  canton service-account delete ci --reason 'no longer used'")
 @identity
-@changing_with_reason
-@connected
-def delete_account(session: Session, change: Changing, account: str) -> None:
+@change_options_with_reason
+@session_options
+def delete_account(session: Session, change: ChangeOptions, account: str) -> None:
     """Delete a service account; its tokens end at once."""
-    found = _found(session, account)
-    confirm(f"Delete the service account {found['name']}? Its tokens end at once.", change, found["name"])
-    carry_out(session, change, lambda headers: session.client.service_accounts.delete(found["id"], **headers))
-    tell(session, f"deleted service account {found['name']}", f"service account {found['name']} is gone")
+    existing = _find_account(session, account)
+    confirm(f"Delete the service account {existing['name']}? Its tokens end at once.", change, existing["name"])
+    carry_out(session, change, lambda headers: session.client.service_accounts.delete(existing["id"], **headers))
+    say_result(
+        session, f"deleted service account {existing['name']}", f"service account {existing['name']} is already deleted"
+    )
 
 
 @service_account.group("token", epilog="\b\nExample:\n  canton service-account token list ci")
@@ -138,78 +142,81 @@ def token() -> None:
 @identity
 @ttl_option
 @permission_option
-@shown(TOKEN)
-@changing
-@connected
+@output_options(TOKEN)
+@change_options
+@session_options
 def create_token(
-    session: Session, show: Show, change: Changing, account: str, ttl: float | None, permissions: tuple[str, ...]
+    session: Session, show: Show, change: ChangeOptions, account: str, ttl: float | None, permissions: tuple[str, ...]
 ) -> None:
     """Create a token and print it, once; it cannot be shown again."""
     require_open()
-    identifier = _id(session, account)
-    made = carry_out(
+    identifier = _account_id(session, account)
+    created_token = carry_out(
         session,
         change,
         lambda headers: session.client.service_accounts.create_token(
             identifier, None if ttl is None else int(ttl), permissions or None, **headers
         ),
     )
-    _print_secret(show, made)
+    _print_secret(show, created_token)
 
 
 @token.command("list", epilog="\b\nExample:\n  canton service-account token list ci")
 @identity
-@limited
-@shown(TOKEN, many=True)
-@connected
+@limit_option
+@output_options(TOKEN, many=True)
+@session_options
 def list_tokens(session: Session, show: Show, account: str, limit: int | None) -> None:
     """List the tokens of an account, without their secrets."""
-    show.listing(TOKEN, session.client.service_accounts.tokens(_id(session, account), limit=limit))
+    show.listing(TOKEN, session.client.service_accounts.tokens(_account_id(session, account), limit=limit))
 
 
 @token.command("revoke", epilog="\b\nExample:\n  canton service-account token revoke ci tk_01J… --reason leaked")
 @identity
 @click.argument("token_id", metavar="TOKEN-ID")
-@changing
-@connected
-def revoke_token(session: Session, change: Changing, account: str, token_id: str) -> None:
+@change_options
+@session_options
+def revoke_token(session: Session, change: ChangeOptions, account: str, token_id: str) -> None:
     """End a token at once."""
-    identifier = _id(session, account)
+    identifier = _account_id(session, account)
     carry_out(
         session, change, lambda headers: session.client.service_accounts.revoke_token(identifier, token_id, **headers)
     )
-    tell(session, f"revoked {token_id}", f"{token_id} was already revoked")
+    say_result(session, f"revoked {token_id}", f"{token_id} was already revoked")
 
 
 @token.command("rotate", epilog="\b\nExample:\n  canton service-account token rotate ci --overlap 5m > token")
 @identity
 @ttl_option
-@click.option("--overlap", type=Duration(), metavar="TIME", help="Others end after this; at once if not given.")
-@shown(TOKEN)
-@changing
-@connected
+@click.option(
+    "--overlap", type=Duration(), metavar="TIME", help="How long the old tokens stay valid; default: they end at once."
+)
+@output_options(TOKEN)
+@change_options
+@session_options
 def rotate_token(
-    session: Session, show: Show, change: Changing, account: str, ttl: float | None, overlap: float | None
+    session: Session, show: Show, change: ChangeOptions, account: str, ttl: float | None, overlap: float | None
 ) -> None:
     """Replace the tokens of an account by a new one and print it.
 
-    A token that holds more than the new one stays valid.
+    A token with a permission that the new one lacks stays valid.
     """
     require_open()
-    identifier = _id(session, account)
+    identifier = _account_id(session, account)
     seconds = [None if value is None else int(value) for value in (ttl, overlap)]
-    made = carry_out(
+    created_token = carry_out(
         session, change, lambda headers: session.client.service_accounts.rotate(identifier, *seconds, **headers)
     )
-    _print_secret(show, made)
+    _print_secret(show, created_token)
 
 
-def _print_secret(show: Show, made: object) -> None:
-    """For people and pipes the bare token; the rest of the answer only where it was asked for."""
-    assert isinstance(made, dict)  # noqa: S101 (the API's body)
+def _print_secret(show: Show, created_token: object) -> None:
+    """Print the bare token; with -o json or yaml the whole answer."""
+    assert isinstance(created_token, dict)  # noqa: S101 (the API's body)
     if show.format in ("json", "yaml"):
-        show.body(made)
+        show.body(created_token)
         return
-    # First: whoever cannot be shown the token, as on a full disk, must know which one to revoke.
-    say(f"canton: token {made['id']}, until {to_the_second(made['expires_at'])}; it is not shown again")
-    write(f"{made['id'] if show.quiet else made.get('token', '')}\n")
+    # The id comes first: if the token cannot be written, as on a full disk, the id tells which one to revoke.
+    expiry = to_the_second(created_token["expires_at"])
+    say(f"canton: token {created_token['id']}, until {expiry}; it is not shown again")
+    write(f"{created_token['id'] if show.quiet else created_token.get('token', '')}\n")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from canton import __version__
-from canton.cli.input.options import connected
+from canton.cli.input.options import session_options
 from canton.cli.output.formats import as_json, as_yaml, write
 from canton.cli.session.session import NoServer, Session
 from canton.domain.harmless import one_line
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog="\b\nExample:\n  canton version -o json")
-@click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), help="The format; table if not given.")
-@connected
+@click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), help="The output format; default: table.")
+@session_options
 def version(session: Session, output: str | None) -> None:
     """Show the version of this command, and of the server if one is named. Needs no login."""
-    known = {"client": __version__}
+    versions = {"client": __version__}
     try:
-        known |= _server(session)
+        versions |= _server(session)
     finally:
-        _write(known, output or session.output)
+        _write(versions, output or session.output)
 
 
-def _write(known: dict[str, str], chosen: str | None) -> None:
-    texts = {"json": lambda: as_json(known, indent=2) + "\n", "yaml": lambda: as_yaml(known)}
-    server = f"server  {one_line(known['server'])}  {known['url']}\n" if "url" in known else ""
+def _write(versions: dict[str, str], output: str | None) -> None:
+    texts = {"json": lambda: as_json(versions, indent=2) + "\n", "yaml": lambda: as_yaml(versions)}
+    server = f"server  {one_line(versions['server'])}  {versions['url']}\n" if "url" in versions else ""
     plain = f"client  {__version__}\n{server}"
-    write(texts[chosen]() if chosen in texts else plain)
+    write(texts[output]() if output in texts else plain)
 
 
 def _server(session: Session) -> dict[str, str]:
-    """Nothing without a server; a server that does not answer is a failure."""
+    """The server's version and address; empty if no server is named. Raises if it does not answer."""
     try:
         url = session.server
     except NoServer:
@@ -48,7 +48,7 @@ def _server(session: Session) -> dict[str, str]:
 
 
 def _complete(context: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The commands of the one that is named so far."""
+    """The subcommands of the command named so far."""
     step = context.find_root()
     for name in context.params.get("command") or ():
         inner = step.command.get_command(step, name) if isinstance(step.command, click.Group) else None

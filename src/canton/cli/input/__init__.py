@@ -1,1 +1,1 @@
-"""What a person gives to a command: options, nodesets, files of nodes, files of declared state."""
+"""The input of commands: options, nodesets, files of nodes, files of declared state."""

@@ -1,4 +1,4 @@
-"""What a file declares, checked, and how the server differs from it."""
+"""A file of declared state: its structure is checked, and compared with the server."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ if TYPE_CHECKING:
 
 Table: TypeAlias = Mapping[str, Any]
 LIMITS = ("nodes", "open_operations", "service_accounts")
-_LIMIT = (int, type(None))
-TOP = {"sites": list, "tenants": list}
-SITE = {"name": str, "description": str}
-TENANT = {"name": str, "description": str, "quota": dict, "members": list}
-QUOTA = dict.fromkeys(LIMITS, _LIMIT)
-_INSTANT = (str, datetime)
-MEMBER = {"subject": str, "role": str, "until": _INSTANT}
-_WORDS: Mapping[object, str] = {
+_LIMIT_KINDS = (int, type(None))
+TOP_KINDS = {"sites": list, "tenants": list}
+SITE_KINDS = {"name": str, "description": str}
+TENANT_KINDS = {"name": str, "description": str, "quota": dict, "members": list}
+QUOTA_KINDS = dict.fromkeys(LIMITS, _LIMIT_KINDS)
+_INSTANT_KINDS = (str, datetime)
+MEMBER_KINDS = {"subject": str, "role": str, "until": _INSTANT_KINDS}
+_KIND_TEXTS: Mapping[object, str] = {
     list: "a list",
     dict: "a mapping",
-    str: "a text",
-    _LIMIT: "a whole number, or null for no limit",
-    _INSTANT: "an instant",
+    str: "a string",
+    _LIMIT_KINDS: "a whole number, or null for no limit",
+    _INSTANT_KINDS: "a time such as 2027-01-31T18:00:00Z",
 }
 
 
 class Step(NamedTuple):
-    """One difference: how it reads, what takes it away, and what the caller must be allowed for that."""
+    """One difference: its text, the function that changes the server, and the permissions that this needs."""
 
     text: str
     act: Callable[[Change], object]
-    needs: tuple[Need, ...]
-    """The last is what the server makes and records it under."""
+    required_permissions: tuple[RequiredPermission, ...]
+    """The last one is the permission under which the server makes and records the change."""
 
 
-class Need(NamedTuple):
-    """A permission, in a tenant that is there; to give a role, also the role and its end."""
+class RequiredPermission(NamedTuple):
+    """A permission, in an existing tenant or None; to give a role, also the role and when it ends."""
 
     permission: str
     tenant: str | None = None
@@ -60,45 +60,45 @@ def read(content: bytes, file: str) -> Table:
     import yaml  # noqa: PLC0415 (20 ms)
 
     try:
-        told = yaml.safe_load(content)
+        document = yaml.safe_load(content)
     except (yaml.YAMLError, ValueError) as error:
         problem = " ".join(str(error).replace('in "<byte string>", ', "at ").split())
         raise InvalidRequest(f"{file} is neither YAML nor JSON: {problem}") from error
-    if told is None:
+    if document is None:
         raise InvalidRequest(f"{file} is empty; write sites or tenants into it, as canton apply --help shows")
-    wrong = list(_mistakes(told))
-    if wrong:
-        raise InvalidRequest(f"{file}: nothing was done\n" + "\n".join(f"  {what}" for what in wrong))
-    return cast("Table", told)
+    mistakes = list(_mistakes(document))
+    if mistakes:
+        raise InvalidRequest(f"{file}: nothing was done\n" + "\n".join(f"  {what}" for what in mistakes))
+    return cast("Table", document)
 
 
-def _mistakes(told: object) -> Iterator[str]:
-    yield from _wrong_keys(told, TOP, (), "the file")
-    if not isinstance(told, dict):
+def _mistakes(document: object) -> Iterator[str]:
+    yield from _wrong_keys(document, TOP_KINDS, (), "the file")
+    if not isinstance(document, dict):
         return
-    for where, site in _each(told, "sites"):
-        yield from _wrong_keys(site, SITE, ("name",), where)
-    for where, tenant in _each(told, "tenants"):
-        yield from _wrong_keys(tenant, TENANT, ("name",), where)
+    for where, site in _numbered(document, "sites"):
+        yield from _wrong_keys(site, SITE_KINDS, ("name",), where)
+    for where, tenant in _numbered(document, "tenants"):
+        yield from _wrong_keys(tenant, TENANT_KINDS, ("name",), where)
         if isinstance(tenant, dict):
-            yield from _wrong_keys(tenant.get("quota", {}), QUOTA, (), f"{where}.quota")
-            members = _each(tenant, "members", f"{where}.")
+            yield from _wrong_keys(tenant.get("quota", {}), QUOTA_KINDS, (), f"{where}.quota")
+            members = _numbered(tenant, "members", f"{where}.")
             for inner, member in members:
-                yield from _wrong_keys(member, MEMBER, ("subject", "role"), inner)
+                yield from _wrong_keys(member, MEMBER_KINDS, ("subject", "role"), inner)
             roles = [f"{m.get('subject')} {m.get('role')}" for _, m in members if isinstance(m, dict)]
-            yield from (f"{where}.members: {role} is there twice" for role in _repeated(roles))
+            yield from (f"{where}.members: {role} is listed twice" for role in _repeated(roles))
     for noun in ("sites", "tenants"):
-        names = [str(each.get("name")) for _, each in _each(told, noun) if isinstance(each, dict)]
-        yield from (f"{noun}: {name} is there twice" for name in _repeated(names))
+        names = [str(entry.get("name")) for _, entry in _numbered(document, noun) if isinstance(entry, dict)]
+        yield from (f"{noun}: {name} is listed twice" for name in _repeated(names))
 
 
 def _repeated(names: Sequence[str]) -> list[str]:
     return sorted(name for name, count in Counter(names).items() if count > 1)
 
 
-def _each(table: Table, key: str, before: str = "") -> list[tuple[str, Any]]:
-    found = table.get(key)
-    return [(f"{before}{key}[{n}]", each) for n, each in enumerate(found)] if isinstance(found, list) else []
+def _numbered(table: Table, key: str, prefix: str = "") -> list[tuple[str, Any]]:
+    entries = table.get(key)
+    return [(f"{prefix}{key}[{n}]", entry) for n, entry in enumerate(entries)] if isinstance(entries, list) else []
 
 
 def _wrong_keys(table: object, kinds: Mapping[str, Any], needed: Sequence[str], where: str) -> Iterator[str]:
@@ -110,82 +110,90 @@ def _wrong_keys(table: object, kinds: Mapping[str, Any], needed: Sequence[str], 
         if key not in kinds:
             yield f'{where}: unknown key "{key}"{nearest(str(key), kinds)}'
         elif not isinstance(value, kinds[key]) or isinstance(value, bool):
-            place = key if kinds is TOP else f"{where}.{key}"
-            yield f"{place} must be {_WORDS[kinds[key]]}, not {cell(value)}"
+            place = key if kinds is TOP_KINDS else f"{where}.{key}"
+            yield f"{place} must be {_KIND_TEXTS[kinds[key]]}, not {cell(value)}"
 
 
 def differences(client: Client, declared: Table) -> Iterator[Step]:
     """What has to change on the server, in an order that works."""
     for site in declared.get("sites", []):
-        yield from _described(client.sites, "site", site)
+        yield from _description_steps(client.sites, "site", site)
     for tenant in declared.get("tenants", []):
-        yield from _described(client.tenants, "tenant", tenant)
-        yield from _quota(client, tenant["name"], tenant.get("quota"))
-        yield from _members(client, tenant["name"], tenant.get("members", []))
+        yield from _description_steps(client.tenants, "tenant", tenant)
+        yield from _quota_steps(client, tenant["name"], tenant.get("quota"))
+        yield from _member_steps(client, tenant["name"], tenant.get("members", []))
 
 
-def _described(noun: Any, kind: str, wanted: Table) -> Iterator[Step]:
-    name, description = wanted["name"], wanted.get("description")
+def _description_steps(noun: Any, kind: str, declared: Table) -> Iterator[Step]:
+    name, description = declared["name"], declared.get("description")
     try:
-        now = noun.get(name)["description"]
+        current = noun.get(name)["description"]
     except NotFound:
-        create = Need(f"{kind}.create")
+        create = RequiredPermission(f"{kind}.create")
         yield Step(f"+ {kind} {name}", lambda change: noun.create(name, description or "", **change), (create,))
         return
-    if description is not None and description != now:
-        text = f"~ {kind} {name} description: {cell(now)} → {cell(description)}"
-        inside = name if kind == "tenant" else None
-        update = Need(f"{kind}.update", inside)
+    if description is not None and description != current:
+        text = f"~ {kind} {name} description: {cell(current)} → {cell(description)}"
+        tenant = name if kind == "tenant" else None
+        update = RequiredPermission(f"{kind}.update", tenant)
         yield Step(text, lambda change: noun.update(name, description, **change), (update,))
 
 
-def _quota(client: Client, tenant: str, wanted: Table | None) -> Iterator[Step]:
-    if wanted is None:
+def _quota_steps(client: Client, tenant: str, declared: Table | None) -> Iterator[Step]:
+    if declared is None:
         return
-    now: Quota | None
+    current: Quota | None
     try:
-        now = client.tenants.quota(tenant)
+        current = client.tenants.quota(tenant)
     except NotFound:
-        now = None
-    before: dict[str, Any] = {key: dict(now or {}).get(key) for key in LIMITS}
-    after = {**before, **wanted}
-    changed = [f"{key}: {_limit(before[key])} → {_limit(after[key])}" for key in LIMITS if before[key] != after[key]]
-    if changed:
+        current = None
+    old_limits: dict[str, Any] = {key: dict(current or {}).get(key) for key in LIMITS}
+    new_limits = {**old_limits, **declared}
+    changes = [
+        f"{key}: {_limit_text(old_limits[key])} → {_limit_text(new_limits[key])}"
+        for key in LIMITS
+        if old_limits[key] != new_limits[key]
+    ]
+    if changes:
         yield Step(
-            f"~ tenant {tenant} quota {', '.join(changed)}",
-            lambda change: client.tenants.set_quota(tenant, after, **change),
-            (Need("quota.set", None if now is None else tenant),),
+            f"~ tenant {tenant} quota {', '.join(changes)}",
+            lambda change: client.tenants.set_quota(tenant, new_limits, **change),
+            (RequiredPermission("quota.set", None if current is None else tenant),),
         )
 
 
-def _limit(value: object) -> str:
+def _limit_text(value: object) -> str:
     return "none" if value is None else str(value)
 
 
-def _members(client: Client, tenant: str, wanted: Sequence[Table]) -> Iterator[Step]:
-    if not wanted:
+def _member_steps(client: Client, tenant: str, declared: Sequence[Table]) -> Iterator[Step]:
+    if not declared:
         return
-    inside: str | None = tenant
+    existing_tenant: str | None = tenant
     try:
-        held = {(each["subject"], each["role"]): each["until"] for each in client.bindings.list(tenant=tenant)}
+        bindings = client.bindings.list(tenant=tenant)
+        current_ends = {(binding["subject"], binding["role"]): binding["until"] for binding in bindings}
         client.tenants.get(tenant)
     except NotFound:
-        held, inside = {}, None
-    for each in wanted:
-        subject, role, until = each["subject"], each["role"], instant(each.get("until"))
-        is_held = (subject, role) in held
-        if is_held and (until is None or _same(held[subject, role], until)):
+        current_ends, existing_tenant = {}, None
+    for member in declared:
+        subject, role, until = member["subject"], member["role"], instant(member.get("until"))
+        exists = (subject, role) in current_ends
+        if exists and (until is None or _same_instant(current_ends[subject, role], until)):
             continue
-        text = f"{'~' if is_held else '+'} tenant {tenant} member {subject} {role}{f' until {until}' if until else ''}"
-        needs: tuple[Need, ...] = (Need("member.grant", inside, role, until),)
-        if is_held and _is_sooner(until, held[subject, role]):
-            text += f" (earlier: now {held[subject, role] or 'without end'})"
-            needs = (Need("member.grant", inside), Need("member.revoke", inside))
-        yield Step(text, _binding(client, tenant, (subject, role, until)), needs)
+        text = f"{'~' if exists else '+'} tenant {tenant} member {subject} {role}{f' until {until}' if until else ''}"
+        required: tuple[RequiredPermission, ...] = (RequiredPermission("member.grant", existing_tenant, role, until),)
+        if exists and _is_sooner(until, current_ends[subject, role]):
+            text += f" (earlier: now {current_ends[subject, role] or 'without end'})"
+            required = (
+                RequiredPermission("member.grant", existing_tenant),
+                RequiredPermission("member.revoke", existing_tenant),
+            )
+        yield Step(text, _create_binding(client, tenant, (subject, role, until)), required)
 
 
-def _binding(client: Client, tenant: str, wanted: tuple[str, str, str | None]) -> Callable[[Change], object]:
-    subject, role, until = wanted
+def _create_binding(client: Client, tenant: str, binding: tuple[str, str, str | None]) -> Callable[[Change], object]:
+    subject, role, until = binding
     return lambda change: client.bindings.create(subject, role, tenant, until, **change)
 
 
@@ -194,13 +202,13 @@ def instant(value: object) -> str | None:
 
 
 def _is_sooner(until: str | None, than: str | None) -> bool:
-    """Whether the server takes the new end for a revocation; both were checked to be instants."""
+    """Whether the server treats the new end as a revocation; both were checked to be instants."""
     if until is None:
         return False
     return than is None or datetime.fromisoformat(until) < datetime.fromisoformat(than)
 
 
-def _same(one: str | None, other: str) -> bool:
+def _same_instant(one: str | None, other: str) -> bool:
     try:
         return one is not None and datetime.fromisoformat(one) == datetime.fromisoformat(other)
     except (ValueError, TypeError):

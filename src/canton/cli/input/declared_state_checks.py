@@ -1,4 +1,4 @@
-"""Whether the server would take what a file declares: all of it is checked before the first change is made."""
+"""Checks whether the server would accept all that a file declares, before the first change is made."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from canton.cli.input.declared_state import Need, Step, Table, instant
+from canton.cli.input.declared_state import RequiredPermission, Step, Table, instant
 from canton.cli.output.formats import nearest
 from canton.domain.errors import ApprovalRequired, Forbidden, InvalidRequest, ReasonRequired
 from canton.domain.harmless import is_harmless
@@ -26,9 +26,9 @@ def check(client: Client, declared: Table, file: str) -> None:
     roles = {role["name"]: role for role in client.roles.list()} if members else {}
     if members and not roles:
         raise Forbidden(_explanation(file, ["you may not read roles, so you cannot add members; see: canton whoami"]))
-    wrong = [*_wrong_values(declared), *(_wrong_members(client, roles, members) if members else ())]
-    if wrong:
-        raise InvalidRequest(_explanation(file, wrong))
+    mistakes = [*_wrong_values(declared), *(_wrong_members(client, roles, members) if members else ())]
+    if mistakes:
+        raise InvalidRequest(_explanation(file, mistakes))
 
 
 class Conditions(NamedTuple):
@@ -39,43 +39,46 @@ class Conditions(NamedTuple):
 
 
 def check_allowed(client: Client, steps: Sequence[Step], file: str) -> Conditions:
-    """Raise Forbidden if any of the steps is not the caller's to do; return what else the server wants for them."""
-    needed = dict.fromkeys(need for step in steps for need in step.needs)
+    """Raise Forbidden if the caller may not do one of the steps; return which need a second person or a reason."""
+    required = dict.fromkeys(need for step in steps for need in step.required_permissions)
     decisions = [
-        (need, client.roles.can_i(need.permission, need.tenant, role=need.role, until=need.until)) for need in needed
+        (need, client.roles.can_i(need.permission, need.tenant, role=need.role, until=need.until)) for need in required
     ]
-    refused = [f"you may not {_act(need)}: {it['reason']}" for need, it in decisions if not it["allowed"]]
+    refused = [f"you may not {_permission_text(need)}: {it['reason']}" for need, it in decisions if not it["allowed"]]
     if refused:
         raise Forbidden(_explanation(file, refused))
-    made_under = {step.needs[-1].permission for step in steps}
-    # A server of the version before does not say it.
+    made_under = {step.required_permissions[-1].permission for step in steps}
+    # A server of the previous release does not send these two fields.
     return Conditions(
         sorted(made_under & {need.permission for need, it in decisions if it.get("two_persons")}),
         sorted(made_under & {need.permission for need, it in decisions if it.get("needs_reason")}),
     )
 
 
-def check_at_once(steps: Sequence[Step], conditions: Conditions, reason: str | None, file: str) -> None:
-    """Raise what the server would raise half-way: a second person is needed, or a reason and none is given."""
-    waiting = [step.text for step in steps if step.needs[-1].permission in conditions.two_persons]
-    if waiting:
+def check_second_person_and_reason(
+    steps: Sequence[Step], conditions: Conditions, reason: str | None, file: str
+) -> None:
+    """Raise now what the server would raise half-way: a second person is needed, or a reason is missing."""
+    refused_steps = [step.text for step in steps if step.required_permissions[-1].permission in conditions.two_persons]
+    if refused_steps:
         raise ApprovalRequired(
-            _explanation(file, waiting)
-            + f"\n{_listed(conditions.two_persons)}, and apply does not wait for a second person: make these changes "
-            "one by one with their own commands (canton member, quota, tenant, site), then apply again"
+            _explanation(file, refused_steps)
+            + f"\n{_two_persons_text(conditions.two_persons)}, and apply does not wait for a second person: make these "
+            "changes one by one with their own commands (canton member, quota, tenant, site), then apply again"
         )
     if conditions.reason and not (reason or "").strip():
-        wanted = ", ".join(conditions.reason)
+        permissions = ", ".join(conditions.reason)
         raise ReasonRequired(
-            _explanation(file, [f"{wanted} is recorded with its reason; say why with --reason"]), permission=wanted
+            _explanation(file, [f"{permissions} is recorded with its reason; say why with --reason"]),
+            permission=permissions,
         )
 
 
-def _listed(permissions: Sequence[str]) -> str:
+def _two_persons_text(permissions: Sequence[str]) -> str:
     return f"{', '.join(permissions)} {'takes' if len(permissions) == 1 else 'take'} two persons"
 
 
-def _act(need: Need) -> str:
+def _permission_text(need: RequiredPermission) -> str:
     return f"give the role {need.role}" if need.role else need.permission
 
 
@@ -118,7 +121,7 @@ def _wrong_role(roles: dict[str, Role], name: str, subject: str) -> Iterator[str
     if name not in roles:
         yield f'member {subject}: there is no role "{name}"{nearest(name, roles)}; look with: canton role list'
     elif roles[name]["scope"] != "tenant":
-        yield f'member {subject}: the role "{name}" is bound at the provider, and not in a tenant'
+        yield f'member {subject}: the role "{name}" is a role at the provider and cannot be given in a tenant'
 
 
 def _wrong_end(until: object, subject: str) -> Iterator[str]:
@@ -133,4 +136,4 @@ def _wrong_end(until: object, subject: str) -> Iterator[str]:
     if end.tzinfo is None:
         yield f"member {subject}: {text} has no time zone; end it with Z for UTC"
     elif end <= datetime.now(UTC):
-        yield f"member {subject}: {text} is over; name an instant to come, or leave the member out"
+        yield f"member {subject}: {text} is in the past; give a time in the future, or leave the member out"

@@ -14,13 +14,13 @@ from canton.client.objects import NewNode
 from canton.domain.errors import InvalidRequest
 
 COLUMNS = ("xname", "nid", "state", "tenant")
-MOST_ALIKE = 3
-"""Mistakes that differ only in the name of the node, and are more than this, are said once."""
-POWER = "power is read from the site by workers, so a file cannot say it; leave it out"
+MAX_REPEATED_MISTAKES = 3
+"""If more mistakes than this differ only in the name of the node, one line stands for all of them."""
+POWER_REFUSED = "power is read from the site by workers, so a file cannot say it; leave it out"
 
 
 class Rows(NamedTuple):
-    """What a file says, and where it says it."""
+    """The nodes of a file, and the place of each in it."""
 
     file: str
     site: str
@@ -37,28 +37,28 @@ def read(content: bytes, file: str, site: str | None) -> Rows:
         raise InvalidRequest(f"{file} is not UTF-8 text: byte {error.start} is wrong") from error
     if text.lstrip().startswith(("[", "{")):
         return _from_json(text, file, site)
-    return _from_csv(text, file, _sited(site, None, file))
+    return _from_csv(text, file, _chosen_site(site, None, file))
 
 
 @contextmanager
 def explain(rows: Rows) -> Iterator[None]:
-    """Say the rows of the server's problem as lines of the file; its own message counts rows and not lines."""
+    """Rewrite the server's problem so that it names lines of the file; its own message numbers rows, not lines."""
     try:
         yield
     except Problem as problem:
-        wrong = problem.details.get("rows")
-        if isinstance(wrong, list | tuple) and wrong:
-            shown = len({row.get("row") for row in wrong})
-            told: Any = problem.details.get("count")
-            count = told if isinstance(told, int) else shown
+        wrong_rows = problem.details.get("rows")
+        if isinstance(wrong_rows, list | tuple) and wrong_rows:
+            shown_count = len({row.get("row") for row in wrong_rows})
+            reported_count: Any = problem.details.get("count")
+            count = reported_count if isinstance(reported_count, int) else shown_count
             problem.message = f"nothing was imported: {count} {'row is' if count == 1 else 'rows are'} wrong"
-            problem.message += "".join(f"\n  {line}" for line in _mistakes_in(rows, wrong))
-            problem.message += f"\n  and {count - shown} more rows" if count > shown else ""
+            problem.message += "".join(f"\n  {line}" for line in _mistakes_in(rows, wrong_rows))
+            problem.message += f"\n  and {count - shown_count} more rows" if count > shown_count else ""
         raise
 
 
 def _mistakes_in(rows: Rows, wrong: Sequence[Any]) -> Iterator[str]:
-    """A line for each mistake. What many rows share but for the name of their node is one line for all of them."""
+    """A line for each mistake. Mistakes that differ only in the node's name share a line if they are many."""
     shared: dict[str, dict[str, list[str]]] = {}
     for row in wrong:
         what, number = str(row.get("what")), row.get("row")
@@ -67,7 +67,7 @@ def _mistakes_in(rows: Rows, wrong: Sequence[Any]) -> Iterator[str]:
         shared.setdefault(alike, {}).setdefault(what, []).append(_place(rows, number))
     for alike, mistakes in shared.items():
         places = [place for of_one in mistakes.values() for place in of_one]
-        if len(mistakes) > MOST_ALIKE:
+        if len(mistakes) > MAX_REPEATED_MISTAKES:
             mistakes = {alike: places}  # noqa: PLW2901 (said once instead)
         for mistake, of_one in mistakes.items():
             yield f"{rows.file}, {_folded(of_one)}: {mistake}"
@@ -88,43 +88,43 @@ def _folded(places: Sequence[str]) -> str:
 
 
 def _xname(rows: Rows, number: Any) -> str:
-    """As the server writes it; empty if the row has none."""
-    known = isinstance(number, int) and 1 <= number <= len(rows.nodes)
-    node: Any = rows.nodes[number - 1] if known else {}
+    """The row's xname as the server writes it; empty if it has none."""
+    in_range = isinstance(number, int) and 1 <= number <= len(rows.nodes)
+    node: Any = rows.nodes[number - 1] if in_range else {}
     return str(node.get("xname") or "").strip().lower() if isinstance(node, dict) else ""
 
 
 def _place(rows: Rows, number: Any) -> str:
-    known = isinstance(number, int) and 1 <= number <= len(rows.places)
-    return rows.places[number - 1] if known else f"row {number}"
+    in_range = isinstance(number, int) and 1 <= number <= len(rows.places)
+    return rows.places[number - 1] if in_range else f"row {number}"
 
 
-def _sited(option: str | None, in_file: object, file: str) -> str:
+def _chosen_site(option: str | None, in_file: object, file: str) -> str:
     if in_file is not None and (not isinstance(in_file, str) or (option and option != in_file)):
-        raise InvalidRequest(f"{file} is for the site {in_file}, and --site says {option}; which one?")
-    found = option or in_file
-    if not found:
-        raise InvalidRequest("at which site do the nodes stand? Give --site")
-    return str(found)
+        raise InvalidRequest(f"{file} names the site {in_file}, and --site names {option}; correct one of them")
+    site = option or in_file
+    if not site:
+        raise InvalidRequest("no site is named; give the site of the nodes with --site")
+    return str(site)
 
 
 def _from_json(text: str, file: str, site: str | None) -> Rows:
     try:
-        told = json.loads(text)
+        document = json.loads(text)
     except ValueError as error:
         raise InvalidRequest(f"{file} is not JSON: {error}") from error
     in_file = None
-    if isinstance(told, dict):
-        unknown = sorted(told.keys() - {"site", "nodes"})
+    if isinstance(document, dict):
+        unknown = sorted(document.keys() - {"site", "nodes"})
         if unknown:
             raise InvalidRequest(f'{file}: unknown key "{unknown[0]}"{nearest(unknown[0], ("site", "nodes"))}')
-        in_file, told = told.get("site"), told.get("nodes")
-    if not isinstance(told, list):
+        in_file, document = document.get("site"), document.get("nodes")
+    if not isinstance(document, list):
         raise InvalidRequest(f'{file}: write a list of nodes, or an object with "site" and "nodes"')
-    places = [f"node {number}" for number in range(1, len(told) + 1)]
-    wrong = [f"{place}: {what}" for place, row in zip(places, told, strict=True) for what in _mistakes(row)]
+    places = [f"node {number}" for number in range(1, len(document) + 1)]
+    wrong = [f"{place}: {what}" for place, row in zip(places, document, strict=True) for what in _mistakes(row)]
     _refuse(file, wrong)
-    return Rows(file, _sited(site, in_file, file), cast("list[NewNode]", told), places)
+    return Rows(file, _chosen_site(site, in_file, file), cast("list[NewNode]", document), places)
 
 
 def _mistakes(row: object) -> Iterator[str]:
@@ -135,7 +135,7 @@ def _mistakes(row: object) -> Iterator[str]:
         yield "no xname"
     for key in row:
         if key == "power":
-            yield POWER
+            yield POWER_REFUSED
         elif key not in COLUMNS:
             yield f'unknown key "{key}"{nearest(key, COLUMNS)}'
 
@@ -169,7 +169,7 @@ def _wrong_head(head: Sequence[str]) -> Iterator[str]:
         return
     for name in head:
         if name == "power":
-            yield POWER
+            yield POWER_REFUSED
         elif name not in COLUMNS:
             hint = nearest(name, COLUMNS, f"write {','.join(COLUMNS)}")
             yield f'unknown column "{name}"{hint}'
@@ -184,7 +184,7 @@ def _node(head: Sequence[str], cells: Sequence[str]) -> NewNode:
         many = "" if len(cells) == 1 else "s"
         raise ValueError(f"{len(cells)} cell{many}, where the first line names {len(head)} columns")
     row: dict[str, Any] = {name: cell for name, cell in zip(head, cells, strict=True) if cell}
-    # A nid that is no number, or a row without an xname, is refused by the server, together with all that it finds.
+    # The server refuses a nid that is not a number and a row without an xname, together with its other findings.
     if row.get("nid", "").isascii() and row.get("nid", "").isdigit():
         row["nid"] = int(row["nid"])
     return cast("NewNode", row)

@@ -1,4 +1,4 @@
-"""Options that many commands have, each group of them handed to the command as one object."""
+"""Options that many commands have; each group of them reaches the command as one object."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator: TypeAlias = Callable[[Any], Any]
-"""Click's own have no narrower type."""
+"""Click's own decorators have no narrower type."""
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
-class Changing(NamedTuple):
-    """What goes with a change."""
+class ChangeOptions(NamedTuple):
+    """The options of every command that changes something."""
 
     reason: str | None = None
     yes: bool = False
@@ -35,8 +35,8 @@ class Changing(NamedTuple):
     wait_approval: bool = False
 
 
-class Work(NamedTuple):
-    """How to deal with work that takes time."""
+class WorkOptions(NamedTuple):
+    """The options of commands that start an operation, or wait for one."""
 
     dry_run: bool = False
     plan: str | None = None
@@ -50,14 +50,14 @@ class Duration(click.ParamType[float]):
     name = "duration"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        found = re.fullmatch(r"([0-9]{1,9})([smhdw]?)", str(value).strip())
-        if found is None:
+        match = re.fullmatch(r"([0-9]{1,9})([smhdw]?)", str(value).strip())
+        if match is None:
             self.fail(f"{value!r} is not a duration; write 90s, 5m, 8h or 2d", param, ctx)
-        return float(int(found[1]) * _UNITS[found[2]])
+        return float(int(match[1]) * _UNITS[match[2]])
 
 
 class Instant(click.ParamType[str]):
-    """A duration from now, or an instant with its zone; as the API writes instants."""
+    """A duration from now, or an instant with its time zone; converted to the API's format."""
 
     name = "instant"
 
@@ -66,7 +66,7 @@ class Instant(click.ParamType[str]):
 
         text = str(value).strip()
         if re.fullmatch(r"[0-9]+[smhdw]", text):
-            return _written(datetime.now(UTC) + timedelta(seconds=Duration().convert(text, param, ctx)))
+            return _as_api_instant(datetime.now(UTC) + timedelta(seconds=Duration().convert(text, param, ctx)))
         try:
             instant = datetime.fromisoformat(text)
         except ValueError:
@@ -75,11 +75,11 @@ class Instant(click.ParamType[str]):
             self.fail(f"{text!r} has no time of day; write {text}T18:00Z, in UTC", param, ctx)
         if instant.tzinfo is None:
             self.fail(f"{text!r} has no time zone; end it with Z for UTC", param, ctx)
-        return _written(instant.astimezone(UTC))
+        return _as_api_instant(instant.astimezone(UTC))
 
 
-class Past(click.ParamType[str]):
-    """A duration before now, a day, or an instant with its zone; as the API writes instants."""
+class PastInstant(click.ParamType[str]):
+    """A duration before now, a day, or an instant with its time zone; converted to the API's format."""
 
     name = "past"
 
@@ -88,47 +88,49 @@ class Past(click.ParamType[str]):
 
         text = str(value).strip()
         if re.fullmatch(r"[0-9]+[smhdw]", text):
-            return _written(datetime.now(UTC) - timedelta(seconds=Duration().convert(text, param, ctx)))
+            return _as_api_instant(datetime.now(UTC) - timedelta(seconds=Duration().convert(text, param, ctx)))
         try:
             instant = datetime.fromisoformat(text)
         except ValueError:
             self.fail(f"{text!r} is not a time; write 1h, 2d, 2026-11-15 or 2026-11-15T18:00:00Z", param, ctx)
         if instant.tzinfo is None and len(text) > len("2026-11-15"):
             self.fail(f"{text!r} has no time zone; end it with Z for UTC", param, ctx)
-        return _written(instant.replace(tzinfo=instant.tzinfo or UTC).astimezone(UTC))
+        return _as_api_instant(instant.replace(tzinfo=instant.tzinfo or UTC).astimezone(UTC))
 
 
 def since_option(function: F) -> F:
-    """``since``: only what happened from then on."""
-    text = "Only from then on: 1h, 2d, 2026-11-15 (in UTC) or 2026-11-15T18:00:00Z."
-    return click.option("--since", type=Past(), metavar="WHEN", help=text)(function)
+    """Adds ``--since``: only what happened from that instant on."""
+    text = "Only from this time on: 1h or 2d ago, 2026-11-15 (in UTC) or 2026-11-15T18:00:00Z."
+    return click.option("--since", type=PastInstant(), metavar="WHEN", help=text)(function)
 
 
-def _written(instant: datetime) -> str:
+def _as_api_instant(instant: datetime) -> str:
     return instant.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def bundle(name: str, options: Sequence[Decorator], make: Callable[[dict[str, Any]], object]) -> Callable[[F], F]:
-    """A decorator that adds options and hands them over as the argument ``name``."""
+def bundle_options(
+    name: str, options: Sequence[Decorator], make: Callable[[dict[str, Any]], object]
+) -> Callable[[F], F]:
+    """A decorator that adds options and passes what ``make`` makes of them as the argument ``name``."""
 
     def decorate(function: F) -> F:
         @functools.wraps(function)
-        def run(*arguments: Any, **given: Any) -> Any:
-            taken = {key: given.pop(key) for key in keys}
-            return function(*arguments, **{name: make(taken)}, **given)
+        def run(*arguments: Any, **parameters: Any) -> Any:
+            bundled = {key: parameters.pop(key) for key in keys}
+            return function(*arguments, **{name: make(bundled)}, **parameters)
 
-        before = {param.name for param in getattr(run, "__click_params__", [])}
+        own_names = {param.name for param in getattr(run, "__click_params__", [])}
         decorated: Any = run
         for option in reversed(options):
             decorated = option(decorated)
-        keys = [param.name for param in decorated.__click_params__ if param.name not in before]
+        keys = [param.name for param in decorated.__click_params__ if param.name not in own_names]
         return decorated  # type: ignore[no-any-return]
 
     return decorate
 
 
-def names(kind: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
-    """Completion with the names of things, asked from the server or its cached answer."""
+def complete_names(kind: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    """Completion with names of this kind, from the server or from its cached answer."""
 
     def complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from canton.cli.commands.completion import resources  # noqa: PLC0415 (only a shell that completes pays)
@@ -143,86 +145,97 @@ def connection_options() -> list[Decorator]:
         click.option(
             "--context",
             metavar="NAME",
-            shell_complete=names("contexts"),
+            shell_complete=complete_names("contexts"),
             help="The context to use; also CANTON_CONTEXT.",
         ),
-        click.option("--server", metavar="URL", help="The server; also CANTON_SERVER."),
+        click.option("--server", metavar="URL", help="The address of the server; also CANTON_SERVER."),
         click.option(
-            "--tenant", metavar="TENANT", shell_complete=names("tenants"), help="The tenant; also CANTON_TENANT."
+            "--tenant",
+            metavar="TENANT",
+            shell_complete=complete_names("tenants"),
+            help="The tenant to use; also CANTON_TENANT.",
         ),
-        click.option("-v", "--verbose", count=True, help="Say each request and its id; -vv with headers."),
-        click.option("--debug", is_flag=True, help="Say each request as a curl line, secrets cut."),
+        click.option(
+            "-v", "--verbose", count=True, help="Log each request and its id to standard error; -vv also its headers."
+        ),
+        click.option("--debug", is_flag=True, help="Log each request as a curl command, without secrets."),
     ]
 
 
-def session_of(given: dict[str, Any]) -> Session:
-    """What was given after the command, else what was given before it."""
+def session_of(parameters: dict[str, Any]) -> Session:
+    """The session of the options; an option after the command counts more than one before it."""
     context = click.get_current_context()
     early = context.find_root().obj or {}
-    session = Session({**early, **{key: value for key, value in given.items() if value}}, early.get("format"))
+    session = Session({**early, **{key: value for key, value in parameters.items() if value}}, early.get("format"))
     context.call_on_close(session.close)
     return session
 
 
-def connected(function: F) -> F:
-    """``session``: whom to talk to."""
+def session_options(function: F) -> F:
+    """Adds the connection options and passes a ``session``; errors name the options of the command line."""
 
     @functools.wraps(function)
-    def run(*arguments: Any, session: Session, **given: Any) -> Any:
-        from canton.cli.session.refusals import explained  # noqa: PLC0415 (help needs none of it)
+    def run(*arguments: Any, session: Session, **parameters: Any) -> Any:
+        from canton.cli.session.refusals import explain_refusals  # noqa: PLC0415 (help needs none of it)
 
-        with explained(session):
-            return function(*arguments, session=session, **given)
+        with explain_refusals(session):
+            return function(*arguments, session=session, **parameters)
 
-    decorated: Any = bundle("session", connection_options(), session_of)(run)
+    decorated: Any = bundle_options("session", connection_options(), session_of)(run)
     return decorated  # type: ignore[no-any-return]
 
 
-def shown(shape: Shape, *, many: bool = False) -> Callable[[F], F]:
-    """``show``: how to print a noun."""
+def output_options(shape: Shape, *, many: bool = False) -> Callable[[F], F]:
+    """Adds the output options for a noun and passes a ``show``."""
     columns = ", ".join(column.name for column in shape.columns)
     options: list[Decorator] = [
-        click.option("-o", "--output", "format", type=click.Choice(FORMATS), help="The format; table if not given."),
-        click.option("-c", "--columns", metavar="NAMES", help=f"Only these columns, comma between: {columns}."),
-        click.option("-q", "--quiet", is_flag=True, help="Only ids, one on a line."),
+        click.option("-o", "--output", "format", type=click.Choice(FORMATS), help="The output format; default: table."),
+        click.option(
+            "-c", "--columns", metavar="NAMES", help=f"Show only these columns, separated by commas: {columns}."
+        ),
+        click.option("-q", "--quiet", is_flag=True, help="Print only the ids, one per line."),
     ]
     if many:
-        options.append(click.option("--no-headers", is_flag=True, help="No line with the names of the columns."))
-    return bundle("show", options, lambda given: _show(shape, given))
+        options.append(click.option("--no-headers", is_flag=True, help="Do not print the line of column names."))
+    return bundle_options("show", options, lambda parameters: _make_show(shape, parameters))
 
 
-def _show(shape: Shape, given: dict[str, Any]) -> Show:
+def _make_show(shape: Shape, parameters: dict[str, Any]) -> Show:
     early = (click.get_current_context().find_root().obj or {}).get("format")
     if early and early not in FORMATS:
         raise click.BadParameter(f"{early!r} is not one of {', '.join(FORMATS)}.", param_hint="'-o'")
-    wanted = tuple(name.strip() for name in (given["columns"] or "").split(",") if name.strip())
-    for name in wanted:
+    columns = tuple(name.strip() for name in (parameters["columns"] or "").split(",") if name.strip())
+    for name in columns:
         shape.column(name)
-    return Show(given["format"] or early or "table", wanted, not given.get("no_headers"), given["quiet"])
+    return Show(
+        parameters["format"] or early or "table", columns, not parameters.get("no_headers"), parameters["quiet"]
+    )
 
 
-SUBJECTS = "written as the column SUBJECT has it: op_…, tenant:psi, site:alps; for a node, see `operation list --node`"
+SUBJECT_HELP = (
+    "written as the column SUBJECT has it: op_…, tenant:psi, site:alps; for a node, see `operation list --node`"
+)
 
 
-def limited(function: F) -> F:
-    """``limit``: how many of a list."""
+def limit_option(function: F) -> F:
+    """Adds ``--limit``."""
     option = click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Show at most N rows.")
     return option(function)
 
 
-def sorted_by(*fields: str) -> Callable[[F], F]:
-    """``sort``: one of the fields, a dash before it for the other way round."""
-    known = [*fields, *(f"-{field}" for field in fields)]
+def sort_option(*fields: str) -> Callable[[F], F]:
+    """Adds ``--sort``: one of the fields; with a dash before it in reverse order."""
+    choices = [*fields, *(f"-{field}" for field in fields)]
     return click.option(
         "--sort",
-        type=click.Choice(known),
+        type=click.Choice(choices),
         metavar="FIELD",
-        help=f"By {', '.join(fields)}; -{fields[0]} turns it round.",
+        help=f"Sort by {' or '.join(fields)}; -{fields[0]} reverses the order.",
     )
 
 
-def all_tenants(function: F) -> F:
-    """``-A``: whatever tenant the context names. It is the session's business and no argument of the command."""
+def all_tenants_option(function: F) -> F:
+    """Adds ``-A``. The session reads it; the command does not get it as an argument."""
 
     def keep(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
         root = ctx.find_root()
@@ -235,56 +248,65 @@ def all_tenants(function: F) -> F:
         expose_value=False,
         is_eager=True,
         callback=keep,
-        help="Of every tenant, whatever the context names.",
+        help="All tenants, even if the context names one.",
     )
     return option(function)
 
 
-def changing(function: F) -> F:
-    """``change``: reason, confirmation and approval."""
-    return bundle("change", _change_options(""), lambda given: Changing(**given))(function)
+def change_options(function: F) -> F:
+    """Adds the options for reason, confirmation and approval and passes a ``change``."""
+    return bundle_options("change", _change_options(""), lambda parameters: ChangeOptions(**parameters))(function)
 
 
-def changing_with_reason(function: F) -> F:
-    """``change`` of a command that the server refuses without a reason: so does this, before it asks anything."""
-    return bundle("change", _change_options("  [required]"), _with_reason)(function)
+def change_options_with_reason(function: F) -> F:
+    """As ``change_options``, and refuses a missing reason before any question, as the server would afterwards."""
+    return bundle_options("change", _change_options("  [required]"), _require_reason)(function)
 
 
-def _with_reason(given: dict[str, Any]) -> Changing:
+def _require_reason(parameters: dict[str, Any]) -> ChangeOptions:
     context = click.get_current_context()
-    if not (given["reason"] or "").strip() and not context.params.get("dry_run"):
+    if not (parameters["reason"] or "").strip() and not context.params.get("dry_run"):
         command = context.command_path.removeprefix("canton ")
         raise ReasonRequired(f"{command} needs a reason: add --reason '…'")
-    return Changing(**given)
+    return ChangeOptions(**parameters)
 
 
 def _change_options(mark: str) -> list[Decorator]:
     return [
-        click.option("--reason", metavar="TEXT", help=f"Why; it is kept in the audit.{mark}"),
-        click.option("-y", "--yes", is_flag=True, help="Do not ask."),
-        click.option("--approval", metavar="ID", help="The approval that a second person gave."),
-        click.option("--wait-approval", is_flag=True, help="If a second person is needed, wait for them."),
+        click.option("--reason", metavar="TEXT", help=f"The reason for the change, recorded in the audit log.{mark}"),
+        click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation."),
+        click.option("--approval", metavar="ID", help="The id of the approval that a second person gave."),
+        click.option(
+            "--wait-approval", is_flag=True, help="If a second person has to approve the change, wait until they did."
+        ),
     ]
 
 
-def working(function: F) -> F:
-    """``work``: dry run, reviewed plan, waiting."""
+def work_options(function: F) -> F:
+    """Adds the options for dry run, reviewed plan and waiting and passes a ``work``."""
     options: list[Decorator] = [
         click.option("--dry-run", is_flag=True, help="Only show the plan, with its digest."),
-        click.option("--plan", metavar="DIGEST", help="Do exactly what this plan says, or nothing."),
+        click.option("--plan", metavar="DIGEST", help="Carry out exactly the plan with this digest, or nothing."),
     ]
-    return bundle("work", [*options, *_waiting_options()], lambda given: Work(**given))(function)
+    return bundle_options("work", [*options, *_waiting_options()], lambda parameters: WorkOptions(**parameters))(
+        function
+    )
 
 
-def waiting(function: F) -> F:
-    """``work``: waiting alone."""
-    return bundle("work", _waiting_options(), lambda given: Work(**given))(function)
+def wait_options(function: F) -> F:
+    """Adds only the options for waiting and passes a ``work``."""
+    return bundle_options("work", _waiting_options(), lambda parameters: WorkOptions(**parameters))(function)
 
 
 def _waiting_options() -> list[Decorator]:
     return [
         click.option(
-            "--wait/--no-wait", default=None, help="Follow the work to its end; on a terminal that is the default."
+            "--wait/--no-wait", default=None, help="Follow the operation until it ends; the default on a terminal."
         ),
-        click.option("--timeout", type=Duration(), metavar="TIME", help="Stop waiting after 90s, 5m, 2h; exit code 6."),
+        click.option(
+            "--timeout",
+            type=Duration(),
+            metavar="TIME",
+            help="Stop waiting after this time (90s, 5m, 2h); exit code 6.",
+        ),
     ]

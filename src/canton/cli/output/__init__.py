@@ -1,1 +1,1 @@
-"""What a person sees: tables, JSON, help pages, manual pages. Sends no request."""
+"""What commands print: tables, JSON, help pages, manual pages. Sends no requests."""

@@ -1,4 +1,4 @@
-"""How each noun looks: its id and its columns. The names of columns are stable."""
+"""The columns of each noun, and the key that identifies one. The names of columns are stable."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _progress(steps: object) -> str:
     return f"{steps.get('done')}/{steps.get('total')}{failed}"
 
 
-def _filled(body: object) -> str:
+def _without_empty(body: object) -> str:
     """An event's body or a record's details, without what is empty."""
     if not isinstance(body, dict):
         return cell(body)
@@ -79,11 +79,11 @@ QUOTA = Shape(
     "tenant",
     (
         Column("tenant", "tenant"),
-        Column("nodes", "nodes", words=_limit),
+        Column("nodes", "nodes", as_text=_limit),
         Column("nodes-used", "used.nodes"),
-        Column("open-operations", "open_operations", words=_limit),
+        Column("open-operations", "open_operations", as_text=_limit),
         Column("open-operations-used", "used.open_operations", wide=True),
-        Column("service-accounts", "service_accounts", words=_limit),
+        Column("service-accounts", "service_accounts", as_text=_limit),
         Column("service-accounts-used", "used.service_accounts", wide=True),
         Column("version", "version", wide=True),
     ),
@@ -112,7 +112,7 @@ OPERATION = Shape(
     (
         Column("id", "id"),
         Column("state", "state"),
-        Column("steps", "steps", words=_progress),
+        Column("steps", "steps", as_text=_progress),
         Column("created", "created_at", instant=True),
         Column("summary", "summary", long=True),
         Column("tenant", "tenant", wide=True),
@@ -186,7 +186,7 @@ EVENT = Shape(
         Column("kind", "kind"),
         Column("subject", "subject", long=True),
         Column("tenant", "tenant"),
-        Column("body", "body", long=True, words=_filled),
+        Column("body", "body", long=True, as_text=_without_empty),
     ),
 )
 RECORD = Shape(
@@ -201,7 +201,7 @@ RECORD = Shape(
         Column("subject", "subject", long=True),
         Column("reason", "reason", long=True),
         Column("tenant", "tenant", wide=True),
-        Column("details", "details", wide=True, words=_filled),
+        Column("details", "details", wide=True, as_text=_without_empty),
         Column("hash", "hash", wide=True),
     ),
 )
@@ -241,7 +241,7 @@ WHOAMI = Shape(
         Column("server", "server.version"),
     ),
 )
-HELD = Shape(
+OWN_ROLE = Shape(
     "binding",
     "role",
     (

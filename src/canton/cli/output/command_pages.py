@@ -14,7 +14,7 @@ from canton.cli.main import root
 
 
 class Page(NamedTuple):
-    """One command: its words, its usage, what it says, its options, its examples."""
+    """One command: its path, usage, help text, options, examples and subcommands."""
 
     path: tuple[str, ...]
     usage: str
@@ -28,22 +28,22 @@ class Page(NamedTuple):
         return " ".join(("canton", *self.path))
 
 
-def every() -> Iterator[Page]:
-    """The root and every command that is installed, each before those inside it."""
+def all_pages() -> Iterator[Page]:
+    """The root and every installed command; a group comes before its subcommands."""
     yield from _walk((), root)
 
 
-def of(path: tuple[str, ...]) -> Iterator[Page]:
-    """One command and those inside it."""
-    return (page for page in every() if page.path[: len(path)] == path)
+def pages_of(path: tuple[str, ...]) -> Iterator[Page]:
+    """One command and its subcommands."""
+    return (page for page in all_pages() if page.path[: len(path)] == path)
 
 
 def _walk(path: tuple[str, ...], command: click.Command) -> Iterator[Page]:
     context = _context(path, command)
-    inner = list(_inside(context, command))
+    inner = list(_subcommands(context, command))
     yield _page(path, context, inner)
-    for name, each in inner:
-        yield from _walk((*path, name), each)
+    for name, subcommand in inner:
+        yield from _walk((*path, name), subcommand)
 
 
 def _context(path: tuple[str, ...], command: click.Command) -> click.Context:
@@ -53,15 +53,15 @@ def _context(path: tuple[str, ...], command: click.Command) -> click.Context:
     return click.Context(command, info_name=path[-1], parent=context) if path else context
 
 
-def _inside(context: click.Context, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+def _subcommands(context: click.Context, command: click.Command) -> Iterator[tuple[str, click.Command]]:
     if not isinstance(command, click.Group):
         return
     for name in command.in_order() if isinstance(command, LazyGroup) else command.commands:
         if isinstance(command, LazyGroup) and name in command.table and not _installed(command.table[name].target):
             continue
-        found = command.get_command(context, name)
-        if found is not None and not found.hidden:
-            yield name, found
+        subcommand = command.get_command(context, name)
+        if subcommand is not None and not subcommand.hidden:
+            yield name, subcommand
 
 
 def _installed(target: str) -> bool:
@@ -73,9 +73,9 @@ def _page(path: tuple[str, ...], context: click.Context, inner: list[tuple[str, 
     params = [param for param in command.get_params(context) if isinstance(param, click.Option)]
     options = [record for param in params if (record := param.get_help_record(context))]
     usage = command.get_usage(context).removeprefix("Usage: ")
-    listed = [(name, _first(each.help or "")) for name, each in inner]
+    subcommands = [(name, _first_paragraph(subcommand.help or "")) for name, subcommand in inner]
     examples = _examples(command.epilog or "")
-    return Page(path, " ".join(usage.split()), _plain(command.help or ""), options, examples, listed)
+    return Page(path, " ".join(usage.split()), _plain(command.help or ""), options, examples, subcommands)
 
 
 def _plain(text: str) -> str:
@@ -84,10 +84,10 @@ def _plain(text: str) -> str:
     return inspect.cleandoc(text).strip()
 
 
-def _first(text: str) -> str:
+def _first_paragraph(text: str) -> str:
     return " ".join(_plain(text).split("\n\n")[0].split())
 
 
 def _examples(epilog: str) -> list[str]:
-    """The lines that are commands."""
+    """The lines of the epilog that contain a command."""
     return [line.strip() for line in epilog.splitlines() if re.match(r"\s+\S*.*canton", line)]

@@ -1,4 +1,4 @@
-"""Why a list is empty: the caller has no role, or the tenant that it is about is not there."""
+"""Explains an empty list: the caller has no role, or the tenant does not exist."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ T = TypeVar("T")
 NO_TENANT = "-"
 
 
-def listed(session: Session, items: Iterable[T], tenant: str | None = None) -> list[T]:
-    """The items. If there are none: say so to a caller without a role, and raise the server's UnknownTenant if
-    ``tenant``, which the list is about, is absent or not the caller's to see; the server answers both alike.
+def explain_empty(session: Session, items: Iterable[T], tenant: str | None = None) -> list[T]:
+    """Return the items. If there are none, tell a caller without a role about it, and raise the server's UnknownTenant
+    if ``tenant``, which the list is about, does not exist or is not visible to the caller.
     """
     rows = list(items)
     if not rows:
         me = session.client.whoami()
         say_without_role(me)
-        own = {held["tenant"] for held in me["bindings"]}
+        own = {binding["tenant"] for binding in me["bindings"]}
         if tenant not in (None, NO_TENANT, *own):
             session.client.tenants.get(str(tenant))
     return rows

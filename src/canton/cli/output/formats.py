@@ -16,11 +16,11 @@ from canton.domain.harmless import harmless, is_harmless, json_escaped
 
 FORMATS = ("table", "wide", "json", "yaml", "name", "csv")
 Item = Mapping[str, object]
-WIDTH = 100
+DEFAULT_WIDTH = 100
 
 
-class Words(Protocol):
-    """How a value reads in a table, where it should not read as it is."""
+class CellText(Protocol):
+    """The text of a value in a table, where it differs from the value itself."""
 
     def __call__(self, value: object, /) -> str: ...
 
@@ -36,25 +36,25 @@ class Column(NamedTuple):
     instant: bool = False
     wide: bool = False
     long: bool = False
-    words: Words = table.cell
+    as_text: CellText = table.cell
 
     def value(self, item: Item) -> object:
-        found: object = item
+        value: object = item
         for key in self.key.split("."):
-            found = found.get(key) if isinstance(found, Mapping) else None
-        return found
+            value = value.get(key) if isinstance(value, Mapping) else None
+        return value
 
     def cell(self, item: Item) -> str:
-        return table.ago(self.value(item)) if self.instant else self.words(self.value(item))
+        return table.ago(self.value(item)) if self.instant else self.as_text(self.value(item))
 
     def plain(self, item: Item) -> str:
-        """For CSV: the value as it is, nothing for nothing."""
+        """The value for CSV, not shortened; empty for None."""
         value = self.value(item)
         return value if isinstance(value, str) else "" if value is None else table.cell(value)
 
 
 class Shape(NamedTuple):
-    """What a noun is called, which key identifies one, and its columns."""
+    """How a noun is printed: its name, the key that identifies one, and its columns."""
 
     noun: str
     id: str
@@ -64,13 +64,13 @@ class Shape(NamedTuple):
         for column in self.columns:
             if column.name == name:
                 return column
-        known = [column.name for column in self.columns]
-        hint = nearest(name, known, f"it has: {', '.join(known)}")
+        column_names = [column.name for column in self.columns]
+        hint = nearest(name, column_names, f"it has: {', '.join(column_names)}")
         raise InvalidRequest(f'{self.noun} has no column "{name}"{hint}')
 
 
 class Show(NamedTuple):
-    """The choices of one command."""
+    """The output options of one command, and the printing that follows them."""
 
     format: str = "table"
     columns: Sequence[str] = ()
@@ -79,7 +79,7 @@ class Show(NamedTuple):
 
     @property
     def for_people(self) -> bool:
-        """A whole table, to which a remark on standard error may be added."""
+        """Whether a full table is printed, to which a remark on standard error may be added."""
         return self.format in ("table", "wide") and not self.quiet and not self.columns
 
     def chosen(self, shape: Shape) -> list[Column]:
@@ -88,7 +88,7 @@ class Show(NamedTuple):
         return [column for column in shape.columns if self.format in ("wide", "csv") or not column.wide]
 
     def listing(self, shape: Shape, items: Iterable[Item]) -> None:
-        """A list on standard output."""
+        """Print a list to standard output."""
         if self.quiet or self.format == "name":
             write("".join(f"{_name(shape, item, bare=self.quiet)}\n" for item in items))
         elif self.format in ("json", "yaml"):
@@ -101,7 +101,7 @@ class Show(NamedTuple):
             self.rows([column.name for column in columns], [[c.cell(item) for c in columns] for item in items], long)
 
     def one(self, shape: Shape, item: Item) -> None:
-        """One object on standard output: for people a line for each column."""
+        """Print one object to standard output: as a table, one line per column."""
         if self.format in ("json", "yaml") and not self.quiet:
             self.body(item)
         elif self.quiet or self.format in ("name", "csv"):
@@ -112,23 +112,23 @@ class Show(NamedTuple):
             write(table.draw(None, lines, colour=coloured(sys.stdout)))
 
     def rows(self, head: Sequence[str], rows: Sequence[Sequence[str]], long: Sequence[str] = ()) -> None:
-        """A table on standard output, if there is anything in it; a default table is cut to fit by its long columns."""
+        """Print a table, if it has rows; in the default format its long columns are cut to fit the width."""
         if not rows:
             say("canton: nothing to list")
         if self.format == "table" and not self.columns:
-            rows = table.fit(head, rows, [n for n, name in enumerate(head) if name in long], room())
+            rows = table.fit(head, rows, [n for n, name in enumerate(head) if name in long], available_width())
         titles = [name.upper() for name in head] if self.headers and rows else None
         write(table.draw(titles, rows, colour=coloured(sys.stdout)))
 
     def body(self, value: object) -> None:
-        """The API's body as JSON or YAML."""
+        """Print the API's body as JSON or YAML."""
         write(as_yaml(value) if self.format == "yaml" else as_json(value, indent=2) + "\n")
 
 
-def room() -> int:
-    """How wide a table may be: as wide as the terminal, or 100 columns where there is none."""
+def available_width() -> int:
+    """The width of a table in characters: that of the terminal, or 100 where there is none."""
     if not sys.stdout.isatty():
-        return WIDTH
+        return DEFAULT_WIDTH
     import shutil  # noqa: PLC0415 (only a terminal has a width)
 
     return shutil.get_terminal_size().columns
@@ -137,13 +137,17 @@ def room() -> int:
 def _lines(column: Column, item: Item) -> list[tuple[str, str]]:
     """The column and its value; a list has a line for each of its values."""
     value = column.value(item)
-    values = [table.cell(each) for each in value] if isinstance(value, list) and value else [_full(column, value)]
+    values = (
+        [table.cell(item_value) for item_value in value]
+        if isinstance(value, list) and value
+        else [_full(column, value)]
+    )
     return [(f"{column.name}:" if n == 0 else "", text) for n, text in enumerate(values)]
 
 
 def _full(column: Column, value: object) -> str:
-    """With room to spare, an instant is given both ways."""
-    return f"{table.to_the_second(value)} ({table.ago(value)})" if column.instant and value else column.words(value)
+    """An instant both absolute and relative; any other value as in a table."""
+    return f"{table.to_the_second(value)} ({table.ago(value)})" if column.instant and value else column.as_text(value)
 
 
 def _name(shape: Shape, item: Item, *, bare: bool) -> str:
@@ -157,14 +161,14 @@ def write(text: str) -> None:
 
 
 def as_json(value: object, indent: int | None = None) -> str:
-    """JSON that shows letters as letters and is harmless on a terminal."""
+    """JSON with letters beyond ASCII unescaped, without characters that could control a terminal."""
     import json  # noqa: PLC0415 (a table needs none of it)
 
     return json_escaped(json.dumps(value, ensure_ascii=False, indent=indent))
 
 
 def as_yaml(value: object) -> str:
-    """YAML likewise: if anything in it could do harm, everything beyond ASCII is escaped."""
+    """YAML without characters that could control a terminal: if there are any, all non-ASCII is escaped."""
     import yaml  # noqa: PLC0415 (20 ms that only those pay who want YAML)
 
     text = str(yaml.safe_dump(value, allow_unicode=True, sort_keys=False, width=120))
@@ -172,10 +176,10 @@ def as_yaml(value: object) -> str:
 
 
 def as_csv(columns: Sequence[Column], items: Iterable[Item], *, headers: bool) -> str:
-    """CSV as RFC 4180 has it, with lines that end as lines do here."""
+    """CSV (RFC 4180), with lines ended by a line feed."""
     lines = [[column.name for column in columns]] if headers else []
     lines += [[column.plain(item) for column in columns] for item in items]
-    # A line with nothing on it would be no row.
+    # An empty line would not count as a row.
     text = "".join((",".join(map(_quoted, line)) or '""') + "\n" for line in lines)
     return harmless(text) if sys.stdout.isatty() else text
 
@@ -186,11 +190,11 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def nearest(word: str, known: Iterable[str], more: str = "") -> str:
-    """``; did you mean "state"?`` if something is near, and ``more`` as the next sentence or part of this one."""
+def nearest(word: str, candidates: Iterable[str], more: str = "") -> str:
+    """``; did you mean "state"?`` if a candidate is similar; then ``more``, as a sentence or as part of this one."""
     from difflib import get_close_matches  # noqa: PLC0415 (only mistakes pay)
 
-    found = get_close_matches(word, list(known), n=1)
-    if not found:
+    matches = get_close_matches(word, list(candidates), n=1)
+    if not matches:
         return f"; {more}" if more else ""
-    return f'; did you mean "{found[0]}"?' + (f" {more[0].upper()}{more[1:]}" if more else "")
+    return f'; did you mean "{matches[0]}"?' + (f" {more[0].upper()}{more[1:]}" if more else "")

@@ -1,13 +1,13 @@
-"""Manual pages, drawn from the commands themselves."""
+"""Manual pages, generated from the commands."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 
-from canton.cli.output.command_pages import Page, of
+from canton.cli.output.command_pages import Page, pages_of
 
-CODES = (
+EXIT_CODES = (
     ("0", "ok"),
     ("1", "failed"),
     ("2", "usage"),
@@ -18,22 +18,22 @@ CODES = (
     ("7", "partial: some nodes failed; they are listed on standard error"),
     ("8", "unreachable"),
     ("130", "interrupted"),
-    ("141", "the reader of the output left"),
+    ("141", "the reader of the output closed the pipe"),
 )
 ENVIRONMENT = (
     ("CANTON_CONTEXT", "the context to use"),
     ("CANTON_SERVER", "the address of the server"),
-    ("CANTON_TENANT", "the tenant that is meant where none is named"),
-    ("CANTON_TOKEN", "a token, instead of the login that is kept"),
+    ("CANTON_TENANT", "the tenant to use where a command names none"),
+    ("CANTON_TOKEN", "a token to use instead of the stored login"),
     ("CANTON_CA", "a file with the certificates to trust"),
-    ("CANTON_DEBUG", "show where an unexpected error came from"),
+    ("CANTON_DEBUG", "print the traceback of an error"),
     ("NO_COLOR, CLICOLOR_FORCE", "never, or always, write colour"),
 )
 
 
 def manual(path: tuple[str, ...]) -> str:
     """The manual page of a top-level command with all its verbs, or of canton itself."""
-    first, *inside = list(of(path))
+    first, *inside = list(pages_of(path))
     title = "-".join(("canton", *path))
     lines = [
         f'.TH "{title.upper()}" "1" "" "Canton" "Canton"',
@@ -53,7 +53,7 @@ def manual(path: tuple[str, ...]) -> str:
         *(_escaped(line) for page in (first, *inside[: 0 if not path else None]) for line in page.examples),
         ".fi",
     ]
-    lines += [".SH EXIT STATUS", *_terms(CODES)]
+    lines += [".SH EXIT STATUS", *_terms(EXIT_CODES)]
     return "\n".join(lines) + "\n"
 
 
@@ -77,12 +77,12 @@ def _terms(pairs: Iterator[tuple[str, str]] | Sequence[tuple[str, str]]) -> Iter
 
 
 def _text(text: str) -> Iterator[str]:
-    """Paragraphs; what is laid out by hand stays as it is."""
+    """Paragraphs as roff; one that begins with Click's ``\\b`` keeps its lines."""
     for paragraph in text.split("\n\n"):
-        kept = paragraph.startswith("\b")
+        preformatted = paragraph.startswith("\b")
         lines = paragraph.removeprefix("\b").strip("\n").split("\n")
         yield ".PP"
-        if kept:
+        if preformatted:
             yield from (".nf", *map(_escaped, lines), ".fi")
         else:
             yield _escaped(" ".join(" ".join(lines).split()))
@@ -93,6 +93,6 @@ def _line(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text that roff takes for text; a hyphen stays one, so that it can be copied."""
+    """Text escaped for roff; hyphens stay ASCII hyphens, so that options can be copied."""
     plain = text.replace("\\", "\\e").replace("-", "\\-")
     return re.sub(r"^([.'])", r"\\&\1", plain)

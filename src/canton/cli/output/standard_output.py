@@ -1,4 +1,4 @@
-"""Standard output that cannot be written to (closed, full, a pipe whose reader has gone) ends a command plainly."""
+"""Ends a command with a plain message if standard output is closed or full, or its reader closed the pipe."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class OutputFailed(click.ClickException):
-    """What was to be shown could not be written, or not all of it."""
+    """The output could not be written, or only a part of it."""
 
     def __init__(self, error: OSError) -> None:
         what = (
@@ -28,13 +28,13 @@ class OutputFailed(click.ClickException):
 
 
 class ReaderGone(click.ClickException):
-    """A reader that has enough, such as head, closed the pipe: nothing to say of it."""
+    """The reader, such as head, closed the pipe; the command ends without a message."""
 
     exit_code = 141  # as a shell reports a process that SIGPIPE ended
 
 
 class Output:
-    """A text stream whose failures are told apart from those of other files. ``stream`` is None if it was closed."""
+    """A text stream that raises its own exceptions. ``stream`` is None if standard output was closed."""
 
     def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream
@@ -64,21 +64,21 @@ class Output:
         try:
             return act(cast("TextIO", self._stream))
         except BrokenPipeError as error:
-            let_go(self._stream)
+            discard(self._stream)
             raise ReaderGone("") from error
         except OSError as error:
-            let_go(self._stream)
+            discard(self._stream)
             raise OutputFailed(error) from error
 
 
 def require_open() -> None:
-    """For what can be shown only once: refuse before it is made, if it could not be shown."""
+    """Raise OutputFailed if standard output is closed: before a secret is made that is shown only once."""
     if isinstance(sys.stdout, Output):
         sys.stdout.require_open()
 
 
-def let_go(stream: TextIO | None) -> None:
-    """What is in the buffer goes nowhere: the interpreter would try to write it once more at its end."""
+def discard(stream: TextIO | None) -> None:
+    """Point the stream to /dev/null, since the interpreter would write its buffer once more when it exits."""
     with suppress(OSError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, cast("TextIO", stream).fileno())
@@ -87,7 +87,7 @@ def let_go(stream: TextIO | None) -> None:
 
 @contextmanager
 def guarded_output() -> Iterator[None]:
-    """Standard output as an ``Output``; all of it is written at the end."""
+    """Replace standard output by an ``Output``, and flush it at the end."""
     stream = sys.stdout
     sys.stdout = cast("TextIO", Output(stream))
     try:

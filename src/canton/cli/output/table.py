@@ -12,12 +12,12 @@ from canton.domain.harmless import one_line
 Row = Sequence[str]
 GAP = "  "
 FRACTION = re.compile(r"(?<=:[0-9]{2})\.[0-9]+")
-LEAST = 10
-"""A column that is cut to fit keeps so many characters."""
+MIN_WIDTH = 10
+"""A column that is cut to fit keeps at least this many characters."""
 
 
 def draw(head: Row | None, rows: Sequence[Row], *, colour: bool) -> str:
-    """Rows in columns as wide as they need; the last is not padded."""
+    """Rows in columns as wide as their values; the last column is not padded."""
     everything = [*([head] if head else []), *rows]
     if not everything:
         return ""
@@ -33,7 +33,7 @@ def fit(head: Row, rows: Sequence[Row], flexible: Sequence[int], room: int) -> l
     """The rows with their flexible columns cut, the widest first, until a line fits into ``room``."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     excess = sum(widths) + len(GAP) * (len(widths) - 1) - room
-    while excess > 0 and (cuttable := [n for n in flexible if widths[n] > max(LEAST, len(head[n]))]):
+    while excess > 0 and (cuttable := [n for n in flexible if widths[n] > max(MIN_WIDTH, len(head[n]))]):
         widths[max(cuttable, key=lambda n: widths[n])] -= 1
         excess -= 1
     return [[cut(text, widths[n]) if n in flexible else text for n, text in enumerate(row)] for row in rows]
@@ -52,7 +52,7 @@ def _line(row: Row, widths: Sequence[int], colours: dict[str, str]) -> str:
 
 
 def cell(value: object) -> str:
-    """A value as a table shows it; nothing is a dash."""
+    """The text of a value in a table; None and empty values are a dash."""
     if value is None or value in ("", []):
         return "-"
     if isinstance(value, bool):
@@ -60,12 +60,12 @@ def cell(value: object) -> str:
     if isinstance(value, list):
         return ",".join(map(cell, value))
     if isinstance(value, dict):
-        return sentence(value) or " ".join(f"{name}={cell(held)}" for name, held in value.items())
+        return sentence(value) or " ".join(f"{name}={cell(item)}" for name, item in value.items())
     return one_line(str(value))
 
 
 def sentence(value: dict[str, object]) -> str | None:
-    """What a failure, or an operation that needs attention, says of itself; None of anything else."""
+    """The message of a failure, or the reason why an operation needs attention; None for any other mapping."""
     text = value.get("message", value.get("reason") if "choices" in value else None)
     return one_line(text) if isinstance(text, str) and text else None
 

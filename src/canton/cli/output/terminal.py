@@ -1,4 +1,4 @@
-"""What is known of the terminal: whether there is one, colour, and the words for people on it."""
+"""The terminal: whether there is one, whether it has colour, and messages to standard error."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ def paint(text: str, colour: str) -> str:
 
 
 def say(message: str) -> None:
-    """A word for the person, never data."""
+    """Print a message, never data, to standard error."""
     click.echo(harmless(message), err=True)
 
 
 def remark(message: str) -> None:
-    """A word for the person that -q leaves out."""
+    """Print a message to standard error, unless -q was given."""
     if not click.get_current_context().params.get("quiet"):
         say(message)
 
 
 def interactive() -> bool:
-    """Whether somebody is there to answer a question."""
+    """Whether standard input and standard error are a terminal, so that a question can be answered."""
     return sys.stdin.isatty() and sys.stderr.isatty()

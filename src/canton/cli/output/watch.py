@@ -22,58 +22,59 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 Draw: TypeAlias = Callable[[Show, Iterable[Item]], None]
-PAUSE = 0.5
-"""Seconds between two lists at least, however much happens."""
+MIN_INTERVAL = 0.5
+"""The minimum of seconds between two lists, however many events come."""
 CLEAR = "\x1b[H\x1b[2J"
 
 
-def watchable(function: F) -> F:
-    """``watch``: whether to go on with what changes."""
-    text = "Then show the rows that change, as they change; on a terminal the whole table."
+def watch_option(function: F) -> F:
+    """Adds ``--watch``."""
+    text = "Keep running and show rows again when they change; on a terminal the whole table."
     return click.option("-w", "--watch", is_flag=True, help=text)(function)
 
 
 def watch(session: Session, show: Show, fetch: Callable[[], Sequence[Item]], draw: Draw, *kinds: str) -> None:
-    """Draw the list, and what of it changed whenever an event of one of these kinds comes.
+    """Print the list, and again what changed in it whenever an event of one of these kinds comes.
 
-    The stream is connected first, so that nothing falls between. Events that come together cause one list.
+    The stream is connected before the first list, so that no change is missed. Events that come together cause one
+    new list.
     """
     from queue import SimpleQueue  # noqa: PLC0415 (only those who watch pay)
     from threading import Thread  # noqa: PLC0415
 
     with session.client.events.stream() as stream:
-        news: SimpleQueue[Exception | None] = SimpleQueue()
-        before = fetch()
-        _redraw(show, draw, before, before)
-        Thread(target=_listen, args=(stream, kinds, news), daemon=True).start()
+        updates: SimpleQueue[Exception | None] = SimpleQueue()
+        previous = fetch()
+        _redraw(show, draw, previous, previous)
+        Thread(target=_listen, args=(stream, kinds, updates), daemon=True).start()
         while True:
-            _wait(news)
+            _wait(updates)
             items = fetch()
-            changed = [item for item in items if item not in before]
-            if changed or len(items) < len(before):
+            changed = [item for item in items if item not in previous]
+            if changed or len(items) < len(previous):
                 _redraw(show._replace(headers=sys.stdout.isatty()), draw, items, changed)
-            before = items
-            time.sleep(PAUSE)
+            previous = items
+            time.sleep(MIN_INTERVAL)
 
 
-def _listen(stream: Stream, kinds: tuple[str, ...], news: SimpleQueue[Exception | None]) -> None:
+def _listen(stream: Stream, kinds: tuple[str, ...], updates: SimpleQueue[Exception | None]) -> None:
     try:
         for event in stream:
             if event["kind"].startswith(kinds):
-                news.put(None)
+                updates.put(None)
     except Exception as error:  # noqa: BLE001 (it is raised again where the command runs)
-        news.put(error)
+        updates.put(error)
 
 
-def _wait(news: SimpleQueue[Exception | None]) -> None:
-    """Until there is something new; all that is there already counts once. Raises what ended the stream."""
-    failure = news.get()
+def _wait(updates: SimpleQueue[Exception | None]) -> None:
+    """Wait for an event; events that are already queued count as one. Raises the error that ended the stream."""
+    failure = updates.get()
     if failure is not None:
         raise failure
-    while not news.empty():
-        failure = news.get()
+    while not updates.empty():
+        failure = updates.get()
         if failure is not None:
-            news.put(failure)
+            updates.put(failure)
             return
 
 

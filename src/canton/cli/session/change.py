@@ -1,4 +1,4 @@
-"""What every change has in common: ask first, carry a reason, wait for a second person, say what was already so."""
+"""What every change has in common: confirmation, read-only contexts, approval by a second person, the result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from canton.cli.input.options import Changing
+from canton.cli.input.options import ChangeOptions
 from canton.cli.output.terminal import interactive, remark, say
 from canton.cli.session.session import Session
 from canton.domain.errors import Forbidden
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-LOOK = 2.0
-"""Seconds between two looks at an approval."""
+POLL_INTERVAL = 2.0
+"""Seconds between two requests for the state of an approval."""
 
 
-def confirm(question: str, change: Changing, name: str | None = None) -> None:
-    """Ask, if somebody is there to be asked; where much is lost, by having them type the name of what loses it."""
+def confirm(question: str, change: ChangeOptions, name: str | None = None) -> None:
+    """Ask for confirmation on a terminal. With a ``name`` it must be typed: for changes that lose much."""
     if change.yes or not interactive():
         return
     if name is None:
-        agreed = _agreed(harmless(question))
+        agreed = _ask_yes_or_no(harmless(question))
     else:
-        agreed = _answer(harmless(f"{question}\nType {name} to go on")) == name
+        agreed = _ask(harmless(f"{question}\nType {name} to go on")) == name
     if not agreed:
         say("canton: nothing was changed")
         raise click.exceptions.Exit(1)
 
 
-def _agreed(question: str) -> bool:
+def _ask_yes_or_no(question: str) -> bool:
     while True:
-        answer = _answer(f"{question} [y/N]").strip().lower()
+        answer = _ask(f"{question} [y/N]").strip().lower()
         if answer in ("y", "yes"):
             return True
         if answer in ("", "n", "no"):
@@ -49,7 +49,7 @@ def _agreed(question: str) -> bool:
         say("canton: answer y or n")
 
 
-def _answer(question: str) -> str:
+def _ask(question: str) -> str:
     try:
         return str(click.prompt(question, default="", show_default=False, err=True))
     except click.Abort:  # Ctrl-C or Ctrl-D, which leave the cursor behind the question
@@ -57,8 +57,8 @@ def _answer(question: str) -> str:
         raise
 
 
-def carry_out(session: Session, change: Changing, act: Callable[[Change], T]) -> T:
-    """Make the change; if it needs a second person, say what to do next or wait for them."""
+def carry_out(session: Session, change: ChangeOptions, act: Callable[[Change], T]) -> T:
+    """Make the change; if it needs a second person, print what to do next or wait for the approval."""
     from canton.client.errors import Problem  # noqa: PLC0415 (offline commands need none)
 
     refuse_if_read_only(session)
@@ -71,14 +71,14 @@ def carry_out(session: Session, change: Changing, act: Callable[[Change], T]) ->
         if problem.code != "approval-required" or problem.approval is None:
             raise
         if not change.wait_approval:
-            _explain(problem, problem.approval)
+            _explain_approval(problem, problem.approval)
             raise
-        _await(session, problem.approval)
+        _wait_for_approval(session, problem.approval)
         return act({"reason": change.reason, "approval": problem.approval})
 
 
 def refuse_if_read_only(session: Session) -> None:
-    """Raise if the context promises that nothing is changed through it."""
+    """Raise ReadOnly if the context is read-only."""
     from canton.client.errors import ReadOnly  # noqa: PLC0415
 
     if session.context.read_only:
@@ -89,31 +89,31 @@ def refuse_if_read_only(session: Session) -> None:
 
 
 def unchanged(session: Session) -> bool:
-    """Whether the last change found everything already so."""
+    """Whether the last change changed nothing, because the server was already as requested."""
     last = session.client.last
     return last is not None and last.unchanged
 
 
-def tell(session: Session, done: str, already: str) -> None:
-    """Say what was done, or that it was so before; never on standard output, and not with -q."""
-    remark(f"canton: {already}; nothing to do" if unchanged(session) else f"canton: {done}")
+def say_result(session: Session, message: str, unchanged_message: str) -> None:
+    """Print the message, or that nothing had to change, on standard error; not with -q."""
+    remark(f"canton: {unchanged_message}; nothing to do" if unchanged(session) else f"canton: {message}")
 
 
-def _explain(problem: Problem, approval: str) -> None:
+def _explain_approval(problem: Problem, approval: str) -> None:
     permission = problem.details.get("permission")
-    who = f"somebody else who has the permission {permission}" if permission else "somebody else with the permission"
-    again = shlex.join(["canton", *sys.argv[1:], "--approval", approval])
-    say(f"canton: a second person is needed: {who} runs\n  canton approval approve {approval}")
-    say(f"then you run\n  {again}\nor run it with --wait-approval to wait for them")
+    who = f"a second person with the permission {permission}" if permission else "a second person with the permission"
+    command = shlex.join(["canton", *sys.argv[1:], "--approval", approval])
+    say(f"canton: this change needs approval: {who} runs\n  canton approval approve {approval}")
+    say(f"then you run\n  {command}\nor run it with --wait-approval to wait for them")
 
 
-def _await(session: Session, approval: str) -> None:
+def _wait_for_approval(session: Session, approval: str) -> None:
     say(f"canton: waiting for a second person to run: canton approval approve {approval}")
     while True:
-        found = session.client.approvals.get(approval)
-        if found["state"] == "approved":
+        current = session.client.approvals.get(approval)
+        if current["state"] == "approved":
             return
-        if found["state"] != "pending":
-            why = f": {found['decided_reason']}" if found["decided_reason"] else ""
-            raise Forbidden(f"approval {approval} is {found['state']}{why}; ask again without --approval")
-        time.sleep(LOOK)
+        if current["state"] != "pending":
+            why = f": {current['decided_reason']}" if current["decided_reason"] else ""
+            raise Forbidden(f"approval {approval} is {current['state']}{why}; ask again without --approval")
+        time.sleep(POLL_INTERVAL)

@@ -7,8 +7,8 @@
     tenant = "psi"
     read_only = true
 
-A file holds no secrets. Editing changes the lines it must and leaves comments alone; a file whose layout it does not
-understand is left as it is.
+A file holds no secrets. Editing changes only the necessary lines and keeps comments; a file whose layout it does not
+understand is not changed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 
 class Context(NamedTuple):
-    """What a context can say; each key of the file is one of these."""
+    """The keys that a context can have in the file."""
 
     server: str | None = None
     tenant: str | None = None
@@ -36,24 +36,24 @@ class Context(NamedTuple):
 
 
 class Contexts(NamedTuple):
-    """What the files say together."""
+    """All contexts of the files, and the name of the current one."""
 
     current: str | None
-    known: Mapping[str, Context]
+    by_name: Mapping[str, Context]
 
     def get(self, name: str) -> Context:
-        if name in self.known:
-            return self.known[name]
+        if name in self.by_name:
+            return self.by_name[name]
         from canton.cli.output.formats import nearest  # noqa: PLC0415 (only mistakes pay)
 
-        there = ", ".join(sorted(self.known)) or "none yet; create one with: canton context set NAME --server URL"
-        raise UnknownContext(f'there is no context "{name}"{nearest(name, self.known, f"there are: {there}")}')
+        names = ", ".join(sorted(self.by_name)) or "none yet; create one with: canton context set NAME --server URL"
+        raise UnknownContext(f'there is no context "{name}"{nearest(name, self.by_name, f"there are: {names}")}')
 
 
 def require_address(server: str) -> None:
     """Refuse what is not the address of a server, as typed."""
     if not re.match(r"https?://[^/]", server):
-        raise InvalidSetting(f'"{server}" is not the address of a server; write https://canton.example.org')
+        raise InvalidSetting(f'"{server}" is not the address of a server; write it as https://canton.example.org')
 
 
 class UnknownContext(NotFound):
@@ -65,13 +65,13 @@ class UnknownContext(NotFound):
 def load(environ: Mapping[str, str] = os.environ) -> Contexts:
     """The contexts of the system's file, overlaid with the user's."""
     current: str | None = None
-    found: dict[str, dict[str, Any]] = {}
+    merged: dict[str, dict[str, Any]] = {}
     for path in (places.SYSTEM_CONFIG, places.user_config(environ)):
-        told = read(path)
-        current = told.get("current", current)
-        for name, keys in told.get("contexts", {}).items():
-            found[name] = found.get(name, {}) | keys
-    return Contexts(current, {name: Context(**keys) for name, keys in found.items()})
+        document = read(path)
+        current = document.get("current", current)
+        for name, keys in document.get("contexts", {}).items():
+            merged[name] = merged.get(name, {}) | keys
+    return Contexts(current, {name: Context(**keys) for name, keys in merged.items()})
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -90,18 +90,18 @@ def parse(text: str, path: Path) -> dict[str, Any]:
     import tomllib  # noqa: PLC0415 (8 ms that only those pay who have a file)
 
     try:
-        told = tomllib.loads(text)
+        document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InvalidSetting(f"{path} is not TOML: {error}") from error
-    _check_keys(told, {"current": str, "contexts": dict}, f"{path}:")
-    for name, keys in told.get("contexts", {}).items():
+    _check_keys(document, {"current": str, "contexts": dict}, f"{path}:")
+    for name, keys in document.get("contexts", {}).items():
         if not isinstance(keys, dict):
             raise InvalidSetting(
                 f"{path}: contexts.{name} is not a table; write [contexts.{name}] on a line of its own"
             )
         kinds = {key: bool if Context._field_defaults[key] is False else str for key in Context._fields}
         _check_keys(keys, kinds, f"{path}: [contexts.{name}]")
-    return told
+    return document
 
 
 def _check_keys(table: Mapping[str, Any], kinds: Mapping[str, type], where: str) -> None:
@@ -112,18 +112,23 @@ def _check_keys(table: Mapping[str, Any], kinds: Mapping[str, type], where: str)
             secret = "; secrets do not belong here, use: canton login" if "token" in key else ""
             raise InvalidSetting(f'{where} unknown key "{key}"{nearest(key, kinds) or secret}')
         if not isinstance(value, kinds[key]):
-            wanted = {bool: "true or false", str: "a text in quotes", dict: "a table"}[kinds[key]]
-            raise InvalidSetting(f"{where} {key} must be {wanted}, not {value!r}")
+            kind_text = {bool: "true or false", str: "a string in quotes", dict: "a table"}[kinds[key]]
+            raise InvalidSetting(f"{where} {key} must be {kind_text}, not {value!r}")
 
 
 def use(path: Path, name: str | None) -> None:
     """Make a context the current one."""
     lines = _lines(path)
     top = next((n for n, line in enumerate(lines) if line.lstrip().startswith("[")), len(lines))
-    kept = [line for line in lines[:top] if not re.match(r"\s*current\s*=", line)]
-    new = [] if name is None else [f'current = "{name}"']
-    rest = lines[top:]
-    _save(path, [*new, *kept, *([""] if new and rest and not kept else []), *rest], {"current": name}, None)
+    other_lines = [line for line in lines[:top] if not re.match(r"\s*current\s*=", line)]
+    current_line = [] if name is None else [f'current = "{name}"']
+    tables = lines[top:]
+    _save(
+        path,
+        [*current_line, *other_lines, *([""] if current_line and tables and not other_lines else []), *tables],
+        {"current": name},
+        None,
+    )
 
 
 def put(path: Path, name: str, keys: Mapping[str, str | bool | None]) -> None:
@@ -180,28 +185,28 @@ def _quoted(name: str) -> str:
 def _save(
     path: Path, lines: list[str], top: Mapping[str, Any], section: tuple[str, Mapping[str, Any] | None] | None
 ) -> None:
-    """Write the lines if they say what was meant and change nothing else; all of them or none."""
-    wanted = read(path)
-    wanted.update(top)
+    """Write the lines, atomically, if they parse to the intended content and change nothing else."""
+    intended = read(path)
+    intended.update(top)
     if section is not None:
         name, keys = section
-        known = wanted.setdefault("contexts", {})
-        known[name] = None if keys is None else {**known.get(name, {}), **keys}
+        tables = intended.setdefault("contexts", {})
+        tables[name] = None if keys is None else {**tables.get(name, {}), **keys}
     text = "".join(f"{line}\n" for line in lines)
-    if not _says(text, wanted, path):
-        raise InvalidSetting(f"{path} is laid out in a way that this command cannot edit; change it by hand")
+    if not _parses_to(text, intended, path):
+        raise InvalidSetting(f"{path} has a layout that this command cannot edit; edit the file by hand")
     _replace(path, text)
 
 
-def _says(text: str, wanted: Mapping[str, Any], path: Path) -> bool:
+def _parses_to(text: str, intended: Mapping[str, Any], path: Path) -> bool:
     try:
-        return _without_none(parse(text, path)) == _without_none(wanted)
+        return _without_none(parse(text, path)) == _without_none(intended)
     except InvalidSetting:
         return False
 
 
-def _without_none(told: Mapping[str, Any]) -> dict[str, Any]:
-    trimmed = {k: _without_none(v) if isinstance(v, dict) else v for k, v in told.items() if v is not None}
+def _without_none(document: Mapping[str, Any]) -> dict[str, Any]:
+    trimmed = {k: _without_none(v) if isinstance(v, dict) else v for k, v in document.items() if v is not None}
     if not trimmed.get("contexts", True):
         del trimmed["contexts"]
     return trimmed

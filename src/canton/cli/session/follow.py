@@ -1,4 +1,4 @@
-"""Work that takes time: submit it, follow it, say how it ended. Ctrl-C lets go of it and never stops it."""
+"""Operations: submit one, follow it, print how it ended. Ctrl-C stops following; the operation goes on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from canton.cli.input.options import Changing, Work
+from canton.cli.input.options import ChangeOptions, WorkOptions
 from canton.cli.output.columns import OPERATION, PLAN
 from canton.cli.output.formats import Show, write
 from canton.cli.output.table import cell, cut
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 FAILED, PARTIAL, INTERRUPTED = 1, 7, 130
 LONGEST_NODES = 60
-SILENCE = 5.0
-"""Seconds without a change after which the server is asked whether it has a worker."""
-GRAVITY = ("failed", "acting", "waiting", "holding", "pending", "skipped", "done")
-"""A node with several steps counts as the gravest of them."""
+QUIET_SECONDS = 5.0
+"""After this many seconds without a change, ask the server whether it has a worker."""
+STATES_BY_GRAVITY = ("failed", "acting", "waiting", "holding", "pending", "skipped", "done")
+"""The states of steps, the gravest first. A node with several steps is shown in the gravest of their states."""
 NEED_REASON = ("undo", "abandon")
-"""The choices about an operation that are refused without a reason."""
+"""The interventions that the server refuses without a reason."""
 
 
 class Order:
-    """Something to be done to nodes: how to plan it and how to start it."""
+    """An order to nodes: a function that plans it, and one that starts it."""
 
     def __init__(
         self, plan: Callable[[], Plan], start: Callable[[str | None, Change], Operation], *, destructive: bool
@@ -44,8 +44,8 @@ class Order:
         self.destructive = destructive
 
 
-def submit(session: Session, show: Show, change: Changing, work: Work, order: Order) -> None:
-    """Show the plan, or start the work after the plan was agreed to, and follow it."""
+def submit(session: Session, show: Show, change: ChangeOptions, work: WorkOptions, order: Order) -> None:
+    """With --dry-run show the plan; otherwise ask for confirmation, start the operation and follow it."""
     if work.dry_run:
         show_plan(show, order.plan())
         return
@@ -71,45 +71,47 @@ def question(plan: Plan) -> str:
 
 
 def show_plan(show: Show, plan: Plan) -> None:
-    """The plan; for people with the command part that binds an execution to it."""
+    """Print the plan; in a table also the option that carries out exactly this plan."""
     show.one(PLAN, plan)
     if show.format in ("table", "wide") and not show.quiet:
         say(f"canton: nothing was changed; to do exactly this, run it again with --plan {plan['digest']}")
 
 
-def finish(session: Session, show: Show, work: Work, started: Operation, wanted: Iterable[str] = ("done",)) -> None:
-    """Follow work that was started, or say how to."""
+def finish(
+    session: Session, show: Show, work: WorkOptions, started: Operation, expected_states: Iterable[str] = ("done",)
+) -> None:
+    """Follow the operation that was started, or print the command that follows it."""
     if not (sys.stdout.isatty() if work.wait is None else work.wait):
         show.listing(OPERATION, [started])
         remark(f"canton: follow it with: canton operation follow {started['id']}")
         return
-    conclude(session, show, follow(session, started["id"], work.timeout), wanted)
+    conclude(session, show, follow(session, started["id"], work.timeout), expected_states)
 
 
 def follow(session: Session, operation: str, timeout: float | None) -> Operation:
-    """The operation once it rests, with its progress shown on the way."""
+    """Show progress until the operation ends or needs attention; return it as it is then."""
     from canton.client.errors import WaitTimeout  # noqa: PLC0415 (offline commands need none)
 
     last: Operation | None = None
     warned = False
     with detaching(operation), _progress() as tell:
         try:
-            for found in session.client.operations.follow(operation, timeout=timeout, repeat=SILENCE):
-                if found == last and not warned:
-                    warned = warn_without_worker(session, found)
-                last = found
-                tell(found)
+            for current in session.client.operations.follow(operation, timeout=timeout, repeat=QUIET_SECONDS):
+                if current == last and not warned:
+                    warned = warn_without_worker(session, current)
+                last = current
+                tell(current)
         except WaitTimeout as error:
             missing = _missing_worker(session)
             if missing and last is not None:
                 error.message = f"{operation} is still {last['state']}: {missing}"
             raise
-    assert last is not None  # noqa: S101 (following gives at least what there is)
+    assert last is not None  # noqa: S101 (following yields at least the current state)
     return last
 
 
 def warn_without_worker(session: Session, operation: Operation) -> bool:
-    """Say that nothing will happen to an operation that is to be carried out, if no worker is there to do it."""
+    """If the operation waits for a worker and none is running, print this and return True."""
     missing = _missing_worker(session) if operation["state"] in DRIVEN else None
     if missing:
         if sys.stderr.isatty() and coloured(sys.stderr):
@@ -125,7 +127,7 @@ def _missing_worker(session: Session) -> str | None:
 
 @contextmanager
 def detaching(operation: str) -> Iterator[None]:
-    """Ctrl-C ends the watching and not the work, and says so."""
+    """On Ctrl-C, print that the operation goes on, and exit with 130."""
     try:
         yield
     except KeyboardInterrupt:
@@ -133,8 +135,8 @@ def detaching(operation: str) -> Iterator[None]:
         raise click.exceptions.Exit(INTERRUPTED) from None
 
 
-def conclude(session: Session, show: Show, ended: Operation, wanted: Iterable[str] = ("done",)) -> None:
-    """Print how it ended; leave with the exit code that says so."""
+def conclude(session: Session, show: Show, ended: Operation, expected_states: Iterable[str] = ("done",)) -> None:
+    """Print how the operation ended; exit with 0 if as expected, 7 if some nodes failed, else 1."""
     steps = list(session.client.operations.steps(ended["id"]))
     by_state = _targets(steps)
     if show.format in ("table", "wide") and not show.quiet and by_state:
@@ -142,13 +144,13 @@ def conclude(session: Session, show: Show, ended: Operation, wanted: Iterable[st
     else:
         show.one(OPERATION, ended)
     failed = by_state.get("failed", [])
-    if ended["state"] in wanted and not failed:
+    if ended["state"] in expected_states and not failed:
         return
-    _complain(ended, [step for step in steps if step["state"] == "failed"], failed)
+    _say_failures(ended, [step for step in steps if step["state"] == "failed"], failed)
     raise click.exceptions.Exit(PARTIAL if failed and by_state.get("done") else FAILED)
 
 
-def _complain(ended: Operation, steps: list[Step], failed: list[str]) -> None:
+def _say_failures(ended: Operation, steps: list[Step], failed: list[str]) -> None:
     identity = ended["id"]
     if failed:
         say(f"canton: failed: {_folded(failed)}")
@@ -161,7 +163,7 @@ def _complain(ended: Operation, steps: list[Step], failed: list[str]) -> None:
 
 
 def explain_failure(operation: Operation) -> None:
-    """Say the cause of the first step that failed, and the choices, if the operation waits for a decision."""
+    """Print the error of the first failed step, and the possible commands if the operation needs attention."""
     failures: Any = (operation["attention"] or {}).get("failed")
     if failures:
         first = failures[0]
@@ -170,7 +172,7 @@ def explain_failure(operation: Operation) -> None:
 
 
 def offer_choices(operation: Operation) -> None:
-    """Say the commands that decide about an operation that needs attention, each as it can be copied."""
+    """Print the commands that decide about an operation that needs attention, ready to be copied."""
     if operation["state"] != "needs_attention":
         return
     choices: Any = (operation["attention"] or {}).get("choices", ("retry", "undo", "abandon"))
@@ -183,8 +185,8 @@ def offer_choices(operation: Operation) -> None:
 def _targets(steps: Iterable[Step]) -> dict[str, list[str]]:
     gravest: dict[str, str] = {}
     for step in steps:
-        known = gravest.get(step["target"], step["state"])
-        gravest[step["target"]] = min(known, step["state"], key=_gravity)
+        gravest_state = gravest.get(step["target"], step["state"])
+        gravest[step["target"]] = min(gravest_state, step["state"], key=_gravity)
     by_state: dict[str, list[str]] = {}
     for target, state in sorted(gravest.items(), key=lambda pair: -_gravity(pair[1])):
         by_state.setdefault(state, []).append(target)
@@ -192,7 +194,7 @@ def _targets(steps: Iterable[Step]) -> dict[str, list[str]]:
 
 
 def _gravity(state: str) -> int:
-    return GRAVITY.index(state) if state in GRAVITY else 0
+    return STATES_BY_GRAVITY.index(state) if state in STATES_BY_GRAVITY else 0
 
 
 def _folded(targets: list[str]) -> str:
@@ -204,7 +206,7 @@ def _folded(targets: list[str]) -> str:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[Operation], None]]:
-    """One line that is written over on a terminal; a line for each state on a dumb one; nothing elsewhere."""
+    """A progress function: it overwrites one line on a terminal, prints lines on a dumb one, else prints nothing."""
     if not sys.stderr.isatty():
         yield lambda _operation: None
         return

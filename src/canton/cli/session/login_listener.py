@@ -1,4 +1,4 @@
-"""The port on this machine that a browser comes back to after a login (RFC 8252, section 7.3)."""
+"""The loopback port to which the browser is redirected after a login (RFC 8252, section 7.3)."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ PAGE = "<!doctype html><meta charset=utf-8><title>Canton</title><p>You can close
 
 
 class Listener(HTTPServer):
-    """Listens on loopback for one answer, which must carry our state; everything else is turned away."""
+    """Listens on loopback for one redirect, which must carry our state; other requests get 404."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.state = ""
-        self.told: dict[str, str] | None = None
+        self.parameters: dict[str, str] | None = None
 
     @property
     def redirect(self) -> str:
         return f"http://127.0.0.1:{self.server_port}/callback"
 
     def wait(self, deadline: float, state: str) -> dict[str, str]:
-        """The parameters that the browser brought; NotAuthenticated if none came in time."""
+        """The query parameters of the redirect; NotAuthenticated if it did not come before the deadline."""
         self.state = state
-        while self.told is None:
+        while self.parameters is None:
             self.timeout = deadline - time.monotonic()
             if self.timeout <= 0:
                 raise NotAuthenticated("no login came from the browser in time; run canton login --web again")
             self.handle_request()
-        return self.told
+        return self.parameters
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -40,11 +40,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         parts = urlsplit(self.path)
-        told = dict(parse_qsl(parts.query))
-        if parts.path != "/callback" or not self.server.state or told.get("state") != self.server.state:
+        parameters = dict(parse_qsl(parts.query))
+        if parts.path != "/callback" or not self.server.state or parameters.get("state") != self.server.state:
             self.send_error(404)
             return
-        self.server.told = told
+        self.server.parameters = parameters
         body = PAGE.encode()
         self.send_response(200)
         self.send_header("Content-Type", "text/html; charset=utf-8")
@@ -53,4 +53,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 (the name is http.server's)
-        """Say nothing: the address holds the code."""
+        """Log nothing: the address holds the code."""

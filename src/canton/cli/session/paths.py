@@ -1,4 +1,4 @@
-"""Where the command line keeps things (XDG Base Directory Specification)."""
+"""The paths of the command line's files (XDG Base Directory Specification)."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ def cache(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def _home(environ: Mapping[str, str], variable: str, otherwise: str) -> Path:
-    """A relative path in the variable does not count: the specification says so."""
-    named = environ.get(variable, "")
-    return (Path(named) if named.startswith("/") else Path.home() / otherwise) / "canton"
+    """The specification says to ignore a relative path in the variable."""
+    directory = environ.get(variable, "")
+    return (Path(directory) if directory.startswith("/") else Path.home() / otherwise) / "canton"

@@ -1,4 +1,4 @@
-"""A refusal of the server in the words of the command line: which login, which option, which value."""
+"""Rewrites the server's refusals for the command line: they name the login command, the option and the value."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 LOGIN = re.compile(r"canton (login|logout)(?! --)")
 PLACES = ("query", "body", "path", "header")
-MOST = 5
-"""Mistakes of a request that are named; the others are counted."""
-WORDS = (
+MAX_NAMED_MISTAKES = 5
+"""At most this many mistakes of a request are named; the others are counted."""
+REPLACEMENTS = (
     (re.compile(r"[.;] Correct it and send it again$"), ""),
     (re.compile(r"is bound at the provider: leave the tenant null"), "is for the provider: give --provider"),
     (re.compile(r"is bound at a tenant: name it"), "is for a tenant: give --tenant, without --provider"),
     (re.compile(r"GET /v1/roles lists them all"), "look with: canton role list -c name,permissions"),
 )
-"""What the API calls things, and what the command line does."""
+"""Parts of the API's messages, and the same in terms of the command line."""
 PERMISSION = re.compile(r'(there is no permission "([a-z-]+)\.([^"]+)"); did you mean "([a-z-]+)\.([^"]+)"\?')
 PERMISSIONS = "look with: canton role list -c name,permissions"
 CHOICES = re.compile(r"Input should be ('.*')")
@@ -34,33 +34,35 @@ NONE_GIVEN = "List should have at least 1 item after validation, not 0"
 
 
 @contextmanager
-def explained(session: Session) -> Iterator[None]:
-    """Raise what is raised inside, said so that the next command can be copied from it."""
+def explain_refusals(session: Session) -> Iterator[None]:
+    """Rewrite the message of errors raised inside, so that it names options and commands to copy."""
     try:
         yield
     except NotAuthenticated as error:
         _explain_login(session, error)
         raise
     except InvalidRequest as error:
-        if _is_answer(error):
+        if _is_from_server(error):
             _explain_request(click.get_current_context(), error)
         raise
 
 
-def _is_answer(error: Exception) -> bool:
+def _is_from_server(error: Exception) -> bool:
     from canton.client.errors import Problem  # noqa: PLC0415 (only failures pay)
 
     return isinstance(error, Problem)
 
 
 def _explain_login(session: Session, error: NotAuthenticated) -> None:
-    other = session.other_context
-    known = session.is_in_context
-    options = f" --server {session.server}" if not known else f" --context {other}" if other else ""
-    if os.environ.get("CANTON_TOKEN", "").strip() and session.is_connected and _is_answer(error):
+    other_context = session.other_context
+    is_in_context = session.is_in_context
+    options = (
+        f" --server {session.server}" if not is_in_context else f" --context {other_context}" if other_context else ""
+    )
+    if os.environ.get("CANTON_TOKEN", "").strip() and session.is_connected and _is_from_server(error):
         error.message = f"{error.message}; the token comes from CANTON_TOKEN"
     elif session.is_connected and error.code == NotAuthenticated.code and session.is_logged_out:
-        to = f"context {session.context_name}" if known else session.server
+        to = f"context {session.context_name}" if is_in_context else session.server
         error.message = f"you are not logged in to {to}; run: canton login{options}"
     else:
         error.message = LOGIN.sub(rf"canton \1{options}", error.message)
@@ -69,26 +71,26 @@ def _explain_login(session: Session, error: NotAuthenticated) -> None:
 def _explain_request(context: click.Context, error: InvalidRequest) -> None:
     mistakes: Any = error.details.get("errors")
     if isinstance(mistakes, list | tuple) and mistakes:
-        said = [_mistake(context, each) for each in mistakes[:MOST]]
-        more = f"; and {len(mistakes) - MOST} more" if len(mistakes) > MOST else ""
-        error.message = "; ".join(said) + more
+        texts = [_mistake(context, mistake) for mistake in mistakes[:MAX_NAMED_MISTAKES]]
+        more = f"; and {len(mistakes) - MAX_NAMED_MISTAKES} more" if len(mistakes) > MAX_NAMED_MISTAKES else ""
+        error.message = "; ".join(texts) + more
         return
-    for pattern, words in WORDS:
+    for pattern, words in REPLACEMENTS:
         error.message = pattern.sub(words, error.message)
     error.message = PERMISSION.sub(_permission, error.message)
 
 
-def _permission(found: re.Match[str]) -> str:
-    """The server's suggestion, if both its noun and its verb are near what was typed."""
-    said, noun, verb, near_noun, near_verb = found.groups()
+def _permission(match: re.Match[str]) -> str:
+    """The server's suggestion, if both its noun and its verb are similar to what was typed."""
+    statement, noun, verb, near_noun, near_verb = match.groups()
     if nearest(noun, [near_noun]) and nearest(verb, [near_verb]):
-        return found[0]
-    return f"{said}; {PERMISSIONS}"
+        return match[0]
+    return f"{statement}; {PERMISSIONS}"
 
 
 def _mistake(context: click.Context, mistake: Mapping[str, object]) -> str:
-    place, _, rest = str(mistake.get("where")).partition(".")
-    field = rest if place in PLACES else str(mistake.get("where"))
+    place, _, field_path = str(mistake.get("where")).partition(".")
+    field = field_path if place in PLACES else str(mistake.get("where"))
     key = field.partition(".")[0]
     what = str(mistake.get("what"))
     choices = CHOICES.fullmatch(what)
@@ -103,8 +105,12 @@ def _mistake(context: click.Context, mistake: Mapping[str, object]) -> str:
 
 
 def _not_among(choices: list[str], value: object) -> str:
-    listed = ", ".join(choices)
-    return f'"{value}" is not one of {listed}{nearest(value, choices)}' if isinstance(value, str) else f"use {listed}"
+    choice_list = ", ".join(choices)
+    return (
+        f'"{value}" is not one of {choice_list}{nearest(value, choices)}'
+        if isinstance(value, str)
+        else f"use {choice_list}"
+    )
 
 
 def _option(context: click.Context, key: str) -> str | None:

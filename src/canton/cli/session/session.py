@@ -1,4 +1,4 @@
-"""Whom a command talks to: flag over environment over the user's file over the system's."""
+"""The server, tenant and login of a command: option over environment over the user's file over the system's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from canton.domain.errors import InvalidSetting, NotAuthenticated
 
 if TYPE_CHECKING:
     from canton.client import Client
-    from canton.client.credentials import Credentials, Kept
+    from canton.client.credentials import Credentials, StoredLogin
     from canton.client.oidc import Grant
     from canton.client.transport import Answer, Request
 
@@ -25,11 +25,11 @@ SECRET = ("authorization", "cookie", "set-cookie")
 
 
 class NoServer(InvalidSetting):
-    """Neither an option, nor the environment, nor a context names a server."""
+    """No option, environment variable or context names a server."""
 
 
 class Session:
-    """The choices of one command, and the client they make."""
+    """The connection options of one command, and the client that they result in."""
 
     def __init__(self, given: dict[str, object], output: str | None = None, *, new_context: bool = False) -> None:
         self._given = given
@@ -37,7 +37,7 @@ class Session:
         self._new_context = new_context
 
     def naming_a_context(self) -> Session:
-        """The same choices, where the context may be one that is only about to be made."""
+        """The same options, where the context need not exist yet: login creates it."""
         return Session(self._given, self.output, new_context=True)
 
     @cached_property
@@ -52,20 +52,20 @@ class Session:
     @property
     def context(self) -> Context:
         name = self.context_name
-        if name is None or (self._new_context and name not in self.contexts.known):
+        if name is None or (self._new_context and name not in self.contexts.by_name):
             return Context()
         return self.contexts.get(name)
 
     @property
     def server(self) -> str:
-        found = self._text("server", "CANTON_SERVER") or self.context.server
-        if found is None:
+        address = self._text("server", "CANTON_SERVER") or self.context.server
+        if address is None:
             raise NoServer(
                 "no server is named; log in to one with: canton login --server https://canton.example.org, "
                 "or give --server, CANTON_SERVER or a context"
             )
-        contexts.require_address(found)
-        return found.rstrip("/")
+        contexts.require_address(address)
+        return address.rstrip("/")
 
     @property
     def tenant(self) -> str | None:
@@ -78,7 +78,7 @@ class Session:
         """The tenant, for a command that needs one."""
         if self.tenant is None:
             raise InvalidSetting(
-                "which tenant? Give --tenant, set CANTON_TENANT, or: canton context set NAME --tenant TENANT"
+                "no tenant is named; give --tenant, set CANTON_TENANT, or: canton context set NAME --tenant TENANT"
             )
         return self.tenant
 
@@ -88,7 +88,7 @@ class Session:
 
     @property
     def credentials_file(self) -> Path:
-        """By context, or by server where the server is not the context's: a token is sent to nobody else."""
+        """One file per context, or per server that is not the context's: a token is sent only to its own server."""
         if self.is_in_context:
             return places.credentials() / f"{self.context_name}.json"
         return places.credentials() / f"{quote(self.server, safe='')}.json"
@@ -98,7 +98,7 @@ class Session:
         return self.connect(self.credentials())
 
     def close(self) -> None:
-        """Let go of the connection, if there is one."""
+        """Close the connection, if there is one."""
         if self.is_connected:
             self.client.close()
 
@@ -117,7 +117,7 @@ class Session:
         return Client.over(transport, Caller(credentials, AGENT, self.tenant, context.read_only))
 
     def credentials(self) -> Credentials:
-        """The token of the environment, else the login that is kept."""
+        """The token of the environment, else the stored login."""
         self._load_client()
         from canton.client.credentials import StoredCredentials, Token  # noqa: PLC0415
 
@@ -127,16 +127,16 @@ class Session:
     @property
     def is_in_context(self) -> bool:
         """The server is the one of the context."""
-        return self.context_name in self.contexts.known and (self.context.server or "").rstrip("/") == self.server
+        return self.context_name in self.contexts.by_name and (self.context.server or "").rstrip("/") == self.server
 
     @property
     def is_connected(self) -> bool:
-        """The token of this session was wanted; a command that logs in brings its own."""
+        """Whether the command used the session's own client; a command that logs in makes another one."""
         return "client" in vars(self)
 
     @property
     def is_logged_out(self) -> bool:
-        """Neither the environment nor a login gives a token; a login that is damaged is still one."""
+        """Whether there is no token in the environment and no stored login; a damaged one counts as stored."""
         from canton.client.credentials import read  # noqa: PLC0415
 
         try:
@@ -152,7 +152,7 @@ class Session:
 
     @property
     def renews_itself(self) -> bool:
-        """The login that is kept can get another token; a token of the environment cannot."""
+        """Whether the stored login has a refresh token; a token of the environment cannot be renewed."""
         from canton.client.credentials import read  # noqa: PLC0415
 
         if os.environ.get("CANTON_TOKEN", "").strip():
@@ -164,8 +164,8 @@ class Session:
             spare_ssl()
 
     def _text(self, option: str, variable: str) -> str | None:
-        given = self._given.get(option)
-        return str(given) if given else os.environ.get(variable) or None
+        option_value = self._given.get(option)
+        return str(option_value) if option_value else os.environ.get(variable) or None
 
     def _observe(self, request: Request, answer: Answer | None, seconds: float) -> None:
         if self._given.get("debug"):
@@ -178,7 +178,7 @@ class Session:
 
 
 def spare_ssl() -> None:
-    """Load http.client without the ssl it would load for a class that we do not use: 5 ms of each command."""
+    """Load http.client without ssl, which it loads for a class that we do not use: saves 5 ms per command."""
     if "http.client" in sys.modules or "ssl" in sys.modules:
         return
     sys.modules["ssl"] = None  # type: ignore[assignment]
@@ -189,7 +189,7 @@ def spare_ssl() -> None:
 
 
 def curl(server: str, request: Request) -> str:
-    """The request as a command that shows what was sent, without what must stay secret."""
+    """The request as a curl command, without its secrets."""
     import shlex  # noqa: PLC0415
 
     words = ["curl", "-X", request.method, f"{server}{request.target}"]
@@ -200,8 +200,8 @@ def curl(server: str, request: Request) -> str:
     return shlex.join(words)
 
 
-def renew(kept: Kept) -> Grant:
-    """A new grant from the issuer that gave the last."""
+def renew(stored: StoredLogin) -> Grant:
+    """A new grant from the issuer that made the stored one."""
     from canton.client.oidc import Issuer  # noqa: PLC0415 (few commands renew)
 
-    return Issuer(kept["issuer"], kept["client_id"], ca=kept.get("ca")).refresh(kept["refresh_token"])
+    return Issuer(stored["issuer"], stored["client_id"], ca=stored.get("ca")).refresh(stored["refresh_token"])

@@ -32,7 +32,7 @@ OUTCOMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Because:
+class Attribution:
     """Who or what brings an operation to a state, and why.
 
     ``context`` goes into the audit beside it: the request, and the rule by which policy let it through.
@@ -52,7 +52,7 @@ def settle(
     operation: journal.Operation,
     plan: Plan,
     state: OperationState,
-    because: Because,
+    because: Attribution,
     attention: JsonObject | None = None,
 ) -> outbox.Event:
     """Bring an operation that is locked by this transaction to ``state``; the caller tells of it, last of all."""
@@ -69,7 +69,7 @@ def announce(
     operation_id: str,
     tenant: str | None,
     action: str,
-    because: Because,
+    because: Attribution,
     details: JsonObject | None = None,
 ) -> None:
     """Write what happened to the audit chain and to the tenant's events."""
@@ -82,7 +82,7 @@ def _record(
     operation_id: str,
     tenant: str | None,
     action: str,
-    because: Because,
+    because: Attribution,
     details: JsonObject | None,
 ) -> outbox.Event:
     body = dict(details or {})

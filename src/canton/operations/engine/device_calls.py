@@ -11,18 +11,18 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from canton.domain.data import storable
 from canton.domain.errors import CantonError, LeaseLost, PermanentFailure, StepFailure, TemporaryFailure
-from canton.operations.engine.judge import Sighting
+from canton.operations.engine.judge import Observation
 from canton.operations.engine.step_kind import Call, StepKind
 
 
-async def observe(kind: StepKind, calls: Sequence[Call]) -> Mapping[int, Sighting]:
+async def observe(kind: StepKind, calls: Sequence[Call]) -> Mapping[int, Observation]:
     answers = await _call(kind, calls, kind.observe)
     if isinstance(answers, StepFailure):
         return {call.step.n: answers for call in calls}
     return {call.step.n: _sighting(kind, answers.get(call.step.n)) for call in calls}
 
 
-def _sighting(kind: StepKind, answer: object) -> Sighting:
+def _sighting(kind: StepKind, answer: object) -> Observation:
     if isinstance(answer, StepFailure):
         return answer
     try:

@@ -25,17 +25,17 @@ from canton.store.operations.journal import StepRow
 T = TypeVar("T")
 # An outcome waits this long, in seconds, for an intent to travel with; nobody watching can tell.
 GROUP_COMMIT = 0.05
-Also: TypeAlias = Callable[[Connection, leases.Held], Sequence[outbox.Event]]
+AlsoWrite: TypeAlias = Callable[[Connection, leases.LeaseState], Sequence[outbox.Event]]
 
 
-class Writer(Protocol):
+class WriteTransaction(Protocol):
     """Runs a function in a write transaction, off the event loop."""
 
     async def __call__(self, change: Callable[[Connection], T]) -> T: ...
 
 
-class Pen:
-    def __init__(self, lease: Lease, tenant: str | None, write: Writer) -> None:
+class JournalWriter:
+    def __init__(self, lease: Lease, tenant: str | None, write: WriteTransaction) -> None:
         self._lease = lease
         self._stream = tenant or outbox.PROVIDER
         self._write = write
@@ -58,7 +58,7 @@ class Pen:
         if row.state is not StepState.ACTING and row.state is not before.state:
             self._events.append(_step_event(self._lease.operation, row))
 
-    async def write(self, also: Also | None = None) -> leases.Held | None:
+    async def write(self, also: AlsoWrite | None = None) -> leases.LeaseState | None:
         """Return once everything noted so far is in the database, together with what ``also`` does.
 
         Whoever waits for its turn finds its rows written by the one before. If that one failed, however it failed,
@@ -84,19 +84,19 @@ class Pen:
         connection: Connection,
         rows: Sequence[StepRow],
         events: Sequence[outbox.Event],
-        also: Also | None,
-    ) -> leases.Held:
+        also: AlsoWrite | None,
+    ) -> leases.LeaseState:
         held = leases.hold(connection, self._lease.operation, self._lease.fence)
         if rows:
             journal.save(connection, self._lease.operation, rows)
-            _tell_lists(connection, rows)
+            _update_observations(connection, rows)
         # What came of the steps is told before what came of the operation.
         last = also(connection, held) if also is not None else ()
         outbox.append(connection, self._stream, [*events, *last])
         return held
 
 
-def _tell_lists(connection: Connection, rows: Sequence[StepRow]) -> None:
+def _update_observations(connection: Connection, rows: Sequence[StepRow]) -> None:
     """What a step saw of a node's power is also what lists show of it."""
     seen = {row.target: str(row.evidence["power"]) for row in rows if row.evidence and "power" in row.evidence}
     if seen:

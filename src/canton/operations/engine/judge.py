@@ -22,7 +22,7 @@ from canton.store.operations.journal import StepRow
 LONGEST_TEXT = 2_000
 LONGEST_NAME = 200
 LONGEST_OBJECT = 10_000
-Sighting = JsonObject | StepFailure
+Observation = JsonObject | StepFailure
 Jitter = Callable[[], float]
 
 
@@ -44,7 +44,7 @@ def reached(goal: JsonObject, seen: JsonObject) -> bool:
     return all(name in seen and seen[name] == value for name, value in goal.items())
 
 
-def judge(step: Step, row: StepRow, pace: Pace, sighting: Sighting, moment: Moment) -> StepRow:
+def judge(step: Step, row: StepRow, pace: Pace, sighting: Observation, moment: Moment) -> StepRow:
     """What to write after a look: done, holding, waiting, failed, or acting."""
     row = _begun_by(moment, row)
     if isinstance(sighting, StepFailure):
@@ -76,7 +76,7 @@ def judge(step: Step, row: StepRow, pace: Pace, sighting: Sighting, moment: Mome
 
 
 def judge_act(
-    step: Step, row: StepRow, pace: Pace, sighting: Sighting, answer: StepFailure | None, moment: Moment
+    step: Step, row: StepRow, pace: Pace, sighting: Observation, answer: StepFailure | None, moment: Moment
 ) -> StepRow:
     """What to write after an act and its read-back. What is seen outranks what the device answered."""
     # The device may have acted as late as now, at the end of a long call: from here it has its time to show.

@@ -18,11 +18,11 @@ from canton.domain.data import JsonObject
 from canton.domain.errors import PermanentFailure
 from canton.domain.operation import OperationState, StepState
 from canton.operations.engine import device_calls as calls
-from canton.operations.engine.completion import Because, announce, settle
-from canton.operations.engine.journal_writer import Pen, Writer
+from canton.operations.engine.completion import Attribution, announce, settle
+from canton.operations.engine.journal_writer import JournalWriter, WriteTransaction
 from canton.operations.engine.judge import LONGEST_TEXT, Jitter, Moment, describe, judge, judge_act
 from canton.operations.engine.lease import Lease
-from canton.operations.engine.schedule import Board, Rest, choices, lay_out
+from canton.operations.engine.schedule import RestingState, StepSchedule, choices, make_schedule
 from canton.operations.engine.step_kind import Call, Kinds, StepKind
 from canton.operations.plan.plan import Plan, Step, from_json
 from canton.store import doorbell, outbox
@@ -35,11 +35,11 @@ log = logging.getLogger("canton.worker")
 
 
 @dataclass(frozen=True, slots=True)
-class Hands:
+class DriveResources:
     """What a drive works with; shared by all drives of a worker."""
 
     kinds: Kinds
-    write: Writer
+    write: WriteTransaction
     slot: Callable[[str], AbstractAsyncContextManager[None]]
     """A place among the calls under way on a device."""
     jitter: Jitter
@@ -47,13 +47,13 @@ class Hands:
     stopping: Callable[[], bool]
 
 
-def load(connection: Connection, lease: Lease, hands: Hands) -> Drive:
+def load(connection: Connection, lease: Lease, hands: DriveResources) -> Drive:
     """The drive of a leased operation, from its rows as they are now."""
     lease.cancel_by = leases.hold(connection, lease.operation, lease.fence).cancel_by
     operation = journal.find(connection, lease.operation)
     plan = from_json(plans.find(connection, operation.plan))
     rows = [_possibly_sent(row, lease.now_at_latest()) for row in journal.steps(connection, operation.id)]
-    board = lay_out(plan, rows, operation.state)
+    board = make_schedule(plan, rows, operation.state)
     return Drive(lease, operation, plan, board, hands)
 
 
@@ -69,7 +69,7 @@ def hand_back(connection: Connection, lease: Lease) -> None:
     doorbell.ring(connection)
 
 
-def ask_a_person(connection: Connection, lease: Lease, defect: Exception) -> None:
+def require_attention(connection: Connection, lease: Lease, defect: Exception) -> None:
     """A defect of ours would happen again with every take: leave the operation to a person, not to a loop."""
     leases.hold(connection, lease.operation, lease.fence)
     operation = journal.find(connection, lease.operation)
@@ -85,20 +85,22 @@ def ask_a_person(connection: Connection, lease: Lease, defect: Exception) -> Non
         "choices": choices(operation.state),
     }
     journal.set_state(connection, operation.id, OperationState.NEEDS_ATTENTION, attention)
-    because = Because("canton", operation.reason)
+    because = Attribution("canton", operation.reason)
     action = f"operation.{OperationState.NEEDS_ATTENTION}"
     announce(connection, operation.id, operation.tenant, action, because, attention)
 
 
 class Drive:
-    def __init__(self, lease: Lease, operation: journal.Operation, plan: Plan, board: Board, hands: Hands) -> None:
+    def __init__(
+        self, lease: Lease, operation: journal.Operation, plan: Plan, board: StepSchedule, hands: DriveResources
+    ) -> None:
         self.lease = lease
         self.operation = operation
         self.plan = plan
         self.board = board
         self.hands = hands
         self._batch_sizes = {name: kind.pace.batch for name, kind in hands.kinds.items()}
-        self._pen = Pen(lease, operation.tenant, hands.write)
+        self._pen = JournalWriter(lease, operation.tenant, hands.write)
         self._parallel = asyncio.Semaphore(hands.parallel)
         self._running: set[asyncio.Task[None]] = set()
         self._news: asyncio.Future[None] | None = None
@@ -217,9 +219,9 @@ class Drive:
         heard = self.lease.cancel_by
         if heard is not None:
             self._note(self.board.withdrawn())
-        rest = Rest(due_at=self.lease.now()) if self.hands.stopping() else self.board.rest(heard)
+        rest = RestingState(due_at=self.lease.now()) if self.hands.stopping() else self.board.rest(heard)
 
-        def come_to_rest(connection: Connection, held: leases.Held) -> Sequence[outbox.Event]:
+        def come_to_rest(connection: Connection, held: leases.LeaseState) -> Sequence[outbox.Event]:
             if held.cancel_by != heard:
                 return ()
             if rest.state is None:
@@ -227,7 +229,7 @@ class Drive:
                 if self.hands.stopping():
                     doorbell.ring(connection)
                 return ()
-            because = Because("canton", self.operation.reason)
+            because = Attribution("canton", self.operation.reason)
             return [settle(connection, self.operation, self.plan, rest.state, because, rest.attention)]
 
         await self._pen.write(come_to_rest)

@@ -18,7 +18,7 @@ from canton.store.operations.journal import StepRow
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
+class RestingState:
     """Nothing runs: wait for a timer, end, or ask a person."""
 
     state: OperationState | None = None
@@ -26,7 +26,7 @@ class Rest:
     attention: JsonObject | None = None
 
 
-class Board:
+class StepSchedule:
     """The steps of one direction of one operation, kept up to date with their rows."""
 
     def __init__(self, steps: Sequence[Step], rows: Mapping[int, StepRow], direction: OperationState) -> None:
@@ -98,17 +98,17 @@ class Board:
             if self._withheld(n) and self.rows[n].state is not StepState.PENDING
         ]
 
-    def rest(self, cancel_by: str | None) -> Rest:
+    def rest(self, cancel_by: str | None) -> RestingState:
         """Where to leave the operation, once nothing runs and nothing can start."""
         timers = [n for n in self._ready if not (cancel_by and self._withheld(n))]
         if timers:
-            return Rest(due_at=min(self.rows[n].not_before or 0 for n in timers))
+            return RestingState(due_at=min(self.rows[n].not_before or 0 for n in timers))
         if all(row.state is StepState.DONE for row in self.rows.values()):
-            return Rest(OperationState.UNDONE if self._undoing else OperationState.DONE)
+            return RestingState(OperationState.UNDONE if self._undoing else OperationState.DONE)
         failed = [row for row in self.rows.values() if row.state is StepState.FAILED]
         if not failed and not any(row.acts for row in self.rows.values()):
-            return Rest(OperationState.CANCELLED)
-        return Rest(OperationState.NEEDS_ATTENTION, attention=self._attention(failed))
+            return RestingState(OperationState.CANCELLED)
+        return RestingState(OperationState.NEEDS_ATTENTION, attention=self._attention(failed))
 
     @property
     def _undoing(self) -> bool:
@@ -135,12 +135,12 @@ def choices(direction: OperationState) -> list[str]:
     return ["retry", "abandon"] if direction is OperationState.UNDOING else ["retry", "undo", "abandon"]
 
 
-def lay_out(plan: Plan, rows: Sequence[StepRow], state: OperationState) -> Board:
+def make_schedule(plan: Plan, rows: Sequence[StepRow], state: OperationState) -> StepSchedule:
     """The board of an operation as its rows describe it; undo steps are those with negative numbers."""
     undoing = state is OperationState.UNDOING
     side = {row.n: row for row in rows if (row.n < 0) == undoing}
     steps = undo_steps(plan, frozenset(-n for n in side)) if undoing else plan.steps
-    return Board(steps, side, state)
+    return StepSchedule(steps, side, state)
 
 
 def _is_due(row: StepRow, now: int) -> bool:

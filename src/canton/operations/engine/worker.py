@@ -25,7 +25,7 @@ from sqlalchemy.engine import Connection
 from canton import telemetry
 from canton.domain.errors import CantonError, DatabaseUnavailable, UnknownStepKind
 from canton.operations.engine.lease import Lease, uptime
-from canton.operations.engine.runner import Hands, ask_a_person, hand_back, load
+from canton.operations.engine.runner import DriveResources, hand_back, load, require_attention
 from canton.operations.engine.step_kind import Kinds
 from canton.store import idempotency
 from canton.store.access import approvals
@@ -72,7 +72,7 @@ class Worker:
         # SQLite has one writer: a second thread could only wait for the first.
         self._threads = ThreadPoolExecutor(8 if database.is_postgresql else 1, "canton-store")
         self._slots: dict[str, asyncio.Semaphore] = {}
-        self._hands = Hands(
+        self._hands = DriveResources(
             kinds, self._write, self._slot, _jitter, self.settings.parallel, stopping=lambda: self._stopping
         )
 
@@ -171,7 +171,7 @@ class Worker:
 
     async def _ask_a_person(self, lease: Lease, defect: Exception) -> None:
         try:
-            await self._write(lambda connection: ask_a_person(connection, lease, defect))
+            await self._write(lambda connection: require_attention(connection, lease, defect))
         except CantonError as error:
             log.warning("operation %s left to a successor: %s", lease.operation, error.with_cause)
 
@@ -192,7 +192,7 @@ class Worker:
         fences = {name: lease.fence for name, (lease, _) in driving.items()}
         before = uptime()
 
-        def renew(connection: Connection) -> dict[str, leases.Held]:
+        def renew(connection: Connection) -> dict[str, leases.LeaseState]:
             workers.beat(connection, self.id)
             return leases.renew(connection, fences, self.settings.lease)
 

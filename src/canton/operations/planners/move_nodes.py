@@ -13,11 +13,11 @@ from canton.domain.errors import WrongState
 from canton.domain.lifecycle import NodeEvent, NodeState, events_from, next_state
 from canton.domain.nodeset.nodeset import fold
 from canton.operations.plan.plan import Move, Plan, Step, check
-from canton.operations.planners.power_nodes import Seen, power_steps
+from canton.operations.planners.power_nodes import NodeSnapshot, power_steps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class LifecycleOrder:
     """One verb: what it does to a node's life cycle, and what it says of itself in a plan's summary."""
 
     verb: str
@@ -38,38 +38,38 @@ class Order:
         return None if end == state else end
 
 
-ORDERS: Mapping[str, Order] = {
+ORDERS: Mapping[str, LifecycleOrder] = {
     order.verb: order
     for order in (
-        Order(
+        LifecycleOrder(
             verb="enroll",
             summary="enroll {nodes} as free; a person vouches that they are sanitised",
             start=NodeEvent.CLEAN,
             done=NodeEvent.SANITISED,
             undone=NodeEvent.ABANDON,
         ),
-        Order(
+        LifecycleOrder(
             verb="assign",
             summary="assign {nodes} to {tenant}; separation unproven",
             start=NodeEvent.ASSIGN,
             done=NodeEvent.JOINED,
             undone=NodeEvent.UNDO,
         ),
-        Order(
+        LifecycleOrder(
             verb="release",
             summary="release {nodes} from {tenant} into quarantine; not sanitised",
             start=NodeEvent.RELEASE,
             done=NodeEvent.VACATED,
             undone=NodeEvent.ABANDON,
         ),
-        Order(verb="maintenance", summary="take {nodes} into maintenance", done=NodeEvent.MAINTENANCE),
+        LifecycleOrder(verb="maintenance", summary="take {nodes} into maintenance", done=NodeEvent.MAINTENANCE),
         # Without a step: the blade may have been pulled out, and then no controller answers for it.
-        Order(verb="retire", summary="retire {nodes}", done=NodeEvent.RETIRE, powers_off=False),
+        LifecycleOrder(verb="retire", summary="retire {nodes}", done=NodeEvent.RETIRE, powers_off=False),
     )
 }
 
 
-def plan_move(seen: Seen, order: Order, tenant: str | None = None, *, power_off: bool = True) -> Plan:
+def plan_move(seen: NodeSnapshot, order: LifecycleOrder, tenant: str | None = None, *, power_off: bool = True) -> Plan:
     """``tenant`` gets the nodes or loses them. Without ``power_off`` their power stays as it is."""
     _refuse_others(seen, order)
     nodes = tuple(node.xname for node in seen.nodes)
@@ -86,13 +86,13 @@ def plan_move(seen: Seen, order: Order, tenant: str | None = None, *, power_off:
     )
 
 
-def _steps(seen: Seen, order: Order) -> tuple[Step, ...]:
+def _steps(seen: NodeSnapshot, order: LifecycleOrder) -> tuple[Step, ...]:
     """A node that changed hands is never switched on again by an undo: it ends in quarantine, and stays off there."""
     steps = power_steps(seen, "off")
     return tuple(replace(step, undo=None) for step in steps) if order.start else steps
 
 
-def _refuse_others(seen: Seen, order: Order) -> None:
+def _refuse_others(seen: NodeSnapshot, order: LifecycleOrder) -> None:
     others: dict[NodeState, list[str]] = {}
     for node in seen.nodes:
         if order.end(node.state) is None:
@@ -120,7 +120,7 @@ def _being(state: NodeState) -> str:
     return f"in {state}" if state is NodeState.MAINTENANCE else state
 
 
-def _verbs_to(order: Order, state: NodeState) -> tuple[str, ...]:
+def _verbs_to(order: LifecycleOrder, state: NodeState) -> tuple[str, ...]:
     """The fewest orders that bring a node where ``order`` can take it; none if it is there, or no good way leads there.
 
     No way leads through a tenant: a node is not given away to be taken back.

@@ -14,7 +14,7 @@ DEADLINE = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class NodeSnapshot:
     """The nodes of one snapshot, the power last seen of each, and the service that switches it."""
 
     nodes: Sequence[Node]
@@ -22,7 +22,7 @@ class Seen:
     device: str
 
 
-def plan_power(seen: Seen, want: str, tenant: str | None = None) -> Plan:
+def plan_power(seen: NodeSnapshot, want: str, tenant: str | None = None) -> Plan:
     """Undoing goes back to what was seen before; a node of which nothing was seen is left as it is."""
     steps = power_steps(seen, want)
     nodes = tuple(node.xname for node in seen.nodes)
@@ -38,7 +38,7 @@ def plan_power(seen: Seen, want: str, tenant: str | None = None) -> Plan:
     )
 
 
-def power_steps(seen: Seen, want: str) -> tuple[Step, ...]:
+def power_steps(seen: NodeSnapshot, want: str) -> tuple[Step, ...]:
     return tuple(
         Step(
             n=n,

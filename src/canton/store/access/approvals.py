@@ -12,7 +12,7 @@ from canton.domain.data import Json
 from canton.domain.errors import ApprovalNotUsable, Conflict, UnknownApproval, WrongState
 from canton.store import identifiers
 from canton.store.database import SECOND, now
-from canton.store.listing import Slice, Visible, Window, fetch, visible_to
+from canton.store.listing import ListPage, Visible, Window, fetch, visible_to
 from canton.store.schema import approval
 
 
@@ -39,7 +39,7 @@ SORTS = {"id": approval.c.id, "created_at": approval.c.created_at}
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ApprovalRequest:
     """The change, to the letter.
 
     ``request`` is the digest of permission, method, path, body, reason, and of what the change is about. ``gives`` is
@@ -63,14 +63,14 @@ def unknown(approval_id: str) -> UnknownApproval:
     )
 
 
-def ask(connection: Connection, by: str, identity: str, wanted: Wanted, seconds: float) -> str:
+def ask(connection: Connection, by: str, identity: str, wanted: ApprovalRequest, seconds: float) -> str:
     """The identifier to be approved; asking for the same again gives the same, while it waits."""
     same = sa.and_(approval.c.requested_identity == identity, approval.c.request == wanted.request, STATE.in_(_LIVE))
     waiting = connection.scalar(sa.select(approval.c.id).where(same))
     if waiting is not None:
         return str(waiting)
     _require_room(connection, by, identity)
-    values = {name: getattr(wanted, name) for name in Wanted.__slots__}
+    values = {name: getattr(wanted, name) for name in ApprovalRequest.__slots__}
     values |= {"id": identifiers.fresh("ap"), "requested_by": by, "requested_identity": identity}
     values |= {"state": ApprovalState.PENDING}
     until = now() + int(seconds * SECOND)
@@ -97,7 +97,7 @@ def forget_expired(connection: Connection) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class ApprovalFilter:
     """Which approvals a list is about, and for whom: what somebody asked for themselves they always see."""
 
     visible: Visible
@@ -109,7 +109,7 @@ class Sought:
     tenant: str | None = None
 
 
-def page(connection: Connection, sought: Sought, window: Window) -> Slice:
+def page(connection: Connection, sought: ApprovalFilter, window: Window) -> ListPage:
     seen = visible_to(sought.visible, approval.c.tenant)
     if sought.visible is not None:
         seen = sa.and_(seen, approval.c.permission.not_in(sorted(sought.providers)))

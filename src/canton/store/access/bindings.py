@@ -15,7 +15,7 @@ from canton.domain.tenant import TenantState
 from canton.store import identifiers
 from canton.store.access import tenants
 from canton.store.database import insert_new, now
-from canton.store.listing import Slice, Visible, Window, fetch, visible_to
+from canton.store.listing import ListPage, Visible, Window, fetch, visible_to
 from canton.store.schema import binding, tenant
 
 SORTS = {"id": binding.c.id, "subject": binding.c.subject, "created_at": binding.c.created_at}
@@ -30,7 +30,7 @@ class Grant:
     until: int | None
 
 
-class Granted(NamedTuple):
+class GrantResult(NamedTuple):
     row: RowMapping
     created: bool
     changed: bool
@@ -38,7 +38,7 @@ class Granted(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class BindingFilter:
     """Which bindings a list is about; None is any."""
 
     tenant: str | None = None
@@ -103,12 +103,12 @@ def _updated(connection: Connection, which: sa.ColumnElement[bool], **values: st
     return list(connection.execute(query).mappings())
 
 
-def page(connection: Connection, visible: Visible, sought: Sought, window: Window) -> Slice:
+def page(connection: Connection, visible: Visible, sought: BindingFilter, window: Window) -> ListPage:
     query = sa.select(binding).where(visible_to(visible, binding.c.tenant), *sought.conditions())
     return fetch(connection, query, window, SORTS, binding.c.id)
 
 
-def members(connection: Connection, of: str, window: Window) -> tuple[Slice, Mapping[str, Sequence[RowMapping]]]:
+def members(connection: Connection, of: str, window: Window) -> tuple[ListPage, Mapping[str, Sequence[RowMapping]]]:
     """One page of the subjects bound in a tenant, and the bindings of each."""
     query = sa.select(binding.c.subject).where(binding.c.tenant == of).distinct()
     found = fetch(connection, query, window, {"subject": binding.c.subject}, binding.c.subject)
@@ -141,7 +141,7 @@ def _is_sooner(until: int | None, than: int | None) -> bool:
     return until is not None and (than is None or until < than)
 
 
-def grant(connection: Connection, wanted: Grant, by: str, reason: str) -> Granted:
+def grant(connection: Connection, wanted: Grant, by: str, reason: str) -> GrantResult:
     """One role is held once at one place; granted again, it ends when the new grant says, but never sooner.
 
     One that is over is granted to the name anew: who had the name then may not be who has it now.
@@ -151,19 +151,19 @@ def grant(connection: Connection, wanted: Grant, by: str, reason: str) -> Grante
     values = {"id": identifiers.fresh("bd"), "granted_by": by, "reason": reason}
     values |= {name: getattr(wanted, name) for name in Grant.__slots__}
     if insert_new(connection, binding, [values], created_at=now()):
-        return Granted(find(connection, values["id"]), created=True, changed=True)
+        return GrantResult(find(connection, values["id"]), created=True, changed=True)
     held = _held(connection, wanted)
     if held["other_identity"] is not None:
         raise _anothers(held)
     if held["until"] == wanted.until:
-        return Granted(held, created=False, changed=False)
+        return GrantResult(held, created=False, changed=False)
     if _is_sooner(wanted.until, held["until"]):
         raise _changed_meanwhile(wanted)
     renewed = {"until": wanted.until, "granted_by": by, "reason": reason}
     if held["is_over"]:
         renewed["identity"] = None
     connection.execute(sa.update(binding).where(binding.c.id == held["id"]).values(renewed))
-    return Granted(find(connection, held["id"]), created=False, changed=True)
+    return GrantResult(find(connection, held["id"]), created=False, changed=True)
 
 
 def shorten(connection: Connection, wanted: Grant) -> tuple[RowMapping, int | None]:

@@ -25,7 +25,7 @@ def find(connection: Connection, tenant: str) -> tuple[Quota, int]:
 
 def used(connection: Connection, tenant: str) -> dict[str, int]:
     """What counts against the quota: of the open operations, those that the tenant's own members started."""
-    remains = tenants.remains(connection, tenant)
+    remains = tenants.count_contents(connection, tenant)
     own = tenants.own_open_operations(connection, tenant)
     return {kind: getattr(remains, kind) for kind in KINDS} | {"open_operations": own}
 

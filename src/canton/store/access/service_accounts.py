@@ -26,7 +26,7 @@ from canton.domain.tenant import TenantState
 from canton.store import identifiers, versions
 from canton.store.access import quotas, tenants
 from canton.store.database import SECOND, insert_new, now
-from canton.store.listing import Slice, Visible, Window, fetch, visible_to
+from canton.store.listing import ListPage, Visible, Window, fetch, visible_to
 from canton.store.schema import service_account, service_token, tenant
 
 SORTS = {"id": service_account.c.id, "name": service_account.c.name, "created_at": service_account.c.created_at}
@@ -58,7 +58,7 @@ class NewAccount:
 
 
 @dataclass(frozen=True, slots=True)
-class Issued:
+class NewTokenText:
     """A new token; the only time that its text exists outside of its holder's hands."""
 
     id: str
@@ -119,7 +119,7 @@ def authenticate(connection: Connection, text: str, at: int, *, lock: bool = Fal
     return Account(row["id"], principal, row["name"], row["tenant"], permissions, ends, lifetime)
 
 
-def page(connection: Connection, visible: Visible, window: Window, of_tenant: str | None = None) -> Slice:
+def page(connection: Connection, visible: Visible, window: Window, of_tenant: str | None = None) -> ListPage:
     query = sa.select(service_account).where(visible_to(visible, service_account.c.tenant))
     if of_tenant is not None:
         query = query.where(service_account.c.tenant == of_tenant)
@@ -160,7 +160,7 @@ def delete(connection: Connection, account_id: str, if_version: int | None) -> R
     return found
 
 
-def issue(connection: Connection, account_id: str, permissions: tuple[str, ...], seconds: int, by: str) -> Issued:
+def issue(connection: Connection, account_id: str, permissions: tuple[str, ...], seconds: int, by: str) -> NewTokenText:
     token_id = identifiers.fresh("tk")
     text = f"{PREFIX}{token_id}_{secrets.token_urlsafe(32)}"
     expires_at = int(connection.execute(sa.select(now() + seconds * SECOND)).scalar_one())
@@ -168,10 +168,10 @@ def issue(connection: Connection, account_id: str, permissions: tuple[str, ...],
     connection.execute(sa.delete(service_token).where(service_token.c.expires_at < now() - 24 * 3600 * SECOND))
     values = row | {"permissions": sorted(permissions), "created_at": now()}
     connection.execute(sa.insert(service_token).values(values))
-    return Issued(token_id, text, tuple(sorted(permissions)), expires_at)
+    return NewTokenText(token_id, text, tuple(sorted(permissions)), expires_at)
 
 
-def tokens(connection: Connection, account_id: str, window: Window) -> Slice:
+def tokens(connection: Connection, account_id: str, window: Window) -> ListPage:
     """Without their hashes."""
     names = ("id", "permissions", "created_by", "created_at", "expires_at")
     query = sa.select(*(service_token.c[name] for name in names)).where(service_token.c.account == account_id)
@@ -185,7 +185,7 @@ def held_by_tokens(connection: Connection, account_id: str) -> frozenset[str] | 
     return frozenset(name for permissions in rows for name in permissions) if rows else None
 
 
-def end_others(connection: Connection, account_id: str, kept: Issued, overlap: int) -> int:
+def end_others(connection: Connection, account_id: str, kept: NewTokenText, overlap: int) -> int:
     """After a rotation: the other tokens end now, or soon; answers how many.
 
     Those that hold more than the new one stay: a narrow token must not end what it could not do itself.

@@ -14,7 +14,7 @@ from canton.domain.operation import ENDED
 from canton.domain.tenant import TenantState
 from canton.store import versions
 from canton.store.database import insert_new, now
-from canton.store.listing import Slice, Visible, Window, fetch, visible_to
+from canton.store.listing import ListPage, Visible, Window, fetch, visible_to
 from canton.store.schema import binding, node, operation, service_account, tenant
 
 _NODES = sa.select(sa.func.count()).where(node.c.tenant == tenant.c.name).correlate(tenant).scalar_subquery()
@@ -31,7 +31,7 @@ def unknown(name: str) -> UnknownTenant:
     )
 
 
-def page(connection: Connection, visible: Visible, state: str | None, window: Window) -> Slice:
+def page(connection: Connection, visible: Visible, state: str | None, window: Window) -> ListPage:
     query = _TENANT.where(visible_to(visible, tenant.c.name))
     if state is not None:
         query = query.where(tenant.c.state == state)
@@ -101,7 +101,7 @@ def change(connection: Connection, name: str, if_version: int | None, **values: 
 
 
 @dataclass(frozen=True, slots=True)
-class Remains:
+class TenantContents:
     """What still belongs to a tenant."""
 
     nodes: int
@@ -118,13 +118,13 @@ _WAYS_OUT = {
 }
 
 
-def remains(connection: Connection, name: str) -> Remains:
+def count_contents(connection: Connection, name: str) -> TenantContents:
     def count(table: sa.Table, *more: sa.ColumnElement[bool]) -> int:
         query = sa.select(sa.func.count()).select_from(table).where(table.c.tenant == name, *more)
         return int(connection.scalar(query) or 0)
 
     is_open = operation.c.state.not_in(ENDED)
-    return Remains(count(node), count(operation, is_open), count(binding), count(service_account))
+    return TenantContents(count(node), count(operation, is_open), count(binding), count(service_account))
 
 
 def own_open_operations(connection: Connection, name: str) -> int:
@@ -137,8 +137,8 @@ def delete(connection: Connection, name: str, if_version: int | None) -> None:
     """Refused while anything remains; the name stays taken."""
     found = lock(connection, name)
     versions.require(f'tenant "{name}"', found["version"], if_version)
-    left = remains(connection, name)
-    counts = {what: getattr(left, what) for what in Remains.__slots__ if getattr(left, what)}
+    left = count_contents(connection, name)
+    counts = {what: getattr(left, what) for what in TenantContents.__slots__ if getattr(left, what)}
     if counts:
         nouns = {what: what.replace("_", " ").removesuffix("s" if counts[what] == 1 else "") for what in counts}
         listed = ", ".join(f"{counts[what]} {noun}" for what, noun in nouns.items())

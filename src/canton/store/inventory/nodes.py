@@ -14,8 +14,8 @@ from canton.domain.lifecycle import NodeState
 from canton.domain.node import Node
 from canton.domain.nodeset.nodeset import fold
 from canton.store.database import now
-from canton.store.listing import Slice, Visible, Window, fetch, visible_to
-from canton.store.prepared import Prepared
+from canton.store.listing import ListPage, Visible, Window, fetch, visible_to
+from canton.store.prepared_statements import PreparedStatement
 from canton.store.schema import claim, node, node_observation
 
 SORTS = {"xname": node.c.place, "changed_at": node.c.changed_at}
@@ -27,7 +27,7 @@ LONGEST_NAMED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class NodeFilter:
     """Which nodes a list is about; what is None does not matter."""
 
     site: str | None = None
@@ -41,10 +41,10 @@ class Wanted:
 _NODE = sa.select(node.c.xname, node.c.nid, node.c.state, node.c.tenant, node.c.version).order_by(node.c.xname)
 _OF = sa.bindparam("of", type_=sa.String)
 _POWER = sa.bindparam("seen", type_=sa.String)
-_SEE_AGAIN = Prepared(
+_SEE_AGAIN = PreparedStatement(
     sa.update(node_observation).where(node_observation.c.xname == _OF).values(power=_POWER, seen_at=now())
 )
-_SEE_FIRST = Prepared(
+_SEE_FIRST = PreparedStatement(
     sa.insert(node_observation).from_select(
         ["xname", "power", "seen_at"],
         sa.select(node.c.xname, sa.cast(_POWER, sa.String), now()).where(
@@ -105,7 +105,7 @@ def add(connection: Connection, nodes: Sequence[Node], site: str | None = None) 
     connection.execute(sa.insert(node).values(changed_at=now()), values)
 
 
-def page(connection: Connection, visible: Visible, wanted: Wanted, window: Window) -> Slice:
+def page(connection: Connection, visible: Visible, wanted: NodeFilter, window: Window) -> ListPage:
     query = _SEEN.where(visible_to(visible, node.c.tenant), *_conditions(wanted))
     return fetch(connection, query, window, SORTS, node.c.xname)
 
@@ -207,7 +207,7 @@ def observe_at(connection: Connection, power: Mapping[str, str], at: int) -> Non
         connection.execute(sa.insert(node_observation).from_select(["xname", "power", "seen_at"], first))
 
 
-def _conditions(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
+def _conditions(wanted: NodeFilter) -> list[sa.ColumnElement[bool]]:
     exact = {
         node.c.site: wanted.site,
         node.c.tenant: wanted.tenant,

@@ -8,7 +8,7 @@ from sqlalchemy.engine import Connection, RowMapping
 from canton.domain.errors import AlreadyExists, NotEmpty, UnknownSite
 from canton.store import versions
 from canton.store.database import insert_new, now
-from canton.store.listing import Slice, Visible, Window, fetch
+from canton.store.listing import ListPage, Visible, Window, fetch
 from canton.store.schema import node, site
 
 SORTS = {"name": site.c.name, "created_at": site.c.created_at}
@@ -18,7 +18,7 @@ def unknown(name: str) -> UnknownSite:
     return UnknownSite(f'there is no site "{name}" that you may see; list those with: canton site list', site=name)
 
 
-def page(connection: Connection, visible: Visible, window: Window) -> Slice:
+def page(connection: Connection, visible: Visible, window: Window) -> ListPage:
     """A site is no tenant's: whoever may see one sees all, and a set of tenants, which is always empty, sees none."""
     query = sa.select(site).where(sa.true() if visible is None else sa.false())
     return fetch(connection, query, window, SORTS, site.c.name)

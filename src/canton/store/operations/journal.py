@@ -14,7 +14,7 @@ from canton.domain.data import JsonObject
 from canton.domain.errors import UnknownOperation
 from canton.domain.operation import DRIVEN, ENDED, UNDER_WAY, OperationState, StepState
 from canton.store.database import now
-from canton.store.prepared import Prepared
+from canton.store.prepared_statements import PreparedStatement
 from canton.store.schema import operation, step
 
 
@@ -60,7 +60,7 @@ class StepRow:
 _OPERATION = sa.select(*(operation.c[name] for name in Operation.__slots__))
 _STEP = sa.select(*(step.c[name] for name in StepRow.__slots__)).order_by(step.c.n)
 _WRITTEN = ("state", "acts", "tries", "begun_at", "acted_at", "held_at", "not_before", "evidence", "error", "cause")
-_SAVE = Prepared(
+_SAVE = PreparedStatement(
     sa.update(step)
     .where(step.c.operation == sa.bindparam("of"), step.c.n == sa.bindparam("at"))
     .values({name: sa.bindparam(f"new_{name}") for name in _WRITTEN} | {"changed_at": now()})

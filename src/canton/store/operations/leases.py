@@ -16,12 +16,12 @@ from sqlalchemy.engine import Connection
 from canton.domain.errors import LeaseLost
 from canton.domain.operation import OperationState
 from canton.store.database import SECOND, now
-from canton.store.prepared import Prepared
+from canton.store.prepared_statements import PreparedStatement
 from canton.store.schema import operation
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenLease:
     """``at`` is the database's time of the take."""
 
     operation: str
@@ -31,7 +31,7 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class LeaseState:
     """What a holder of the fence learns with every write."""
 
     cancel_by: str | None
@@ -64,15 +64,15 @@ _TAKE = (
 
 def take(
     connection: Connection, worker: str, lease: float, limit: int, except_kinds: Collection[str] = ()
-) -> list[Taken]:
+) -> list[TakenLease]:
     """Lease up to ``limit`` due operations, the longest due first; rows that others are taking are passed over."""
     wanted = {"by": worker, "lease": _microseconds(lease), "limit": limit, "except_kinds": list(except_kinds)}
-    return [Taken(*row) for row in connection.execute(_TAKE, wanted)]
+    return [TakenLease(*row) for row in connection.execute(_TAKE, wanted)]
 
 
-def renew(connection: Connection, fences: Mapping[str, int], lease: float) -> dict[str, Held]:
+def renew(connection: Connection, fences: Mapping[str, int], lease: float) -> dict[str, LeaseState]:
     """Extend the leases that are still ours; an operation missing from the answer is somebody else's now."""
-    held: dict[str, Held] = {}
+    held: dict[str, LeaseState] = {}
     for identity, fence in sorted(fences.items()):
         row = connection.execute(
             sa.update(operation)
@@ -81,18 +81,18 @@ def renew(connection: Connection, fences: Mapping[str, int], lease: float) -> di
             .returning(operation.c.cancel_by, operation.c.touched_at)
         ).one_or_none()
         if row is not None:
-            held[identity] = Held(*row)
+            held[identity] = LeaseState(*row)
     return held
 
 
-_HOLD = Prepared(
+_HOLD = PreparedStatement(
     sa.select(operation.c.cancel_by, now())
     .where(operation.c.id == sa.bindparam("id"), operation.c.fence == sa.bindparam("fence"))
     .with_for_update()
 )
 
 
-def hold(connection: Connection, operation_id: str, fence: int) -> Held:
+def hold(connection: Connection, operation_id: str, fence: int) -> LeaseState:
     """Make sure the fence is ours until this transaction ends. The first statement of every engine write.
 
     The row lock matters: without it a take-over could commit between this look and our commit, and our write
@@ -105,7 +105,7 @@ def hold(connection: Connection, operation_id: str, fence: int) -> Held:
             operation=operation_id,
             fence=fence,
         )
-    return Held(*row)
+    return LeaseState(*row)
 
 
 def release(connection: Connection, operation_id: str, due_at: int | None) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, RowMapping
 
-from canton.store.listing import Slice, Visible, Window, fetch, visible_to
+from canton.store.listing import ListPage, Visible, Window, fetch, visible_to
 from canton.store.operations import journal
 from canton.store.operations.plans import nodes_in
 from canton.store.schema import operation, plan, step
@@ -43,7 +43,7 @@ _STEP = sa.select(*(step.c[name] for name in _STEP_SHOWN))
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class OperationFilter:
     """Which operations a list is about; what is None does not matter. ``node`` is one that a step is about."""
 
     tenant: str | None = None
@@ -54,7 +54,7 @@ class Wanted:
     since: int | None = None
 
 
-def page(connection: Connection, visible: Visible, wanted: Wanted, window: Window) -> Slice:
+def page(connection: Connection, visible: Visible, wanted: OperationFilter, window: Window) -> ListPage:
     exact = {name: getattr(wanted, name) for name in ("tenant", "state", "kind", "actor")}
     conditions = [operation.c[name] == value for name, value in exact.items() if value is not None]
     if wanted.since is not None:
@@ -107,5 +107,5 @@ def count_steps(connection: Connection, operation_ids: Sequence[str]) -> dict[st
     return counted
 
 
-def page_of_steps(connection: Connection, operation_id: str, window: Window) -> Slice:
+def page_of_steps(connection: Connection, operation_id: str, window: Window) -> ListPage:
     return fetch(connection, _STEP.where(step.c.operation == operation_id), window, STEP_SORTS, step.c.n)

@@ -12,7 +12,7 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from canton.domain.errors import UnknownPlan
 from canton.store.database import SECOND, insert_new, now
-from canton.store.listing import Slice, Visible, Window, fetch, visible_to
+from canton.store.listing import ListPage, Visible, Window, fetch, visible_to
 from canton.store.schema import operation, plan
 
 SORTS = {"created_at": plan.c.created_at}
@@ -40,7 +40,7 @@ def _nodes_on_sqlite(element: nodes_in, compiler: SQLCompiler, **options: object
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class PlanFacts:
     """What lists show of a plan and go by."""
 
     kind: str
@@ -53,7 +53,7 @@ _LISTED = sa.select(
 )
 
 
-def put(connection: Connection, digest: str, body: str, facts: Facts) -> None:
+def put(connection: Connection, digest: str, body: str, facts: PlanFacts) -> None:
     """Keep a plan; the same digest is the same plan, so a second time changes nothing."""
     row = {"digest": digest, "body": body, **asdict(facts)}
     if not insert_new(connection, plan, [row], created_at=now()) and not _hold(connection, digest):
@@ -102,7 +102,7 @@ def find(connection: Connection, digest: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class PlanVisibility:
     """Which plans somebody may see."""
 
     visible: Visible
@@ -116,14 +116,14 @@ class Sight:
         return sa.and_(own, sa.or_(plan.c.kind.not_in(sorted(self.providers)), ~_UNUSED))
 
 
-def page(connection: Connection, sight: Sight, wanted: dict[str, str | None], window: Window) -> Slice:
+def page(connection: Connection, sight: PlanVisibility, wanted: dict[str, str | None], window: Window) -> ListPage:
     exact = (plan.c[name] == value for name, value in wanted.items() if value is not None)
     # What an earlier version kept has no facts beside its body; nobody can list what it is about.
     query = _LISTED.where(sight.condition(), plan.c.kind.is_not(None), *exact)
     return fetch(connection, query, window, SORTS, plan.c.digest)
 
 
-def show(connection: Connection, digest: str, sight: Sight) -> RowMapping:
+def show(connection: Connection, digest: str, sight: PlanVisibility) -> RowMapping:
     """The plan with its body."""
     query = _LISTED.add_columns(plan.c.body).where(plan.c.digest == digest, sight.condition())
     row = connection.execute(query).mappings().one_or_none()

@@ -21,7 +21,7 @@ from canton.store.database import Database
 LOCK_WAIT = 0.1
 
 
-def attempt(lock: Lock, database: Database, principal: Principal, request: str) -> None:
+def try_to_pin(lock: Lock, database: Database, principal: Principal, request: str) -> None:
     """Settle what is unsettled, or leave it to a later request: reads must not queue for what holds up writers."""
     if not lock.acquire(blocking=False):
         return
@@ -51,5 +51,5 @@ def _record(
     body: JsonObject = {"subject": row["subject"], "role": row["role"], "identity": principal.identity}
     details = {**body, "request": request, **({"tenant": tenant} if tenant else {})}
     audit.append(connection, actor=principal.id, action=action, subject=subject, reason="", details=details)
-    told = {**body, "actor": principal.id}
-    outbox.append(connection, tenant or outbox.PROVIDER, [outbox.Event(event, subject, told)])
+    event_body = {**body, "actor": principal.id}
+    outbox.append(connection, tenant or outbox.PROVIDER, [outbox.Event(event, subject, event_body)])

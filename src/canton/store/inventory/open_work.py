@@ -14,7 +14,7 @@ from canton.store.schema import operation
 
 
 @dataclass(frozen=True, slots=True)
-class Census:
+class OpenWork:
     """``due`` are operations that a worker should have taken by now."""
 
     open_operations: dict[str, int]
@@ -22,7 +22,7 @@ class Census:
     workers: int
 
 
-def take(connection: Connection, alive_within: float) -> Census:
+def count_open_work(connection: Connection, alive_within: float) -> OpenWork:
     counted = connection.execute(
         sa.select(operation.c.state, sa.func.count()).where(operation.c.ended_at.is_(None)).group_by(operation.c.state)
     )
@@ -30,4 +30,4 @@ def take(connection: Connection, alive_within: float) -> Census:
     for state, count in counted:
         states[state] = count
     due = connection.scalar(sa.select(sa.func.count()).select_from(operation).where(operation.c.due_at <= now()))
-    return Census(states, due or 0, workers.alive(connection, alive_within))
+    return OpenWork(states, due or 0, workers.alive(connection, alive_within))

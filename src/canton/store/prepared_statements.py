@@ -17,7 +17,7 @@ from sqlalchemy.sql import ClauseElement
 FEW = 3
 
 
-class Prepared:
+class PreparedStatement:
     def __init__(self, statement: ClauseElement) -> None:
         self._statement = statement
         self._texts: dict[str, str] = {}
