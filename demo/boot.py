@@ -47,8 +47,8 @@ class Boot:
         story.say("What its console wrote, from the firmware to the login prompt.")
         story.play(f"csm-emulator console {NODES[0]}", expect="Linux version.*login:")
         story.say("What Ansible did on it, from the playbook that is in the site's git.")
-        found = story.stage.run(f"./csm GET '/apis/cfs/v3/components/{NODES[0]}?state_details=true'").stdout
-        session = json.loads(found)["state"][0]["session_name"]
+        component = story.stage.run(f"./csm GET '/apis/cfs/v3/components/{NODES[0]}?state_details=true'").stdout
+        session = json.loads(component)["state"][0]["session_name"]
         story.play(f"csm-emulator pod-log cfsession={session} ansible", expect=f"PLAY RECAP.*{NODES[0]} .*failed=0")
         story.play("./csm GET /apis/bos/v2/sessions/beam/status", expect='"percent_successful": ?100')
 
@@ -56,5 +56,5 @@ class Boot:
         self._story.play(f"./csm {method} {path} '{json.dumps(body)}'")
 
     def _booted(self) -> bool:
-        told = self._story.stage.run("./csm GET /apis/bos/v2/sessions/beam").stdout
-        return bool(json.loads(told)["status"]["status"] == "complete")
+        session = self._story.stage.run("./csm GET /apis/bos/v2/sessions/beam").stdout
+        return bool(json.loads(session)["status"]["status"] == "complete")

@@ -12,10 +12,10 @@ REALM = "/keycloak/realms/shasta/protocol/openid-connect/token"
 
 
 def send(method: str, path: str, body: str | None, headers: dict[str, str]) -> str:
-    known: dict[str, str] = globals()["KNOWN"]
-    request = urllib.request.Request(known["url"] + path, body.encode() if body else None, headers, method=method)  # noqa: S310
+    machine: dict[str, str] = globals()["KNOWN"]
+    request = urllib.request.Request(machine["url"] + path, body.encode() if body else None, headers, method=method)  # noqa: S310
     try:
-        with urllib.request.urlopen(request, context=ssl.create_default_context(cafile=known["ca"])) as answer:  # noqa: S310
+        with urllib.request.urlopen(request, context=ssl.create_default_context(cafile=machine["ca"])) as answer:  # noqa: S310
             return str(answer.read().decode())
     except urllib.error.HTTPError as error:
         sys.exit(f"{error.code} {error.read().decode()}")

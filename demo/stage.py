@@ -99,14 +99,16 @@ secret_file = "{secret}"
     def _write_csm(self, machine: Emulator, secret: Path) -> None:
         """``./csm PUT /apis/… '{…}'``, for those who have no curl."""
         script = self.folder / "csm"
-        known = {"url": machine.url, "ca": machine.ca, "secret": str(secret)}
-        script.write_text(f"#!{sys.executable}\nKNOWN = {known!r}\n{Path(__file__).with_name('csm.py').read_text()}")
+        machine_facts = {"url": machine.url, "ca": machine.ca, "secret": str(secret)}
+        script.write_text(
+            f"#!{sys.executable}\nKNOWN = {machine_facts!r}\n{Path(__file__).with_name('csm.py').read_text()}"
+        )
         script.chmod(0o700)
 
     def start_machine(self) -> Emulator:
         """The machine of the paper, with PSI's nodes beside others."""
-        kept = str(self.folder / "machine.state")
-        self.machine = self._exits.enter_context(emulate("psi", "--speed", SPEED, "--state", kept))
+        state_file = str(self.folder / "machine.state")
+        self.machine = self._exits.enter_context(emulate("psi", "--speed", SPEED, "--state", state_file))
         return self.machine
 
     def start(self) -> str:
@@ -148,16 +150,16 @@ secret_file = "{secret}"
         with subprocess.Popen(
             command, env=self.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         ) as login:
-            shown = ""
+            output = ""
             for line in _output(login):
-                shown += line
-                page, code = re.search(r"https?://\S+/device\b", shown), re.search(r"\b[A-Z]{4}-[A-Z]{4}\b", shown)
+                output += line
+                page, code = re.search(r"https?://\S+/device\b", output), re.search(r"\b[A-Z]{4}-[A-Z]{4}\b", output)
                 if page and code:
                     browser.allow(page[0], code[0], who, who)
                     break
-            rest = _output(login).read()
+            remaining_output = _output(login).read()
         if login.returncode:
-            raise SystemExit(f"{who} could not log in: {shown}{rest}")
+            raise SystemExit(f"{who} could not log in: {output}{remaining_output}")
 
     def switched_on(self, nodes: list[str]) -> int:
         """How many of them really have power, whatever anybody was told."""

@@ -123,13 +123,13 @@ class Story:
         return ran.stdout
 
     def find(self, pattern: str, text: str) -> str:
-        found = re.search(pattern, text)
-        if found is None:
+        match = re.search(pattern, text)
+        if match is None:
             raise SystemExit(f'the story did not hold: it says "{pattern}"')
-        return found[0]
+        return match[0]
 
-    def expect(self, held: bool, what: str) -> None:
-        if not held:
+    def expect(self, condition: bool, what: str) -> None:
+        if not condition:
             raise SystemExit(f"the story did not hold: {what}")
 
 

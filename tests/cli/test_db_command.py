@@ -14,8 +14,7 @@ from sqlalchemy.engine import make_url
 from canton.cli.main import main
 from canton.store import audit, schema
 from canton.store.database import Database, open_database
-from canton.store.maintenance import database_checks as checkup
-from canton.store.maintenance import migrate
+from canton.store.maintenance import database_checks, migrate
 
 Run = Callable[..., tuple[int, str, str]]
 HEAD = migrate.head()
@@ -192,7 +191,7 @@ def test_check_finds_a_damaged_file(canton: Run, database: Database, database_ur
 
 @pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
 def test_check_finds_a_server_that_is_too_old(canton: Run, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkup, "OLDEST_POSTGRESQL", 99)
+    monkeypatch.setattr(database_checks, "OLDEST_POSTGRESQL", 99)
     found = failures(canton, database_url)
     assert found.keys() == {"server"}
     assert "99 or newer" in found["server"]

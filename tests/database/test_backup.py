@@ -17,8 +17,7 @@ from sqlalchemy.engine import make_url
 from canton.domain.errors import NeedsHuman, Unavailable, WrongState
 from canton.store import audit
 from canton.store.database import Database, open_database
-from canton.store.maintenance import backup
-from canton.store.maintenance import database_checks as checkup
+from canton.store.maintenance import backup, database_checks
 from databases import Databases
 
 POSTGRESQL = pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
@@ -58,7 +57,7 @@ def test_a_backup_can_be_restored(database: Database, fresh_databases: Databases
     add(database)
     with restored(tmp_path / "copy", fresh_databases) as copy:
         assert length(copy) == 3
-        assert [finding for finding in checkup.examine(copy) if not finding.ok] == []
+        assert [finding for finding in database_checks.examine(copy) if not finding.ok] == []
         add(copy)
         assert length(copy) == 4
 

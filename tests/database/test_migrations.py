@@ -19,8 +19,7 @@ from sqlalchemy.engine import Connection
 from canton.domain.errors import SchemaMismatch
 from canton.store import audit, schema
 from canton.store.database import Database, open_database
-from canton.store.maintenance import database_checks as checkup
-from canton.store.maintenance import migrate
+from canton.store.maintenance import database_checks, migrate
 from canton.store.maintenance.migrate import Upgrade
 
 REVISIONS = migrate.revisions()
@@ -133,9 +132,9 @@ def test_every_revision_leads_to_the_declared_tables(
     assert migrate.upgrade(empty_database) == Upgrade(start, REVISIONS[-1])
     assert migrate.current(empty_database) == REVISIONS[-1]
     with empty_database.read() as connection:
-        assert checkup.differences(connection) == []
+        assert database_checks.differences(connection) == []
     assert migrate.require_current(empty_database) == []
-    assert [finding for finding in checkup.examine(empty_database) if not finding.ok] == []
+    assert [finding for finding in database_checks.examine(empty_database) if not finding.ok] == []
 
 
 @pytest.mark.parametrize("start", REVISIONS)
@@ -168,7 +167,7 @@ def test_differences_name_what_is_not_as_declared(database: Database) -> None:
         connection.exec_driver_sql("DROP INDEX ix_claim_operation")
         connection.exec_driver_sql("ALTER TABLE worker RENAME TO labourer")
     with database.read() as connection:
-        found = checkup.differences(connection)
+        found = database_checks.differences(connection)
     assert "remove_column tenant motto" in found
     assert "add_index ix_claim_operation" in found
     assert "add_table worker" in found
@@ -183,7 +182,7 @@ def test_differences_name_types_defaults_and_rules(database: Database) -> None:
         connection.exec_driver_sql("ALTER TABLE step ALTER COLUMN target DROP NOT NULL")
         connection.exec_driver_sql("ALTER TABLE audit_head DROP CONSTRAINT ck_audit_head_one_row")
     with database.read() as connection:
-        found = " / ".join(checkup.differences(connection))
+        found = " / ".join(database_checks.differences(connection))
     for expected in ("modify_type step n", "modify_default step acts", "modify_nullable step target"):
         assert expected in found
     assert "add_rule ck_audit_head_one_row" in found

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 from sqlalchemy.engine import Connection
 
-from canton.admin.options import config_option, configured, database_option, opened
+from canton.admin.options import config_option, database_option, load_settings, open_chosen_database
 from canton.api.mutations.changes import check_reason
 from canton.api.rendering.patterns import SUBJECT
 from canton.api.v1.members import check_subject
@@ -61,18 +61,18 @@ def add(subject: str, reason: str, config: Path | None, address: str | None) -> 
     Every other role is given with `canton member add`.
     """
     flags = loading.Flags(config, address)
-    check_subject_and_reason(configured(flags), subject, reason)
-    with opened(flags) as database:
+    check_subject_and_reason(load_settings(flags), subject, reason)
+    with open_chosen_database(flags) as database:
         migrate.require_current(database)
         with database.write() as connection:
             changed = _grant(connection, subject, reason)
     click.echo(f"{subject} is {ROLE}" if changed else f"{subject} is already {ROLE}; nothing to do")
 
 
-def check_subject_and_reason(chosen: Settings, subject: str, reason: str) -> None:
+def check_subject_and_reason(settings: Settings, subject: str, reason: str) -> None:
     if re.fullmatch(SUBJECT, subject) is None:
         raise InvalidRequest(f'"{subject}" is not a person; write ISSUER:USERNAME, such as cscs:rosa')
-    check_subject(chosen, subject)
+    check_subject(settings, subject)
     check_reason(reason)
     if not reason.strip():
         raise ReasonRequired("an administrator is made with a reason; say why with --reason")
@@ -82,10 +82,10 @@ def _grant(connection: Connection, subject: str, reason: str) -> bool:
     """Grant and record, in one transaction; whether it is new."""
     # Without a colon it is nobody whom an issuer could vouch for.
     actor = f"server/{pwd.getpwuid(os.geteuid()).pw_name}"
-    granted = bindings.grant(connection, bindings.Grant(subject, ROLE, None, None), actor, reason)
-    about = f"binding:{granted.row['id']}"
+    result = bindings.grant(connection, bindings.Grant(subject, ROLE, None, None), actor, reason)
+    about = f"binding:{result.row['id']}"
     details: JsonObject = {"subject": subject, "role": ROLE, "until": None}
-    outcome = "done" if granted.changed else "unchanged"
+    outcome = "done" if result.changed else "unchanged"
     audit.append(
         connection,
         actor=actor,
@@ -94,7 +94,7 @@ def _grant(connection: Connection, subject: str, reason: str) -> bool:
         reason=reason,
         details={**details, "permission": "member.grant", "rule": "on-the-server", "outcome": outcome},
     )
-    if granted.changed:
+    if result.changed:
         event = outbox.Event("member.granted", about, {**details, "reason": reason, "actor": actor})
         outbox.append(connection, outbox.PROVIDER, [event])
-    return granted.changed
+    return result.changed

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from canton.admin.options import config_option, database_option, opened
+from canton.admin.options import config_option, database_option, open_chosen_database
 from canton.domain.errors import NotFound
 from canton.settings.loading import Flags
 from canton.store import audit as chain
@@ -41,7 +41,7 @@ def verify(anchor: chain.Anchor | None, config: Path | None, address: str | None
     Somebody who may write to the whole database could seal the whole chain anew. Only an anchor finds that: a head
     that was kept where they could not reach it. It proves everything up to its own record.
     """
-    with opened(Flags(config, address)) as database:
+    with open_chosen_database(Flags(config, address)) as database:
         migrate.require_known(database)
         with database.read() as connection:
             head = chain.verify(connection, anchor)
@@ -58,7 +58,7 @@ def verify(anchor: chain.Anchor | None, config: Path | None, address: str | None
 @database_option
 def head(config: Path | None, address: str | None) -> None:
     """Print the number and hash of the last audit record, to be kept elsewhere as an anchor for `verify`."""
-    with opened(Flags(config, address)) as database:
+    with open_chosen_database(Flags(config, address)) as database:
         migrate.require_known(database)
         with database.read() as connection:
             click.echo(str(chain.head(connection)))

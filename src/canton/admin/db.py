@@ -6,11 +6,10 @@ from pathlib import Path
 
 import click
 
-from canton.admin.options import config_option, database_option, opened
+from canton.admin.options import config_option, database_option, open_chosen_database
 from canton.settings.loading import Flags
 from canton.store.maintenance import backup as copies
-from canton.store.maintenance import database_checks as checkup
-from canton.store.maintenance import migrate
+from canton.store.maintenance import database_checks, migrate
 
 
 @click.group(epilog="\b\nExample:\n  canton db upgrade && canton db check")
@@ -38,14 +37,14 @@ def db() -> None:
 @database_option
 def upgrade(phase: migrate.Phase, config: Path | None, address: str | None) -> None:
     """Create the tables, or bring them to what this release needs. All of it happens, or nothing."""
-    with opened(Flags(config, address), create=True) as database:
-        done = migrate.upgrade(database, phase)
-    if done.before == done.after:
-        click.echo(f"already at {done.after or 'empty'}, nothing to do")
+    with open_chosen_database(Flags(config, address), create=True) as database:
+        result = migrate.upgrade(database, phase)
+    if result.before == result.after:
+        click.echo(f"already at {result.after or 'empty'}, nothing to do")
     else:
-        click.echo(f"{done.before or 'empty'} → {done.after}")
-    if done.held_back:
-        click.echo(f"{done.held_back} waits for the new release: replace what runs, then: canton db upgrade")
+        click.echo(f"{result.before or 'empty'} → {result.after}")
+    if result.held_back:
+        click.echo(f"{result.held_back} waits for the new release: replace what runs, then: canton db upgrade")
 
 
 @db.command(epilog="\b\nExample:\n  canton db check --database postgresql://canton@db.example.org/canton")
@@ -59,11 +58,11 @@ def check(context: click.Context, config: Path | None, address: str | None) -> N
     that the database takes writes.
     """
     failed = False
-    with opened(Flags(config, address)) as database:
-        for finding in checkup.examine(database):
+    with open_chosen_database(Flags(config, address)) as database:
+        for finding in database_checks.examine(database):
             failed |= not finding.ok
-            found = " ".join(finding.found.split())
-            click.echo(f"{'ok' if finding.ok else 'FAILED':8}{finding.check:14}{found}")
+            message = " ".join(finding.message.split())
+            click.echo(f"{'ok' if finding.ok else 'FAILED':8}{finding.check:14}{message}")
     if failed:
         context.exit(1)
 
@@ -81,7 +80,7 @@ def backup(file: Path, config: Path | None, address: str | None) -> None:
     which would be read into the restored one, and put FILE in its place. PostgreSQL: pg_restore FILE
     into an empty database. Then: canton db check.
     """
-    with opened(Flags(config, address)) as database:
+    with open_chosen_database(Flags(config, address)) as database:
         migrate.require_known(database)
         copies.write(database, file)
     click.echo(f"wrote {file} ({file.stat().st_size} bytes)")

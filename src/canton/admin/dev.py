@@ -46,9 +46,9 @@ def prepare(flags: Flags, environment: Mapping[str, str]) -> Flags:
     return Flags(config, None, flags.listen)
 
 
-def check(chosen: Settings) -> None:
+def check(settings: Settings) -> None:
     """Only this machine may reach it, and not by another name either."""
-    listen, name = chosen.api.listen, chosen.api.public_url
+    listen, name = settings.api.listen, settings.api.public_url
     wrong = [] if ip_address(listen.host).is_loopback else [f"api.listen is {listen}"]
     wrong += [f"api.public_url is {name}"] if name else []
     if wrong:
@@ -58,12 +58,12 @@ def check(chosen: Settings) -> None:
         )
 
 
-def fill(chosen: Settings) -> str:
+def fill(settings: Settings) -> str:
     """Create or upgrade the database, and make the administrator; what to say of the password, empty if it is known."""
     click.echo("canton: a DEVELOPMENT server: for one person on this machine, with pretend nodes", err=True)
-    with closing(wiring.open_database(chosen, create=True)) as database:
+    with closing(wiring.open_database(settings, create=True)) as database:
         migrate.upgrade(database)
-    users = chosen.embedded_issuer.users
+    users = settings.embedded_issuer.users
     if users is None or users.exists():
         return ""
     password = secrets.token_urlsafe(12)
@@ -80,11 +80,11 @@ def fill(chosen: Settings) -> str:
 @contextmanager
 def shown_once(text: str) -> Iterator[Callable[[], None]]:
     """A function that prints the text once. If it was not called, the end of the block prints it: nothing is lost."""
-    left = [text] if text else []
+    texts = [text] if text else []
 
     def show() -> None:
-        if left:
-            click.echo(left.pop(), err=True)
+        if texts:
+            click.echo(texts.pop(), err=True)
 
     try:
         yield show
@@ -119,14 +119,14 @@ def _program() -> str:
 
 def _refuse_another(flags: Flags, environment: Mapping[str, str], folder: Path) -> None:
     """A server for development must not be mistaken for the one in production, nor touch its database."""
-    others = {
+    sources = {
         "--config": flags.config,
         "--database": flags.database,
         loading.CONFIG: environment.get(loading.CONFIG),
         loading.DATABASE: environment.get(loading.DATABASE),
         str(file.DEFAULT_FILE): file.DEFAULT_FILE.exists(),
     }
-    present = [name for name, value in others.items() if value]
+    present = [name for name, value in sources.items() if value]
     if present:
         raise InvalidSetting(
             f"canton serve --dev has a configuration and a database of its own in {folder}, and {present[0]} names "

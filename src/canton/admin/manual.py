@@ -47,7 +47,7 @@ day is in [the how-to](../howto/command-line.md); the same pages as below come f
 
 
 def _errors(code: str) -> list[str]:
-    found = {
+    codes = {
         kind.code: None
         for module in (errors, of_client)
         for kind in vars(module).values()
@@ -56,15 +56,15 @@ def _errors(code: str) -> list[str]:
         and "code" in vars(kind)
         and str(kind.exit_code) == code
     }
-    return [f"`{name}`" for name in found]
+    return [f"`{name}`" for name in codes]
 
 
 def _section(page: Page) -> Iterator[str]:
     yield from (f"## `{page.name}`" if len(page.path) < 2 else f"### `{page.name}`", "")
     for paragraph in page.text.split("\n\n"):
-        kept = paragraph.startswith("\b")
+        preformatted = paragraph.startswith("\b")
         text = paragraph.removeprefix("\b").strip("\n")
-        yield from (f"```text\n{text}\n```" if kept else " ".join(text.split()), "")
+        yield from (f"```text\n{text}\n```" if preformatted else " ".join(text.split()), "")
     yield from (f"    {page.usage}", "")
     if page.options:
         rows = [f"| `{_cell(names)}` | {_cell(text)} |" for names, text in page.options]

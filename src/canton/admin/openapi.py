@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from fastapi import FastAPI
 
-from canton.admin.openapi_walk import COLLEAGUE, ISSUER, OPERATOR, PROVIDER, STRANGER, WALK, WORK, Ask
+from canton.admin.openapi_walk import COLLEAGUE, ISSUER, OPERATOR, PROVIDER, STRANGER, WALK, WORK, WalkRequest
 from canton.api.app import create_app
 from canton.api.events.hub import Hub
 from canton.api.middleware.bodies import BodyLimit, BodyLimits
@@ -36,7 +36,7 @@ from canton.operations.kinds.set_power import SetPower
 from canton.policy.roles import BUILTIN
 from canton.settings import loading
 from canton.store.database import SECOND, Database, open_database
-from canton.store.inventory import open_work as census
+from canton.store.inventory import open_work
 from canton.store.maintenance import migrate
 
 # 2026-11-15T12:00:00Z
@@ -100,14 +100,14 @@ async def work(database: Database) -> None:
     for _ in range(600):
         await asyncio.sleep(0.05)
         with database.read() as connection:
-            driven = census.count_open_work(connection, 60).open_operations
+            driven = open_work.count_open_work(connection, 60).open_operations
         if not any(driven.get(state) for state in DRIVEN):
             break
     stop.set()
     await running
 
 
-async def call(app: FastAPI, ask: Ask, path: str, approval: str | None) -> Reply:
+async def call(app: FastAPI, ask: WalkRequest, path: str, approval: str | None) -> Reply:
     """One request, without a network in between."""
     plain, _, query = path.partition("?")
     headers = {"content-type": "application/json", "canton-reason": quote(ask.reason)}
@@ -129,11 +129,11 @@ async def call(app: FastAPI, ask: Ask, path: str, approval: str | None) -> Reply
         "client": ("127.0.0.1", 1),
         "server": ("127.0.0.1", 8700),
     }
-    sent = iter([{"type": "http.request", "body": json.dumps(ask.body).encode() if ask.body is not None else b""}])
+    messages = iter([{"type": "http.request", "body": json.dumps(ask.body).encode() if ask.body is not None else b""}])
     reply = Reply()
 
     async def receive() -> Any:
-        return next(sent, {"type": "http.disconnect"})
+        return next(messages, {"type": "http.disconnect"})
 
     async def send(message: Any) -> None:
         if message["type"] == "http.response.start":
@@ -146,22 +146,22 @@ async def call(app: FastAPI, ask: Ask, path: str, approval: str | None) -> Reply
     return reply
 
 
-async def play(app: FastAPI) -> list[tuple[str, str, Reply]]:
+async def play_walk(app: FastAPI) -> list[tuple[str, str, Reply]]:
     """Each step of the walk, as (method, path, reply)."""
-    kept: dict[str, str] = {}
-    found = []
+    values: dict[str, str] = {}
+    replies = []
     for ask in WALK:
         if ask.method == WORK:
             await work(app.state.services.database)
             continue
-        path = ask.path.format(**kept)
-        reply = await call(app, ask, path, ask.approval and ask.approval.format(**kept))
+        path = ask.path.format(**values)
+        reply = await call(app, ask, path, ask.approval and ask.approval.format(**values))
         if reply.status != ask.status:
             raise SystemExit(f"{ask.method} {path} answered {reply.status}, not {ask.status}: {reply.body.decode()}")
-        if ask.keep:
-            kept[ask.keep] = str(_field(reply.document, ask.keep_field))
-        found.append((ask.method.lower(), path, reply))
-    return found
+        if ask.save_as:
+            values[ask.save_as] = str(_field(reply.document, ask.save_field))
+        replies.append((ask.method.lower(), path, reply))
+    return replies
 
 
 def _field(document: Any, path: str) -> Any:
@@ -182,20 +182,20 @@ def route_of(spec: Mapping[str, Any], method: str, path: str) -> str:
 
 def stand_ins() -> Callable[[str], str]:
     """The same stand-in for the same text, numbered by appearance within its kind."""
-    known: dict[str, str] = {}
+    by_text: dict[str, str] = {}
 
-    def put(found: re.Match[str]) -> str:
-        if found[0] not in known:
-            known[found[0]] = _stand_in(found, len(known) + 1)
-        return known[found[0]]
+    def put(match: re.Match[str]) -> str:
+        if match[0] not in by_text:
+            by_text[match[0]] = _stand_in(match, len(by_text) + 1)
+        return by_text[match[0]]
 
     return lambda text: _VARYING.sub(put, text)
 
 
-def _stand_in(found: re.Match[str], number: int) -> str:
-    text = found[0]
-    if found["kind"]:
-        return f"{found['kind']}_019a8d{number:022x}"
+def _stand_in(match: re.Match[str], number: int) -> str:
+    text = match[0]
+    if match["kind"]:
+        return f"{match['kind']}_019a8d{number:022x}"
     if text.startswith("sha256:"):
         return f"sha256:{number:064x}"
     if text.startswith("canton_"):
@@ -206,16 +206,16 @@ def _stand_in(found: re.Match[str], number: int) -> str:
 def document() -> str:
     with application() as app:
         spec: dict[str, Any] = app.openapi()
-        walked = asyncio.run(play(app))
+        walked = asyncio.run(play_walk(app))
     steady = stand_ins()
     for method, path, reply in walked:
         route = route_of(spec, method, path)
-        told = spec["paths"][route][method]["responses"].get(str(reply.status))
-        if told is None:
+        response = spec["paths"][route][method]["responses"].get(str(reply.status))
+        if response is None:
             raise SystemExit(f"{method.upper()} {route} answers {reply.status}, which it does not document")
         if reply.body:
             media = reply.headers["content-type"].partition(";")[0]
-            told["content"][media].setdefault("example", json.loads(steady(reply.body.decode())))
+            response["content"][media].setdefault("example", json.loads(steady(reply.body.decode())))
     return json.dumps(spec, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -225,8 +225,8 @@ def missing_examples(spec: Mapping[str, Any]) -> list[str]:
         f"{method.upper()} {path}"
         for path, methods in spec["paths"].items()
         for method, route in methods.items()
-        for status, told in route["responses"].items()
+        for status, response in route["responses"].items()
         if status.startswith("2")
-        for media, content in told.get("content", {}).items()
+        for media, content in response.get("content", {}).items()
         if media == "application/json" and "example" not in content
     ]

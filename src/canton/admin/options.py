@@ -39,11 +39,11 @@ UPGRADE = "canton db upgrade"
 
 
 @contextmanager
-def opened(flags: loading.Flags, *, create: bool = False) -> Iterator[Database]:
+def open_chosen_database(flags: loading.Flags, *, create: bool = False) -> Iterator[Database]:
     """The database that flag, environment or configuration names; which one, and by what, goes to standard error."""
     click.echo(describe(flags), err=True)
     with upgrade_hint(flags):
-        database = wiring.open_database(configured(flags), create=create)
+        database = wiring.open_database(load_settings(flags), create=create)
         try:
             yield database
         finally:
@@ -52,11 +52,11 @@ def opened(flags: loading.Flags, *, create: bool = False) -> Iterator[Database]:
 
 def describe(flags: loading.Flags) -> str:
     """The database without secrets, and what chose it."""
-    chosen = _chosen(flags)
-    by = {"flag": "--database", "default": "the default"}.get(chosen.origin, chosen.origin)
-    development = _development_configuration() if chosen.origin == "default" else None
-    other = f"; that of canton serve --dev is another: --config {development}" if development else ""
-    return f"database {without_secrets(str(chosen.value))}, chosen by {by}{other}"
+    effective_value = _database_setting(flags)
+    by = {"flag": "--database", "default": "the default"}.get(effective_value.origin, effective_value.origin)
+    development = _development_configuration() if effective_value.origin == "default" else None
+    hint = f"; that of canton serve --dev is another: --config {development}" if development else ""
+    return f"database {without_secrets(str(effective_value.value))}, chosen by {by}{hint}"
 
 
 @contextmanager
@@ -66,7 +66,7 @@ def upgrade_hint(flags: loading.Flags) -> Iterator[None]:
         yield
     except SchemaMismatch as error:
         error.message = error.message.replace(UPGRADE, f"{UPGRADE} {_same_database(flags)}")
-        if _chosen(flags).origin == "default":
+        if _database_setting(flags).origin == "default":
             config = _development_configuration() or "FILE"
             error.message += f"; if a server has run here with a configuration, name it instead: --config {config}"
         raise
@@ -79,19 +79,19 @@ def _development_configuration() -> str | None:
 
 
 def _same_database(flags: loading.Flags) -> str:
-    chosen = _chosen(flags)
-    if chosen.origin not in ("flag", "default", loading.DATABASE):
+    effective_value = _database_setting(flags)
+    if effective_value.origin not in ("flag", "default", loading.DATABASE):
         config = flags.config or os.environ.get(loading.CONFIG) or file.DEFAULT_FILE
         return f"--config {shlex.quote(str(config))}"
-    shown = without_secrets(str(chosen.value))
-    if HIDDEN not in shown:
-        return f"--database {shlex.quote(shown)}"
-    return f"with the same {'--database' if chosen.origin == 'flag' else loading.DATABASE}"
+    address = without_secrets(str(effective_value.value))
+    if HIDDEN not in address:
+        return f"--database {shlex.quote(address)}"
+    return f"with the same {'--database' if effective_value.origin == 'flag' else loading.DATABASE}"
 
 
-def _chosen(flags: loading.Flags) -> EffectiveValue:
+def _database_setting(flags: loading.Flags) -> EffectiveValue:
     return next(it for it in loading.effective(os.environ, flags) if it.key == "database")
 
 
-def configured(flags: loading.Flags) -> Settings:
+def load_settings(flags: loading.Flags) -> Settings:
     return loading.build(loading.effective(os.environ, flags))

@@ -26,8 +26,8 @@ from anyio import to_thread
 
 from canton import wiring
 from canton.admin import dev as laptop
-from canton.admin.companion import Companion
-from canton.admin.options import config_option, configured, database_option, describe, upgrade_hint
+from canton.admin.options import config_option, database_option, describe, load_settings, upgrade_hint
+from canton.admin.worker_process import WorkerProcess
 from canton.api.middleware.connection import bounded
 from canton.domain.errors import InvalidSetting, Unavailable
 from canton.settings import loading
@@ -69,63 +69,69 @@ def serve(
     flags = loading.Flags(config, address, listen)
     if dev:
         flags = laptop.prepare(flags, os.environ)
-    chosen = configured(flags)
+    settings = load_settings(flags)
     if dev:
-        laptop.check(chosen)
-    wiring.start_logging(chosen)
-    connections = _allow_connections(chosen.api.readers + chosen.api.concurrency)
-    with closing(_bind(chosen.api.listen)) as listening:
-        url = _url(chosen.api, listening)
-        with laptop.shown_once(laptop.fill(chosen) if dev else "") as show_password:
+        laptop.check(settings)
+    wiring.start_logging(settings)
+    connections = _allow_connections(settings.api.readers + settings.api.concurrency)
+    with closing(_bind(settings.api.listen)) as listening:
+        url = _url(settings.api, listening)
+        with laptop.shown_once(laptop.fill(settings) if dev else "") as show_password:
             log.info("%s", describe(flags))
             with upgrade_hint(flags):
-                serving = wiring.make_app(chosen, chosen.api.public_url or url)
-            companion = Companion(_environment(flags, chosen), chosen.worker.grace) if everything or dev else None
+                serving = wiring.make_app(settings, settings.api.public_url or url)
+            worker_process = (
+                WorkerProcess(_environment(flags, settings), settings.worker.grace) if everything or dev else None
+            )
             steps = laptop.first_steps(url, flags.config) if dev and flags.config else ""
             announce = _announcing(url, steps, show_password, as_json=as_json)
-            server = Server(_uvicorn(chosen.api, serving, connections), Parts(serving, companion, announce))
+            server = Server(
+                _uvicorn(settings.api, serving, connections), ServerParts(serving, worker_process, announce)
+            )
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                 runner.run(server.serve([listening]))
 
 
 def _allow_connections(most: int) -> int:
     """How many connections there can be: each is an open file, and the usual 1,024 are fewer than the settings want."""
-    wanted = most + SPARE_FILES
+    files_needed = most + SPARE_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    ceiling = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    ceiling = files_needed if hard == resource.RLIM_INFINITY else min(files_needed, hard)
     if soft != resource.RLIM_INFINITY and soft < ceiling:
         resource.setrlimit(resource.RLIMIT_NOFILE, (ceiling, hard))
-    if ceiling < wanted:
-        log.warning("only %d files may be open, %d are wanted: raise the limit, or lower api.readers", ceiling, wanted)
+    if ceiling < files_needed:
+        log.warning(
+            "only %d files may be open, %d are wanted: raise the limit, or lower api.readers", ceiling, files_needed
+        )
     return max(ceiling - SPARE_FILES, ceiling // 2)
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class ServerParts:
     """What starts and stops with the server."""
 
     serving: wiring.Serving
-    companion: Companion | None
+    worker_process: WorkerProcess | None
     announce: Callable[[], None]
 
 
 class Server(uvicorn.Server):
     """Ends the streams of events before it waits for connections: they would not end by themselves."""
 
-    def __init__(self, config: uvicorn.Config, parts: Parts) -> None:
+    def __init__(self, config: uvicorn.Config, parts: ServerParts) -> None:
         super().__init__(config)
         self._parts = parts
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
-        companion = self._parts.companion
-        if companion is not None:
-            companion.start()
+        worker_process = self._parts.worker_process
+        if worker_process is not None:
+            worker_process.start()
         try:
             await super().serve(sockets)
         finally:
             self._parts.serving.hub.close()
-            if companion is not None:
-                await companion.stop()
+            if worker_process is not None:
+                await worker_process.stop()
             self._parts.serving.refusals.flush(self._parts.serving.database)
             self._parts.serving.database.close()
             log.info("stopped")
@@ -148,15 +154,15 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         log.info("stopping")
         self._parts.serving.hub.drain()
-        if self._parts.companion is not None:
-            self._parts.companion.ask_to_stop()
+        if self._parts.worker_process is not None:
+            self._parts.worker_process.request_stop()
         await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 (uvicorn's signature)
         if self.should_exit:
             # What is under way is in the database: nothing is lost, and somebody is in a hurry.
-            if self._parts.companion is not None:
-                self._parts.companion.kill()
+            if self._parts.worker_process is not None:
+                self._parts.worker_process.kill()
             os._exit(128 + sig)
         self.should_exit = True
 
@@ -213,10 +219,10 @@ def _url(api: Api, listening: socket.socket) -> str:
     return f"{scheme}://{Address(host, port)}"
 
 
-def _environment(flags: loading.Flags, chosen: Settings) -> dict[str, str]:
+def _environment(flags: loading.Flags, settings: Settings) -> dict[str, str]:
     """The same settings for the worker; not as arguments, which every user of the machine can read."""
     config = {loading.CONFIG: str(flags.config.absolute())} if flags.config else {}
-    return {**os.environ, **config, loading.DATABASE: chosen.database}
+    return {**os.environ, **config, loading.DATABASE: settings.database}
 
 
 def _announcing(url: str, steps: str, show_password: Callable[[], None], *, as_json: bool) -> Callable[[], None]:

@@ -36,15 +36,15 @@ def _table_of(setting: Setting) -> str:
 
 def _section(table: str, settings: list[Setting]) -> str:
     title = f"`[{table.replace('*', 'NAME')}]`" if table else "At the top"
-    named = "*" in table
-    head = ("key", "default", "what it is") if named else ("key", "environment", "default", "what it is")
-    lines = [head, ("---",) * len(head), *(_row(setting, named=named) for setting in settings)]
+    has_name = "*" in table
+    head = ("key", "default", "what it is") if has_name else ("key", "environment", "default", "what it is")
+    lines = [head, ("---",) * len(head), *(_row(setting, has_name=has_name) for setting in settings)]
     return f"\n## {title}\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def _row(setting: Setting, *, named: bool) -> tuple[str, ...]:
+def _row(setting: Setting, *, has_name: bool) -> tuple[str, ...]:
     cells = [f"`{setting.key.rpartition('.')[2]}`"]
-    if not named:
+    if not has_name:
         cells.append(f"`{variable(setting.key)}`")
     return (*cells, _default(setting), f"{setting.help}. {_upper(setting.kind.allowed)}.".replace("|", r"\|"))
 

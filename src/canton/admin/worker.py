@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from canton import wiring
-from canton.admin.options import config_option, configured, database_option, describe, upgrade_hint
+from canton.admin.options import config_option, database_option, describe, load_settings, upgrade_hint
 from canton.operations.engine.worker import Worker
 from canton.operations.power.readings import PowerReading
 from canton.settings import loading
@@ -34,15 +34,15 @@ def worker(config: Path | None, address: str | None, until_eof: bool) -> None:
     another worker goes on where this one was.
     """
     flags = loading.Flags(config, address)
-    chosen = configured(flags)
-    wiring.start_logging(chosen)
+    settings = load_settings(flags)
+    wiring.start_logging(settings)
     log.info("%s", describe(flags))
-    with upgrade_hint(flags), closing(wiring.open_current(chosen, WORKING)) as database:
-        made, reading = wiring.make_worker(chosen, database)
-        asyncio.run(_work(made, reading, until_eof=until_eof))
+    with upgrade_hint(flags), closing(wiring.open_current(settings, WORKING)) as database:
+        engine, reading = wiring.make_worker(settings, database)
+        asyncio.run(_work(engine, reading, until_eof=until_eof))
 
 
-async def _work(made: Worker, reading: PowerReading, *, until_eof: bool) -> None:
+async def _work(engine: Worker, reading: PowerReading, *, until_eof: bool) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -52,21 +52,21 @@ async def _work(made: Worker, reading: PowerReading, *, until_eof: bool) -> None
             os._exit(128 + number)
         stop.set()
 
-    for each in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(each, end, int(each))
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(signal_number, end, int(signal_number))
     if until_eof:
-        loop.add_reader(sys.stdin.fileno(), _heed, loop, stop)
-    log.info("worker %s started", made.id)
+        loop.add_reader(sys.stdin.fileno(), _stop_at_eof, loop, stop)
+    log.info("worker %s started", engine.id)
     power = asyncio.create_task(reading.run(stop))
     try:
-        await made.run(stop)
+        await engine.run(stop)
     finally:
         power.cancel()
         await asyncio.gather(power, return_exceptions=True)
-    log.info("worker %s stopped", made.id)
+    log.info("worker %s stopped", engine.id)
 
 
-def _heed(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+def _stop_at_eof(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
     """Standard input says nothing; it ends when whoever started us does."""
     if not os.read(sys.stdin.fileno(), 1024):
         loop.remove_reader(sys.stdin.fileno())

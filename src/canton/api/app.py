@@ -50,10 +50,11 @@ ROUTERS = (
 )
 
 DESCRIPTION = """\
-One public API; the command line, the console and every pipeline are equal clients of it.
+One public API; the command line, the console and every pipeline use it alike.
 
-Whatever takes time answers `202` with an operation. A change takes `Idempotency-Key`, `Canton-Reason` and `If-Match`;
-errors are RFC 9457 problems with stable codes. What a caller may not see is answered as if it were not there.
+Requests that take time answer `202` with an operation. A request that changes something takes the headers
+`Idempotency-Key`, `Canton-Reason` and `If-Match`; errors are RFC 9457 problems with stable codes. An object that the
+caller may not see is answered with 404, as one that does not exist.
 """
 
 

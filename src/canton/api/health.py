@@ -21,7 +21,7 @@ from canton.api.events.hub import Hub
 from canton.api.metrics import Metrics
 from canton.domain.errors import CantonError
 from canton.store.database import Database
-from canton.store.inventory import open_work as census
+from canton.store.inventory import open_work
 from canton.store.inventory.open_work import OpenWork
 from canton.store.maintenance import migrate, write_probe
 from canton.store.operations import workers
@@ -125,12 +125,12 @@ class Health:
     def _find_worker(self) -> None:
         with self._database.read() as connection:
             if not workers.alive(connection, WORKER_SEEN):
-                raise NoWorkerSeen(f"none was seen within {WORKER_SEEN:g} s; start one: canton worker")
+                raise NoWorkerSeen(f"no worker was seen within {WORKER_SEEN:g} s; start one: canton worker")
 
     async def _count(self) -> OpenWork | None:
         try:
             async with asyncio.timeout(PATIENCE):
-                return await self._hub.read(lambda connection: census.count_open_work(connection, WORKER_SEEN))
+                return await self._hub.read(lambda connection: open_work.count_open_work(connection, WORKER_SEEN))
         except (CantonError, TimeoutError) as error:
             log.warning("cannot count what is open: %s", getattr(error, "with_cause", "it took too long"))
         except Exception:

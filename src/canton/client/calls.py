@@ -72,21 +72,21 @@ class Calls:
 
     def pages(self, at: str, query: Query | None = None, limit: int | None = None) -> Iterator[Any]:
         """Every item of a list, or the first ``limit``, page after page."""
-        left = sys.maxsize if limit is None else limit
-        wanted = dict(query or {})
-        while left > 0:
-            page = self.get(at, {**wanted, "limit": min(left, PAGE)})
-            yield from page["items"][:left]
-            left -= len(page["items"])
-            wanted["after"] = page.get("next")
-            if not wanted["after"]:
+        remaining = sys.maxsize if limit is None else limit
+        parameters = dict(query or {})
+        while remaining > 0:
+            page = self.get(at, {**parameters, "limit": min(remaining, PAGE)})
+            yield from page["items"][:remaining]
+            remaining -= len(page["items"])
+            parameters["after"] = page.get("next")
+            if not parameters["after"]:
                 return
 
     def prepared(self, request: Request) -> Request:
         """The request as it is sent: with a token, and with who sends it."""
         token = self.caller.credentials.token()
-        known = request.having(User_Agent=self.caller.agent)
-        return known.having(Authorization=f"Bearer {token}") if token else known
+        with_agent = request.having(User_Agent=self.caller.agent)
+        return with_agent.having(Authorization=f"Bearer {token}") if token else with_agent
 
     def judged(self, answer: Answer) -> Answer:
         """The answer, if it is a good one of a server that we understand."""
@@ -106,11 +106,11 @@ class Calls:
         return request.having(Authorization=f"Bearer {fresh}") if fresh else None
 
     def _answered(self, request: Request) -> Any:
-        sent = self.prepared(request).having(Accept="application/json", Accept_Encoding="gzip")
-        answer = self.transport.exchange(sent)
-        again = self.renewed(sent, answer)
-        if again is not None:
-            answer = self.transport.exchange(again)
+        prepared = self.prepared(request).having(Accept="application/json", Accept_Encoding="gzip")
+        answer = self.transport.exchange(prepared)
+        retried = self.renewed(prepared, answer)
+        if retried is not None:
+            answer = self.transport.exchange(retried)
         self.last = self.judged(answer)
         if not answer.body:
             return None
@@ -131,8 +131,8 @@ def _decoded(body: bytes) -> Any:
 
 
 def encoded(query: Query | None) -> str:
-    given = {name: _text(value) for name, value in (query or {}).items() if value is not None}
-    return f"?{urlencode(given, quote_via=quote, safe=',:@')}" if given else ""
+    parameters = {name: _text(value) for name, value in (query or {}).items() if value is not None}
+    return f"?{urlencode(parameters, quote_via=quote, safe=',:@')}" if parameters else ""
 
 
 def _text(value: str | int | bool | None) -> str:

@@ -56,21 +56,21 @@ class Problem(CantonError):
     @property
     def approval(self) -> str | None:
         """The approval that waits for a second person, if that is the problem."""
-        found = self.details.get("approval")
-        return found if isinstance(found, str) else None
+        approval = self.details.get("approval")
+        return approval if isinstance(approval, str) else None
 
 
 def problem(status: int, body: object, request: str) -> Problem:
     """The problem that an answer states; one without a code is judged by its status."""
-    told: Mapping[str, object] = body if isinstance(body, Mapping) else {}
-    code = told.get("code")
-    detail = str(told.get("detail") or told.get("title") or f"the server answered with HTTP status {status}")
-    details = told.get("details")
+    document: Mapping[str, object] = body if isinstance(body, Mapping) else {}
+    code = document.get("code")
+    detail = str(document.get("detail") or document.get("title") or f"the server answered with HTTP status {status}")
+    details = document.get("details")
     facts = cast("JsonObject", details) if isinstance(details, Mapping) else {}
-    raised = _kind(code if isinstance(code, str) else "", status)(detail)
-    raised.details = {str(name): value for name, value in facts.items()}
-    raised.request = str(told.get("request") or request)
-    return raised
+    error = _kind(code if isinstance(code, str) else "", status)(detail)
+    error.details = {str(name): value for name, value in facts.items()}
+    error.request = str(document.get("request") or request)
+    return error
 
 
 @cache

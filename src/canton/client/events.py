@@ -80,8 +80,8 @@ class Stream:
             while chunk := live.response.read1(65536):
                 for message in parser.feed(chunk):
                     # An event without an id cannot be told from one that came before, so it moves nothing.
-                    seen, self.last_id = self.last_id, message.id
-                    if message.kind == BEHIND or not message.id or message.id != seen:
+                    previous_id, self.last_id = self.last_id, message.id
+                    if message.kind == BEHIND or not message.id or message.id != previous_id:
                         yield message
                 self.last_id = parser.last_id
         except (OSError, http.client.HTTPException):
@@ -99,9 +99,9 @@ class Stream:
         if live.response.status == 200:
             return live
         answer = live.rest()
-        again = self._calls.renewed(request, answer)
-        if again is not None:
-            live = self._calls.transport.open(again, SILENCE)
+        renewed = self._calls.renewed(request, answer)
+        if renewed is not None:
+            live = self._calls.transport.open(renewed, SILENCE)
             if live.response.status == 200:
                 return live
             answer = live.rest()

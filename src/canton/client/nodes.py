@@ -146,21 +146,21 @@ class Operations:
         seconds; the work goes on. One that does not change is given again every ``repeat`` seconds.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
-        seen: Operation | None = None
+        last: Operation | None = None
         pause, given_at = QUICKEST_LOOK, time.monotonic()
         while True:
-            found = self._look(operation, patience)
-            if found != seen:
-                seen, pause, given_at = found, QUICKEST_LOOK, time.monotonic()
-                yield found
+            current = self._get_with_patience(operation, patience)
+            if current != last:
+                last, pause, given_at = current, QUICKEST_LOOK, time.monotonic()
+                yield current
             elif time.monotonic() >= given_at + repeat:
                 given_at = time.monotonic()
-                yield found
-            if found["state"] not in DRIVEN:
+                yield current
+            if current["state"] not in DRIVEN:
                 return
             if deadline is not None and time.monotonic() + pause > deadline:
                 raise WaitTimeout(
-                    f"{operation} is still {found['state']} after {timeout:g} s; it goes on without you. "
+                    f"{operation} is still {current['state']} after {timeout:g} s; it goes on without you. "
                     f"Follow it with: canton operation follow {operation}",
                     operation=operation,
                 )
@@ -175,13 +175,13 @@ class Operations:
     def _intervene(self, operation: str, verb: str, change: Change) -> Operation:
         return cast("Operation", self._calls.change("POST", path("operations", operation, verb), None, change))
 
-    def _look(self, operation: str, patience: float) -> Operation:
-        gone = time.monotonic() + patience
+    def _get_with_patience(self, operation: str, patience: float) -> Operation:
+        deadline = time.monotonic() + patience
         while True:
             try:
                 return self.get(operation)
             except Unreachable:
-                if time.monotonic() > gone:
+                if time.monotonic() > deadline:
                     raise
                 time.sleep(SLOWEST_LOOK / 2)
 

@@ -7,7 +7,7 @@ from typing import NotRequired, TypedDict
 from canton.domain.data import Json
 
 
-class Held(TypedDict):
+class HeldRole(TypedDict):
     """A role that somebody has."""
 
     role: str
@@ -27,13 +27,13 @@ class Whoami(TypedDict):
     name: str
     kind: str
     issuer: str | None
-    bindings: list[Held]
+    bindings: list[HeldRole]
     expires_at: str | None
     server: Server
 
 
 class Decision(TypedDict):
-    """Whether the caller may, and what decided it."""
+    """Whether the caller may do it, and the rule that decided."""
 
     allowed: bool
     permission: str

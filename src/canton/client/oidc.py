@@ -49,18 +49,20 @@ class Issuer:
         self.client_id = client_id
         self._audience = audience
         self._ca = ca
-        self._found: dict[str, object] | None = None
+        self._discovery: dict[str, object] | None = None
 
     def endpoint(self, name: str) -> str | None:
         """An address from the discovery document; None if the issuer does not offer it."""
-        if self._found is None:
-            status, found = self._call("GET", f"{self.url}/.well-known/openid-configuration")
+        if self._discovery is None:
+            status, discovery = self._call("GET", f"{self.url}/.well-known/openid-configuration")
             if status != 200:
                 raise Unreachable(f"the issuer {self.url} answered its discovery with HTTP status {status}")
-            if str(found.get("issuer", "")).rstrip("/") != self.url:
-                raise NotAuthenticated(f"{self.url} says that it is the issuer {found.get('issuer')}; nothing was sent")
-            self._found = found
-        value = self._found.get(name)
+            if str(discovery.get("issuer", "")).rstrip("/") != self.url:
+                raise NotAuthenticated(
+                    f"{self.url} says that it is the issuer {discovery.get('issuer')}; nothing was sent"
+                )
+            self._discovery = discovery
+        value = self._discovery.get(name)
         return str(value) if value else None
 
     def start_device(self) -> Device:
@@ -68,13 +70,13 @@ class Issuer:
         endpoint = self.endpoint("device_authorization_endpoint")
         if endpoint is None:
             raise NotAuthenticated(f"the issuer {self.url} offers no device code; use: canton login --web")
-        status, told = self._call("POST", endpoint, {"client_id": self.client_id, "scope": SCOPE, **self._for()})
+        status, document = self._call("POST", endpoint, {"client_id": self.client_id, "scope": SCOPE, **self._for()})
         if status != 200:
-            raise _refused(self.url, told)
-        uri = self._page(told.get("verification_uri"))
-        complete = self._page(told.get("verification_uri_complete") or uri)
-        interval, lasts = _number(told, "interval", 5), _number(told, "expires_in", 600)
-        return Device(str(told.get("device_code")), str(told.get("user_code")), uri, complete, interval, lasts)
+            raise _refused(self.url, document)
+        uri = self._page(document.get("verification_uri"))
+        complete = self._page(document.get("verification_uri_complete") or uri)
+        interval, lasts = _number(document, "interval", 5), _number(document, "expires_in", 600)
+        return Device(str(document.get("device_code")), str(document.get("user_code")), uri, complete, interval, lasts)
 
     def poll_device(self, device: Device, sleep: Callable[[float], None] = time.sleep) -> Grant:
         """Wait until the person has decided; NotAuthenticated if they refused or did not come."""
@@ -82,18 +84,18 @@ class Issuer:
         deadline = time.monotonic() + device.expires_in
         while time.monotonic() < deadline:
             sleep(interval)
-            status, told = self._token({"grant_type": DEVICE_GRANT, "device_code": device.code})
+            status, document = self._token({"grant_type": DEVICE_GRANT, "device_code": device.code})
             if status == 200:
-                return _grant(told)
-            if told.get("error") not in ("authorization_pending", "slow_down"):
-                raise _refused(self.url, told)
-            interval += SLOW_DOWN if told["error"] == "slow_down" else 0
+                return _grant(document)
+            if document.get("error") not in ("authorization_pending", "slow_down"):
+                raise _refused(self.url, document)
+            interval += SLOW_DOWN if document["error"] == "slow_down" else 0
         raise NotAuthenticated("the code was not entered in time; run canton login again")
 
     def authorize_url(self, redirect: str, state: str, verifier: str) -> str:
         """Where a person's browser goes to log in."""
         challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
-        asked = {
+        parameters = {
             "response_type": "code",
             "client_id": self.client_id,
             "redirect_uri": redirect,
@@ -106,30 +108,30 @@ class Issuer:
         endpoint = self.endpoint("authorization_endpoint")
         if endpoint is None:
             raise NotAuthenticated(f"the issuer {self.url} offers no login by browser; use: canton login")
-        return f"{self._page(endpoint)}{'&' if '?' in endpoint else '?'}{urlencode(asked)}"
+        return f"{self._page(endpoint)}{'&' if '?' in endpoint else '?'}{urlencode(parameters)}"
 
     def redeem(self, code: str, redirect: str, verifier: str) -> Grant:
         """A grant for the code that the browser brought back."""
-        asked = {"grant_type": "authorization_code", "code": code, "redirect_uri": redirect, "code_verifier": verifier}
-        status, told = self._token(asked)
+        form = {"grant_type": "authorization_code", "code": code, "redirect_uri": redirect, "code_verifier": verifier}
+        status, document = self._token(form)
         if status != 200:
-            raise _refused(self.url, told)
-        return _grant(told)
+            raise _refused(self.url, document)
+        return _grant(document)
 
     def refresh(self, token: str) -> Grant:
         """A new grant for a refresh token, which is then used up."""
-        status, told = self._token({"grant_type": "refresh_token", "refresh_token": token})
+        status, document = self._token({"grant_type": "refresh_token", "refresh_token": token})
         if status != 200:
-            raise _refused(self.url, told)
-        return _grant(told)
+            raise _refused(self.url, document)
+        return _grant(document)
 
     def revoke(self, token: str) -> bool:
         """Tell the issuer that a refresh token is no longer wanted; False if it takes no such word."""
         endpoint = self.endpoint("revocation_endpoint")
         if endpoint is None:
             return False
-        asked = {"token": token, "token_type_hint": "refresh_token", "client_id": self.client_id}
-        return self._call("POST", endpoint, asked)[0] == 200
+        form = {"token": token, "token_type_hint": "refresh_token", "client_id": self.client_id}
+        return self._call("POST", endpoint, form)[0] == 200
 
     def _page(self, url: object) -> str:
         """Where a person is sent with a password: nowhere unencrypted, and nothing but a page."""
@@ -137,8 +139,8 @@ class Issuer:
             parts = urlsplit(str(url))
         except ValueError:
             parts = urlsplit("")
-        here = parts.scheme == "http" and parts.hostname in LOOPBACK
-        if not parts.hostname or not (here or parts.scheme == "https") or not str(url).isprintable():
+        is_local = parts.scheme == "http" and parts.hostname in LOOPBACK
+        if not parts.hostname or not (is_local or parts.scheme == "https") or not str(url).isprintable():
             raise NotAuthenticated(
                 f'the issuer {self.url} sends people to "{url}", which is no address that begins with https://; '
                 "nobody was sent there"
@@ -148,11 +150,11 @@ class Issuer:
     def _for(self) -> dict[str, str]:
         return {"audience": self._audience} if self._audience else {}
 
-    def _token(self, asked: dict[str, str]) -> tuple[int, dict[str, object]]:
+    def _token(self, form: dict[str, str]) -> tuple[int, dict[str, object]]:
         endpoint = self.endpoint("token_endpoint")
         if endpoint is None:
             raise NotAuthenticated(f"the issuer {self.url} names no token endpoint")
-        return self._call("POST", endpoint, {"client_id": self.client_id, **asked})
+        return self._call("POST", endpoint, {"client_id": self.client_id, **form})
 
     def _call(self, method: str, url: str, form: dict[str, str] | None = None) -> tuple[int, dict[str, object]]:
         parts = urlsplit(url)
@@ -166,7 +168,7 @@ class Issuer:
             answer = transport.exchange(Request(method, target, headers, body))
         finally:
             transport.close()
-        return answer.status, _object(answer.body)
+        return answer.status, _json_object(answer.body)
 
 
 def new_secret() -> str:
@@ -174,27 +176,27 @@ def new_secret() -> str:
     return base64.urlsafe_b64encode(os.urandom(32)).rstrip(b"=").decode()
 
 
-def _object(body: bytes) -> dict[str, object]:
+def _json_object(body: bytes) -> dict[str, object]:
     try:
-        found = json.loads(body)
+        document = json.loads(body)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
-def _number(told: dict[str, object], name: str, otherwise: float) -> float:
-    value = told.get(name)
+def _number(document: dict[str, object], name: str, otherwise: float) -> float:
+    value = document.get(name)
     return float(value) if isinstance(value, int | float) else otherwise
 
 
-def _grant(told: dict[str, object]) -> Grant:
-    if not isinstance(told.get("access_token"), str):
+def _grant(document: dict[str, object]) -> Grant:
+    if not isinstance(document.get("access_token"), str):
         raise NotAuthenticated("the issuer answered without an access token; log in again: canton login")
-    kept = {name: told[name] for name in ("access_token", "refresh_token") if isinstance(told.get(name), str)}
-    lasts = _number(told, "expires_in", 300)
-    return cast("Grant", {**kept, "expires_at": time.time() + lasts})
+    tokens = {name: document[name] for name in ("access_token", "refresh_token") if isinstance(document.get(name), str)}
+    lasts = _number(document, "expires_in", 300)
+    return cast("Grant", {**tokens, "expires_at": time.time() + lasts})
 
 
-def _refused(url: str, told: dict[str, object]) -> NotAuthenticated:
-    said = told.get("error_description") or told.get("error") or "no reason given"
-    return NotAuthenticated(f"the issuer {url} refused: {said}; log in again: canton login")
+def _refused(url: str, document: dict[str, object]) -> NotAuthenticated:
+    reason = document.get("error_description") or document.get("error") or "no reason given"
+    return NotAuthenticated(f"the issuer {url} refused: {reason}; log in again: canton login")

@@ -74,7 +74,7 @@ class ServiceAccounts:
         return cast("ServiceAccount", self._calls.change("POST", path("service-accounts"), body, change))
 
     def delete(self, account: str, **change: Unpack[Change]) -> None:
-        """Remove an account; its tokens end at once."""
+        """Delete an account; its tokens end at once."""
         self._calls.change("DELETE", path("service-accounts", account), None, change)
 
     def tokens(self, account: str, *, limit: int | None = None) -> Iterator[AccountToken]:
@@ -88,7 +88,7 @@ class ServiceAccounts:
         """A token for ``ttl`` seconds; its secret is in this answer and nowhere else."""
         body = {"ttl": ttl, "permissions": None if permissions is None else list(permissions)}
         at = path("service-accounts", account, "tokens")
-        return cast("IssuedToken", self._calls.change("POST", at, _given(body), change))
+        return cast("IssuedToken", self._calls.change("POST", at, _without_none(body), change))
 
     def revoke_token(self, account: str, token: str, **change: Unpack[Change]) -> None:
         """End a token at once."""
@@ -99,8 +99,10 @@ class ServiceAccounts:
     ) -> IssuedToken:
         """A new token; every other one ends after ``overlap`` seconds. An account may do this to itself."""
         at = path("service-accounts", account, "rotate")
-        return cast("IssuedToken", self._calls.change("POST", at, _given({"ttl": ttl, "overlap": overlap}), change))
+        return cast(
+            "IssuedToken", self._calls.change("POST", at, _without_none({"ttl": ttl, "overlap": overlap}), change)
+        )
 
 
-def _given(body: Mapping[str, object]) -> dict[str, object]:
+def _without_none(body: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in body.items() if value is not None}

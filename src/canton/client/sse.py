@@ -43,9 +43,9 @@ class Parser:
     def _lines(self, text: str) -> Iterator[str]:
         """Whole lines. A CR at the very end is kept back: it may be the first half of a CRLF."""
         self._rest += text
-        held = self._rest.endswith("\r")
-        *lines, rest = _LINE_END.split(self._rest[:-1] if held else self._rest)
-        self._rest = rest + "\r" * held
+        ends_with_cr = self._rest.endswith("\r")
+        *lines, incomplete = _LINE_END.split(self._rest[:-1] if ends_with_cr else self._rest)
+        self._rest = incomplete + "\r" * ends_with_cr
         return iter(lines)
 
     def _field(self, line: str) -> None:

@@ -211,8 +211,8 @@ class Transport:
             return Unreachable(f"{url} cannot be reached: the server does not speak TLS there; try {plain}")
         if isinstance(error, TimeoutError):
             return Unreachable(f"{url} did not answer within {self.address.timeout:g} s; is the server overloaded?")
-        said = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        return Unreachable(f"{url} cannot be reached: {said}; is the address right, and the server running?")
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        return Unreachable(f"{url} cannot be reached: {reason}; is the address right, and the server running?")
 
 
 def lowered(response: http.client.HTTPResponse) -> dict[str, str]:

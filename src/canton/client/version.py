@@ -27,5 +27,5 @@ def check(server: str, client: str = __version__) -> None:
 
 
 def _release(version: str) -> tuple[int, int] | None:
-    found = _RELEASE.match(version)
-    return (int(found[1]), int(found[2])) if found else None
+    match = _RELEASE.match(version)
+    return (int(match[1]), int(match[2])) if match else None

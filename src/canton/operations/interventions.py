@@ -17,7 +17,7 @@ from canton.store.operations import journal, plans
 from canton.store.operations.journal import Operation, StepRow
 
 
-def cancel(connection: Connection, operation_id: str, because: Attribution) -> None:
+def cancel(connection: Connection, operation_id: str, attribution: Attribution) -> None:
     """Ask the operation to stop at the next safe point; what is under way is finished first.
 
     One that moves nodes between owners has none: they would be left in quarantine with the owner's system running.
@@ -32,21 +32,21 @@ def cancel(connection: Connection, operation_id: str, because: Attribution) -> N
             operation=operation_id,
             state=operation.state,
         )
-    journal.set_cancel(connection, operation_id, because.actor)
-    announce(connection, operation_id, operation.tenant, "operation.cancel-requested", because)
+    journal.set_cancel(connection, operation_id, attribution.actor)
+    announce(connection, operation_id, operation.tenant, "operation.cancel-requested", attribution)
     doorbell.ring(connection)
 
 
-def retry(connection: Connection, operation_id: str, because: Attribution) -> None:
+def retry(connection: Connection, operation_id: str, attribution: Attribution) -> None:
     """Give the failed steps another chance, in the direction in which they failed."""
     operation = _needing_attention(connection, operation_id, "retried")
     undoing = any(row.n < 0 for row in journal.steps(connection, operation_id))
     journal.revive_failed(connection, operation_id, undoing=undoing)
     journal.set_cancel(connection, operation_id, None)
-    _resume(connection, operation, OperationState.UNDOING if undoing else OperationState.RUNNING, because)
+    _resume(connection, operation, OperationState.UNDOING if undoing else OperationState.RUNNING, attribution)
 
 
-def undo(connection: Connection, operation_id: str, because: Attribution) -> None:
+def undo(connection: Connection, operation_id: str, attribution: Attribution) -> None:
     """Take back, in reverse order, every step that may have changed something and says how."""
     operation = _needing_attention(connection, operation_id, "undone")
     rows = journal.steps(connection, operation_id)
@@ -58,31 +58,31 @@ def undo(connection: Connection, operation_id: str, because: Attribution) -> Non
         )
     # What acted last may still show, and the undo step has to wait for it.
     acted = {row.n: row.acted_at for row in rows if row.acts}
-    back = undo_steps(_plan(connection, operation), frozenset(acted))
+    reverse_steps = undo_steps(_plan(connection, operation), frozenset(acted))
     journal.skip_pending(connection, operation_id)
-    undo_rows = (StepRow(s.n, s.kind, s.target, acted_at=acted[-s.n]) for s in back)
+    undo_rows = (StepRow(s.n, s.kind, s.target, acted_at=acted[-s.n]) for s in reverse_steps)
     journal.insert_steps(connection, operation_id, undo_rows)
     journal.set_cancel(connection, operation_id, None)
-    _resume(connection, operation, OperationState.UNDOING, because)
+    _resume(connection, operation, OperationState.UNDOING, attribution)
 
 
-def abandon(connection: Connection, operation_id: str, because: Attribution) -> None:
-    """Leave the world as it is and let go of the nodes; those in between two owners go to quarantine."""
+def abandon(connection: Connection, operation_id: str, attribution: Attribution) -> None:
+    """End it without undoing, and release its nodes; nodes between two owners go to quarantine."""
     operation = _needing_attention(connection, operation_id, "abandoned")
-    event = settle(connection, operation, _plan(connection, operation), OperationState.ABANDONED, because)
+    event = settle(connection, operation, _plan(connection, operation), OperationState.ABANDONED, attribution)
     outbox.append(connection, operation.tenant or outbox.PROVIDER, [event])
 
 
-def _needing_attention(connection: Connection, operation_id: str, wanted: str) -> Operation:
+def _needing_attention(connection: Connection, operation_id: str, participle: str) -> Operation:
     operation = journal.find(connection, operation_id, lock=True)
     if operation.state is not OperationState.NEEDS_ATTENTION:
-        raise _wrong_state(operation, wanted, "in need of attention")
+        raise _wrong_state(operation, participle, "in need of attention")
     return operation
 
 
-def _wrong_state(operation: Operation, wanted: str, needed: str) -> WrongState:
+def _wrong_state(operation: Operation, participle: str, needed: str) -> WrongState:
     return WrongState(
-        f"operation {operation.id} is {operation.state} and cannot be {wanted}: it would have to be {needed}",
+        f"operation {operation.id} is {operation.state} and cannot be {participle}: it would have to be {needed}",
         operation=operation.id,
         state=operation.state,
     )
@@ -92,7 +92,7 @@ def _plan(connection: Connection, operation: Operation) -> Plan:
     return from_json(plans.find(connection, operation.plan))
 
 
-def _resume(connection: Connection, operation: Operation, state: OperationState, because: Attribution) -> None:
+def _resume(connection: Connection, operation: Operation, state: OperationState, attribution: Attribution) -> None:
     journal.set_state(connection, operation.id, state)
-    announce(connection, operation.id, operation.tenant, f"operation.{state}", because)
+    announce(connection, operation.id, operation.tenant, f"operation.{state}", attribution)
     doorbell.ring(connection)

@@ -59,10 +59,10 @@ def dry_run(database: Database, plan: Plan) -> Plan:
 def _keep(connection: Connection, plan: Plan) -> str:
     """Answers the digest."""
     facts = plans.PlanFacts(plan.kind, plan.tenant, plan.summary)
-    written = to_json(plan)
-    found = digest(written)
-    plans.put(connection, found, canonical(written), facts)
-    return found
+    document = to_json(plan)
+    plan_digest = digest(document)
+    plans.put(connection, plan_digest, canonical(document), facts)
+    return plan_digest
 
 
 def submit(database: Database, plan: Plan, submission: Submission) -> Receipt:
@@ -85,14 +85,14 @@ class _KeyTakenConcurrently(Conflict):
 def _repeated(connection: Connection, submission: Submission) -> Receipt | None:
     if submission.key is None:
         return None
-    known = idempotency.repeated(connection, submission.actor, submission.key, digest(submission.request))
-    return None if known is None else Receipt(str(known.operation), created=False)
+    remembered = idempotency.repeated(connection, submission.actor, submission.key, digest(submission.request))
+    return None if remembered is None else Receipt(str(remembered.operation), created=False)
 
 
 def submit_within(connection: Connection, plan: Plan, submission: Submission) -> Receipt:
     """As part of the caller's transaction, which ends soon after: the audit and the tenant's events are locked."""
     check(plan)
-    because = Attribution(submission.actor, submission.reason, submission.context)
+    attribution = Attribution(submission.actor, submission.reason, submission.context)
     if submission.reviewed is not None:
         refuse_if_moved(from_json(plans.find(connection, submission.reviewed)), plan)
     _refuse_unknown_nodes(connection, plan)
@@ -116,14 +116,14 @@ def submit_within(connection: Connection, plan: Plan, submission: Submission) ->
     _refuse_moved_inputs(connection, plan)
     start_moves(connection, plan)
     journal.insert_steps(connection, operation_id, (StepRow(s.n, s.kind, s.target) for s in plan.steps))
-    announce(connection, operation_id, plan.tenant, "operation.queued", because, {"plan": plan_digest})
+    announce(connection, operation_id, plan.tenant, "operation.queued", attribution, {"plan": plan_digest})
     doorbell.ring(connection)
     return Receipt(operation_id, created=True)
 
 
 def _refuse_unknown_nodes(connection: Connection, plan: Plan) -> None:
-    known = {node.xname for node in nodes.hold(connection, plan.nodes)}
-    check_known(NodeSet(frozenset(plan.nodes)), known)
+    xnames = {node.xname for node in nodes.hold(connection, plan.nodes)}
+    check_known(NodeSet(frozenset(plan.nodes)), xnames)
 
 
 def _refuse_moved_inputs(connection: Connection, plan: Plan) -> None:
@@ -153,9 +153,9 @@ def _claim(connection: Connection, plan: Plan, operation_id: str) -> None:
     in_the_way = claims.take(connection, operation_id, plan.summary, plan.nodes)
     if in_the_way:
         first = in_the_way[0]
-        others = f" and {len(in_the_way) - 1} more" if len(in_the_way) > 1 else ""
+        more = f" and {len(in_the_way) - 1} more" if len(in_the_way) > 1 else ""
         raise NodesClaimed(
-            f"{first.node}{others} held by operation {first.operation} ({first.purpose}) since {_clock(first.since)}; "
+            f"{first.node}{more} held by operation {first.operation} ({first.purpose}) since {_clock(first.since)}; "
             f"wait for it, or see: canton operation show {first.operation}",
             claims=[
                 {"node": c.node, "operation": c.operation, "purpose": c.purpose, "since": c.since} for c in in_the_way

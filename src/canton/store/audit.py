@@ -106,10 +106,10 @@ _records = sa.select(*(schema.audit.c[name] for name in Record.__slots__)).order
 
 def lock_end(connection: Connection) -> sa.Row[tuple[int, str, int]]:
     """The end of the chain, which is this transaction's until it ends."""
-    found = connection.execute(_locked_head).one_or_none()
-    if found is None:
+    end = connection.execute(_locked_head).one_or_none()
+    if end is None:
         raise _head_is_missing()
-    return found
+    return end
 
 
 def append(connection: Connection, *, actor: str, action: str, subject: str, reason: str, details: JsonObject) -> int:
@@ -119,18 +119,18 @@ def append(connection: Connection, *, actor: str, action: str, subject: str, rea
     late. The order of locks everywhere is tenant → the caller's bindings → operation → steps → claims and nodes →
     audit head → stream.
     """
-    found = lock_end(connection)
+    end = lock_end(connection)
     text = _bounded(details)
     record = Record(
-        found.seq + 1,
-        found.at,
+        end.seq + 1,
+        end.at,
         cut(actor, LONGEST_ACTOR),
         action,
         cut(subject, LONGEST_SUBJECT),
         cut(reason, LONGEST_REASON),
         text,
         tenant_of(text),
-        previous=found.hash,
+        previous=end.hash,
         hash="",
     )
     record = replace(record, hash=record.seal())
@@ -154,15 +154,15 @@ def _bounded(details: JsonObject) -> str:
 
 def head(connection: Connection) -> Head:
     """The end of the chain as the head row has it; ``verify`` says whether that is true."""
-    found = connection.execute(_head).one_or_none()
-    if found is None or type(found.seq) is not int:
+    row = connection.execute(_head).one_or_none()
+    if row is None or type(row.seq) is not int:
         raise _head_is_missing()
-    return Head(found.seq, found.hash)
+    return Head(row.seq, row.hash)
 
 
-def matching(**wanted: str | None) -> list[sa.ColumnElement[bool]]:
+def matching(**values: str | None) -> list[sa.ColumnElement[bool]]:
     """Records by their columns; what is None does not matter."""
-    return [schema.audit.c[name] == value for name, value in wanted.items() if value is not None]
+    return [schema.audit.c[name] == value for name, value in values.items() if value is not None]
 
 
 def since(instant: int | None) -> list[sa.ColumnElement[bool]]:
@@ -227,20 +227,20 @@ def _check_length(good: Head, end: Head, anchor: Anchor | None) -> None:
         raise _broken(n, "cut off", f"record {n} is missing: the anchor kept elsewhere names record {anchor[0]}")
 
 
-def _diagnose(connection: Connection, good: Head, found: Record, end: Head) -> AuditBroken:
+def _diagnose(connection: Connection, good: Head, record: Record, end: Head) -> AuditBroken:
     """Say what happened to the record after ``good``, where ``found`` now stands."""
     n = good.seq + 1
-    if type(found.seq) is not int or found.seq < n:
-        return _broken(found.seq, "inserted", f"record {found.seq} stands where no record can, before {n}")
+    if type(record.seq) is not int or record.seq < n:
+        return _broken(record.seq, "inserted", f"record {record.seq} stands where no record can, before {n}")
     now_at = _find_successor(connection, good)
-    sealed_as = _original_number(found, now_at)
+    sealed_as = _original_number(record, now_at)
     if now_at is not None:
-        made_room = found.seq == n and sealed_as in (None, n)
+        made_room = record.seq == n and sealed_as in (None, n)
         return _inserted(n, now_at) if made_room else _reordered(n, now_at)
-    if found.seq > n:
-        return _broken(n, "removed", f"record {n} is missing: after {good.seq} comes {found.seq}")
+    if record.seq > n:
+        return _broken(n, "removed", f"record {n} is missing: after {good.seq} comes {record.seq}")
     if sealed_as == n:
-        return _wrong_link(connection, good, found, end)
+        return _wrong_link(connection, good, record, end)
     return _wrong_contents(n, sealed_as)
 
 
@@ -260,11 +260,11 @@ def _reordered(n: int, now_at: int) -> AuditBroken:
     return _broken(n, "reordered", f"record {n} was moved: it now stands at {now_at}")
 
 
-def _wrong_link(connection: Connection, good: Head, found: Record, end: Head) -> AuditBroken:
+def _wrong_link(connection: Connection, good: Head, record: Record, end: Head) -> AuditBroken:
     """``found`` is whole but names another predecessor. If its own successor vouches for it, that one is forged."""
-    n = found.seq
+    n = record.seq
     follower = connection.scalar(sa.select(schema.audit.c.previous).where(schema.audit.c.seq == n + 1))
-    if found.hash in (follower, end.hash) and good.seq > 0:
+    if record.hash in (follower, end.hash) and good.seq > 0:
         finding = f"record {good.seq} was changed and sealed again: record {n} still names the old hash"
         return _broken(good.seq, "changed", finding)
     if n > end.seq:

@@ -275,5 +275,5 @@ def _cause(engine: Engine, error: sa.exc.DBAPIError) -> str:
     if address.endswith(f"://{HIDDEN}"):
         # What the driver takes for the host may be the end of a password that holds an unescaped @.
         return f"{address}: it cannot be read for certain; in a password, write @ as %40, / as %2F and ? as %3F"
-    said = " ".join(str(error.orig).split())
-    return f"{address}: {hide_addresses(said)}"
+    message = " ".join(str(error.orig).split())
+    return f"{address}: {hide_addresses(message)}"

@@ -61,15 +61,15 @@ class SqliteDoorbell:
 
     def __init__(self, database: Database) -> None:
         self.connection = database.engine.raw_connection()
-        self.seen = self._version()
+        self.last_version = self._version()
 
     def wait(self, seconds: float) -> bool:
         # Sleep first: our own commits ring too, and a busy worker must not turn them into a storm of queries.
         until = time.monotonic() + seconds
-        while (left := until - time.monotonic()) > 0:
-            time.sleep(min(SQLITE_GLANCE, left))
-            if self.seen != (version := self._version()):
-                self.seen = version
+        while (seconds_left := until - time.monotonic()) > 0:
+            time.sleep(min(SQLITE_GLANCE, seconds_left))
+            if self.last_version != (version := self._version()):
+                self.last_version = version
                 return True
         return False
 

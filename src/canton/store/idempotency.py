@@ -34,16 +34,20 @@ def find(connection: Connection, actor: str, key: str) -> Remembered | None:
 
 def repeated(connection: Connection, actor: str, key: str, request: str) -> Remembered | None:
     """What came of the same request before; the same key with another request is a mistake."""
-    known = find(connection, actor, key)
-    if known is not None and known.request != request:
-        belongs = f"belongs to operation {known.operation}, which" if known.operation else "belongs to a change that"
+    remembered = find(connection, actor, key)
+    if remembered is not None and remembered.request != request:
+        belongs = (
+            f"belongs to operation {remembered.operation}, which"
+            if remembered.operation
+            else "belongs to a change that"
+        )
         raise IdempotencyKeyReused(
             f'the idempotency key "{key}" {belongs} was asked for with another request; '
             "use a fresh key for a new request",
             key=key,
-            operation=known.operation,
+            operation=remembered.operation,
         )
-    return known
+    return remembered
 
 
 def begin(connection: Connection, actor: str, key: str, request: str) -> bool:

@@ -65,8 +65,8 @@ def fetch(
 
     ``sorts`` are the columns, never NULL, that a caller may sort by; ``unique`` is the identifier.
     """
-    chosen = sorts[window.sort]
-    keys = [chosen] if chosen is unique else [chosen, unique]
+    sort_column = sorts[window.sort]
+    keys = [sort_column] if sort_column is unique else [sort_column, unique]
     query = query.add_columns(*(key.label(f"key{n}") for n, key in enumerate(keys)))
     query = query.order_by(*(key.desc() if window.descending else key.asc() for key in keys)).limit(window.limit + 1)
     if window.after is not None:
@@ -84,10 +84,10 @@ def fetch(
 
 def _beyond(after: PageKey, keys: Sequence[sa.ColumnElement[Any]], *, descending: bool) -> sa.ColumnElement[bool]:
     if len(after) != len(keys) or not all(map(_fits, after, keys)):
-        raise InvalidCursor("this cursor was not given by this list; start again without after")
-    here = sa.tuple_(*keys)
-    there = sa.tuple_(*(sa.literal(value, key.type) for value, key in zip(after, keys, strict=True)))
-    return here < there if descending else here > there
+        raise InvalidCursor("this cursor is not from this list; start again without after")
+    row_key = sa.tuple_(*keys)
+    cursor_key = sa.tuple_(*(sa.literal(value, key.type) for value, key in zip(after, keys, strict=True)))
+    return row_key < cursor_key if descending else row_key > cursor_key
 
 
 def _fits(value: int | str, key: sa.ColumnElement[Any]) -> bool:

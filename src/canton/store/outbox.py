@@ -97,10 +97,10 @@ def beginning(
     conditions: list[sa.ColumnElement[bool]] = [events.stream.in_(list(lasts))]
     conditions += [] if subject is None else [events.subject == subject]
     conditions += [] if since is None else [events.at >= since]
-    wanted = sa.select(events.stream, events.seq).where(*conditions)
+    query = sa.select(events.stream, events.seq).where(*conditions)
     if newest is not None:
-        wanted = wanted.order_by(events.at.desc(), events.seq.desc()).limit(newest)
-    rows = wanted.subquery().c
+        query = query.order_by(events.at.desc(), events.seq.desc()).limit(newest)
+    rows = query.subquery().c
     firsts = connection.execute(sa.select(rows.stream, sa.func.min(rows.seq)).group_by(rows.stream))
     return {**lasts, **{stream: first - 1 for stream, first in firsts}}
 

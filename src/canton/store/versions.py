@@ -16,12 +16,12 @@ _KEYS = {"node": node.c.xname, "tenant": tenant.c.name}
 
 def current(connection: Connection, names: Iterable[str]) -> dict[str, int]:
     """The versions now; these rows cannot move before the transaction ends. A row that is gone is left out."""
-    wanted: dict[str, list[str]] = defaultdict(list)
+    keys_by_table: dict[str, list[str]] = defaultdict(list)
     for name in names:
         table, _, key = name.partition(":")
-        wanted[table].append(key)
-    found: dict[str, int] = {}
-    for table, keys in sorted(wanted.items()):
+        keys_by_table[table].append(key)
+    versions: dict[str, int] = {}
+    for table, keys in sorted(keys_by_table.items()):
         column = _KEYS[table]
         rows = connection.execute(
             sa.select(column, column.table.c.version)
@@ -29,15 +29,16 @@ def current(connection: Connection, names: Iterable[str]) -> dict[str, int]:
             .order_by(column)
             .with_for_update(read=True)
         )
-        found |= {f"{table}:{key}": version for key, version in rows}
-    return found
+        versions |= {f"{table}:{key}": version for key, version in rows}
+    return versions
 
 
-def require(what: str, found: int, wanted: int | None) -> None:
+def require(what: str, current_version: int, expected_version: int | None) -> None:
     """Refuse a change by somebody who read an older version."""
-    if wanted is not None and wanted != found:
+    if expected_version is not None and expected_version != current_version:
         raise VersionMismatch(
-            f"{what} is at version {found}, and the request is for version {wanted}; read it again and repeat",
-            found=found,
-            wanted=wanted,
+            f"{what} is at version {current_version}, and the request is for version {expected_version}; "
+            "read it again and repeat",
+            found=current_version,
+            wanted=expected_version,
         )

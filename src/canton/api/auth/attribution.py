@@ -12,7 +12,9 @@ from canton.store.listing import Visible
 
 PERMISSION = "audit.read"
 FIELDS = frozenset({"actor", "reason", "cancel_requested_by", "granted_by", "created_by"})
-AttributedText = Annotated[str | None, Field(description=f"Null for a caller without {PERMISSION} in the tenant.")]
+AttributedText = Annotated[
+    str | None, Field(description=f"Null if the caller does not hold {PERMISSION} in the tenant.")
+]
 """The type of such a field in an answer."""
 AttributionFilter: TypeAlias = Callable[[dict[str, Json], str | None], dict[str, Json]]
 

@@ -11,7 +11,7 @@ from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 from sqlalchemy.engine import Connection, RowMapping
 
-from canton.api.auth import identity_pinning as pinning
+from canton.api.auth import identity_pinning
 from canton.api.auth.attribution import PERMISSION as ATTRIBUTION
 from canton.api.auth.attribution import AttributionFilter, attribution_filter
 from canton.api.middleware.limits import PLACE, Place
@@ -113,7 +113,7 @@ def authenticate(request: Request) -> Caller:
         principal = principal_in(connection)
     own: str = getattr(request.state, "own_request_id", "-")
     if principal.unsettled:
-        pinning.try_to_pin(server.pinning_lock, server.database, principal, own)
+        identity_pinning.try_to_pin(server.pinning_lock, server.database, principal, own)
         with server.database.read() as connection:
             principal = principal_in(connection)
     request.state.principal = principal.id

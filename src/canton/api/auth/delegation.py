@@ -18,7 +18,7 @@ def require_own(principal: Principal, permission: str, rights: Rights) -> None:
     beyond = sorted(missing(principal, rights))
     if beyond:
         raise Forbidden(
-            f"{describe_beyond(principal, rights)}; ask somebody who does, or give less",
+            f"{describe_beyond(principal, rights)}; ask a person who has them, or give fewer permissions",
             permission=permission,
             rule=EXCEEDS_OWN,
             tenant=rights.tenant,
@@ -33,4 +33,4 @@ def describe_beyond(principal: Principal, rights: Rights) -> str | None:
         return None
     where = f"in {rights.tenant}" if rights.tenant else "at the provider"
     how_long = "without end" if rights.until is None else f"until {to_text(rights.until)}"
-    return f"{principal.id} does not hold {', '.join(beyond)} {where} {how_long} and so cannot hand it on"
+    return f"{principal.id} does not hold {', '.join(beyond)} {where} {how_long} and so cannot give it to others"

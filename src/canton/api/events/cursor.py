@@ -58,7 +58,9 @@ def parse(cursor: str, expected: str) -> Positions:
             "for the beginning"
         )
     if match[1] != expected:
-        raise InvalidCursor("the cursor belongs to another filter; use it with the tenant and subject it was given for")
+        raise InvalidCursor(
+            "the cursor belongs to another filter; use it with the tenant and subject that it came from"
+        )
     parts = [part.rpartition(".") for part in match[2].split("~")[1:]]
     positions = {name or PROVIDER: int(number) for name, _, number in parts}
     if len(positions) != len(parts):

@@ -133,13 +133,13 @@ class Hub:
             raise TooBusy("this server is stopping; try again, or another server")
         most = self._limits.total if at_provider else self._limits.for_tenants
         if self.readers >= most:
-            raise TooBusy(
-                f"this server has {most} readers of events, as many as it takes; try again, or another server"
-            )
+            raise TooBusy(f"this server has {most} readers of events, which is its limit; try again, or another server")
         for kind, name in keys:
             limit = self._limits.principal if kind == "principal" else self._limits.tenant
             if self._counts[kind, name] >= limit:
-                raise TooBusy(f"the {kind} {name} follows events {limit} times already, as often as one may; end some")
+                raise TooBusy(
+                    f"the {kind} {name} follows events {limit} times already, which is the limit; end some of them"
+                )
 
     def drain(self) -> None:
         """Let every reader end where it stands; nobody new is taken."""

@@ -88,19 +88,19 @@ async def open_reader(hub: Hub, subscription: Subscription) -> Reader:
     belongs = positions.mark(subscription.tenant, subscription.subject)
     if subscription.beginning.after is None:
         ends = {name: last for name, last in lasts.items() if _can_see(subscription, rights.events, name)}
-        positions_given = Positions(belongs, await _start_positions(hub, subscription, ends))
+        requested = Positions(belongs, await _start_positions(hub, subscription, ends))
     elif subscription.beginning.after == START:
-        positions_given = Positions(belongs, {})
+        requested = Positions(belongs, {})
     else:
-        positions_given = positions.parse(subscription.beginning.after, belongs)
+        requested = positions.parse(subscription.beginning.after, belongs)
     # Only of what it may see: the answer would tell of the rest that it is there, and how much happens in it.
     own_positions = {
-        name: number for name, number in positions_given.items().items() if _can_see(subscription, rights.events, name)
+        name: number for name, number in requested.items().items() if _can_see(subscription, rights.events, name)
     }
     for name, number in own_positions.items():
         if number > lasts.get(name, 0):
             raise InvalidCursor(
-                "the cursor is ahead of what has happened, as after a database was restored; read from start"
+                "the cursor is ahead of the newest event, as after the database was restored; read again from start"
             )
     # The cursor of every event names them all: not streams that somebody made up.
     return Reader(hub, subscription, rights, Positions(belongs, own_positions))
@@ -129,11 +129,11 @@ async def _start_positions(hub: Hub, subscription: Subscription, ends: Mapping[s
 
 
 class Reader:
-    def __init__(self, hub: Hub, subscription: Subscription, rights: ReaderRights, positions_: Positions) -> None:
+    def __init__(self, hub: Hub, subscription: Subscription, rights: ReaderRights, start: Positions) -> None:
         self._hub = hub
         self._subscription = subscription
         self._rights = rights
-        self._positions = positions_
+        self._positions = start
         # On the hub's tail; None while the database has what comes next.
         self._place: int | None = None
         self._checked = time.monotonic()
@@ -182,7 +182,7 @@ class Reader:
             async with asyncio.timeout(self._hub.pace.check):
                 rights = await self._subscription.rights()
         except TimeoutError as error:
-            raise Forbidden("whether this reader may still read events could not be found out in time") from error
+            raise Forbidden("the roles of this reader could not be checked in time") from error
         # Not all at the same moment, where a thousand connected at the same moment.
         self._checked = time.monotonic() - self._hub.pace.check * 0.2 * _jitter()
         if rights.events is not None and not rights.events:

@@ -80,7 +80,9 @@ class BodyCapacity:
 
     def enter(self, sender: Sender) -> None:
         if self.on_their_way[sender] >= BODIES_EACH:
-            raise TooBusy(f"{sender.name} sends {BODIES_EACH} large bodies at once, as many as one may; wait for some")
+            raise TooBusy(
+                f"{sender.name} sends {BODIES_EACH} large bodies at once, which is the limit; wait for some of them"
+            )
         if self.on_their_way.total() >= _share(BODIES, sender):
             raise _too_much()
         self.on_their_way[sender] += 1
@@ -105,7 +107,7 @@ def _share(total: int, sender: Sender) -> int:
 
 
 def _too_much() -> TooBusy:
-    return TooBusy("too much is being sent to this server at once; try again shortly")
+    return TooBusy("this server receives too many large bodies at once; try again shortly")
 
 
 class RequestBody:
@@ -138,7 +140,7 @@ class RequestBody:
             with self.outside():
                 await self._read_until(self._limit)
         if not self.complete:
-            raise InvalidRequest("the request broke off before its body was whole; send it again")
+            raise InvalidRequest("the connection was closed before the whole body had arrived; send the request again")
         return self.data
 
     async def replay(self) -> Message:

@@ -93,7 +93,9 @@ class RequestId:
             if answer.status:
                 raise
             log.exception("a request failed by a defect")
-            defect = Defect("Canton failed on this request by a defect of its own; report it with the request id")
+            defect = Defect(
+                "Canton failed on this request because of a defect in Canton; report it with the request id"
+            )
             await problems.respond(scope, receive, answer, defect)
 
     def _ended(self, scope: Scope, status: int, seconds: float) -> None:
@@ -141,7 +143,7 @@ class Concurrency:
             await self.app(scope, receive, send)
             return
         if self.under_way >= self.limit:
-            busy = TooBusy(f"{self.limit} requests are under way, as many as this server takes; try again shortly")
+            busy = TooBusy(f"{self.limit} requests are under way, which is this server's limit; try again shortly")
             await problems.respond(scope, receive, send, busy)
             return
         client = scope.get("client")
@@ -281,8 +283,8 @@ class TimeLimit:
                 await self._cut(scope, receive)
                 return
             error = TimedOut(
-                f"the request took longer than {self.seconds:g} s and was given up; whether it was carried out is not "
-                "known: look, or repeat it with the same idempotency key"
+                f"the request took longer than {self.seconds:g} s and was ended; it may have been carried out: "
+                "look, or repeat it with the same idempotency key"
             )
             await problems.respond(scope, receive, send, error)
 

@@ -37,7 +37,7 @@ class ReadCapacity:
             yield
             return
         if self.under_way[caller] >= MOST:
-            raise TooBusy(f"{caller} reads {MOST} lists at once, as many as one may; read one after the other")
+            raise TooBusy(f"{caller} reads {MOST} lists at once, which is the limit; read one after the other")
         own = self._of.setdefault(caller, asyncio.Semaphore(EACH))
         self.under_way[caller] += 1
         try:

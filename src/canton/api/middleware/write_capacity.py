@@ -35,7 +35,7 @@ class WriteCapacity:
     async def place(self, principal: str, *, at_provider: bool = False) -> AsyncIterator[None]:
         """Raises ``TooBusy`` when none becomes free in time."""
         if self.under_way[principal] >= EACH:
-            raise TooBusy(f"{principal} makes {EACH} changes at once, as many as one may; wait for some of them")
+            raise TooBusy(f"{principal} makes {EACH} changes at once, which is the limit; wait for some of them")
         self.under_way[principal] += 1
         try:
             await self._acquire(QUEUE if at_provider else QUEUE * 3 // 4)
@@ -50,7 +50,7 @@ class WriteCapacity:
 
     async def _acquire(self, queue: int) -> None:
         if self._waiting >= queue:
-            raise TooBusy(f"{self._waiting} changes wait already, as many as this server lets wait; try again shortly")
+            raise TooBusy(f"{self._waiting} changes wait already, which is this server's limit; try again shortly")
         self._waiting += 1
         try:
             async with asyncio.timeout(PATIENCE):

@@ -194,7 +194,7 @@ class Change:
                 raise
             return repeated
         raise ApprovalRequired(
-            f"{self.permission} takes two persons: ask somebody who may do it to run: canton approval approve "
+            f"{self.permission} needs a second person: ask one who has this permission to run: canton approval approve "
             f"{waiting}; then repeat the command with: --approval {waiting}",
             approval=waiting,
             permission=self.permission,
@@ -259,7 +259,7 @@ class Change:
         kind = self.caller.principal.kind
         if kind is not bindings.Kind.PERSON:
             raise Forbidden(
-                f"{self.permission} takes two persons, and a {kind} is none; a person has to ask for it",
+                f"{self.permission} needs two persons, and a {kind} is not a person; a person has to ask for it",
                 permission=self.permission,
                 rule="two-persons",
                 tenant=target.tenant,
@@ -345,7 +345,7 @@ KeyHeader = Annotated[
     Header(
         alias="Idempotency-Key",
         pattern=r"^[!-~]{1,128}$",
-        description="Repeating a request with its key gives the first answer again and changes nothing.",
+        description="A repeated request with the same key gets the first answer again and changes nothing.",
     ),
 ]
 ReasonHeader = Annotated[
@@ -353,18 +353,25 @@ ReasonHeader = Annotated[
     Header(
         alias="Canton-Reason",
         max_length=LONGEST_WRITTEN,
-        description="Why, as percent-encoded UTF-8; kept in the audit. Changes that take something away need it.",
+        description="The reason for the change, as percent-encoded UTF-8; recorded in the audit. Required for changes "
+        "that remove something.",
     ),
 ]
 ApprovalHeader = Annotated[
     str | None,
     Header(
-        alias="Canton-Approval", pattern=r"^ap_[0-9a-f]{28}$", description="The approval that a second person gave."
+        alias="Canton-Approval",
+        pattern=r"^ap_[0-9a-f]{28}$",
+        description="The id of the approval that a second person gave.",
     ),
 ]
 VersionHeader = Annotated[
     str | None,
-    Header(alias="If-Match", pattern=r'^"[0-9]{1,9}"$', description="Only if the object still has this entity tag."),
+    Header(
+        alias="If-Match",
+        pattern=r'^"[0-9]{1,9}"$',
+        description="Change the object only if it still has this entity tag.",
+    ),
 ]
 
 
@@ -426,7 +433,7 @@ def _query_problem(request: Request) -> str:
     if len(names) <= len(allowed_names) and allowed_names.issuperset(names):
         return ""
     allowed = "dry_run, once" if allowed_names else "no parameter"
-    return f"{request.method} {request.scope['path']} takes {allowed} behind the ?; correct the address"
+    return f"{request.method} {request.scope['path']} takes {allowed} in the query; correct the address"
 
 
 def _target(request: Request) -> str:
@@ -448,7 +455,7 @@ def check_reason(reason: str) -> None:
     if len(reason) > LONGEST_REASON or storable(reason) != reason or not reason.isprintable():
         raise InvalidRequest(
             f"the reason must be one line of at most {LONGEST_REASON} printable characters; "
-            f"it has {len(reason)}, or others"
+            f"it has {len(reason)}, or characters that are not printable"
         )
     if reason.strip() and is_blank(reason):
         raise InvalidRequest("the reason holds only invisible characters; write it in words")

@@ -40,7 +40,7 @@ LENGTH = 14
 NODESET_PATTERN = r"^[A-Za-z0-9\[\]_.:,/!&\^@ -]+$"
 Planner = Callable[[NodeSnapshot, str | None], Plan]
 Requirement = Callable[[Connection, Plan], None]
-DryRun = Annotated[bool, Query(description="Answer with the plan, and do nothing.")]
+DryRun = Annotated[bool, Query(description="Answer with the plan, and change nothing.")]
 PLANNED: dict[int | str, dict[str, Any]] = {200: {"description": "The plan of a dry run.", "model": PlanDocument}}
 
 
@@ -50,14 +50,17 @@ class NodeNames(Body):
         Field(
             pattern=NODESET_PATTERN,
             max_length=200_000,
-            description=f"Xnames or numbers such as nid001234, folded or not; at most {LARGEST:,}.",
+            description=f"A nodeset of xnames or of numbers such as nid001234; at most {LARGEST:,} nodes.",
             examples=["x1000c0s[0-3]b0n0"],
         ),
     ]
 
 
 class NodeOrder(NodeNames):
-    plan: Annotated[Digest | None, Field(description="Only if this is still the plan.")] = None
+    plan: Annotated[
+        Digest | None,
+        Field(description="The digest of a reviewed plan; the request is refused if its plan is a different one now."),
+    ] = None
 
 
 def parse_names(caller: Caller, nodeset: str) -> frozenset[str]:
@@ -203,7 +206,7 @@ def _site(rows: Sequence[RowMapping]) -> str:
     homeless = [row["xname"] for row in rows if row["site"] is None]
     if homeless:
         raise WrongState(
-            f"{fold(homeless)} belongs to no site, so no power service is known for it; import it with its site",
+            f"{fold(homeless)} belongs to no site, so its power service is not known; import it with its site",
             nodes=fold(homeless),
         )
     sites = sorted({row["site"] for row in rows})

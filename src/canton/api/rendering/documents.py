@@ -19,7 +19,10 @@ NAME_PATTERN = f"^{NAME.pattern}$"
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 TenantName = Annotated[str, Path(pattern=NAME_PATTERN, description="The tenant's name.", examples=["psi"])]
 Since = Annotated[
-    str | None, Query(pattern=MOMENT, description="Only from this instant on.", examples=["2026-11-16T12:00:00Z"])
+    str | None,
+    Query(
+        pattern=MOMENT, description="Only what happened at or after this instant.", examples=["2026-11-16T12:00:00Z"]
+    ),
 ]
 Description = Annotated[str, Field(max_length=500, pattern=r"^[^\x00-\x1f\x7f]*$")]
 
@@ -34,7 +37,7 @@ class Items(Body, Generic[T]):
     """One page of a list."""
 
     items: list[T]
-    next: Annotated[str | None, Field(description="The `after` of the next page; null at the end.")]
+    next: Annotated[str | None, Field(description="The `after` for the next page; null on the last page.")]
 
 
 class Problem(BaseModel):
@@ -53,19 +56,19 @@ class Problem(BaseModel):
 PROBLEM = "#/components/schemas/Problem"
 _PROBLEMS = {
     400: "The request is malformed.",
-    401: "There is no token, or not a good one.",
+    401: "The token is missing or not valid.",
     403: "The caller may not do this, or a second person has to approve it.",
-    404: "It is not there, or not the caller's to see.",
-    409: "The world is not as the request assumes.",
-    412: "It changed since it was read.",
+    404: "It does not exist, or the caller may not see it.",
+    409: "The request conflicts with the current state.",
+    412: "The object was changed after the version in If-Match.",
     413: "The body is too large.",
     415: "The body is not JSON.",
     431: "There are too many headers.",
     429: "The caller sends too many requests; try again later.",
-    503: "Something does not answer now; try again.",
+    503: "The server or the database is busy or not available; try again.",
 }
 _READ_STATUSES = (400, 401, 404, 429, 431, 503)
-_LOCATION = {"Location": {"description": "Where it is.", "schema": {"type": "string"}}}
+_LOCATION = {"Location": {"description": "The address of the object.", "schema": {"type": "string"}}}
 _TAG = {"ETag": {"description": "The version, for If-Match.", "schema": {"type": "string"}}}
 
 
@@ -74,7 +77,7 @@ def answers(
 ) -> dict[int | str, dict[str, Any]]:
     """What a route may answer, for OpenAPI: rows are rendered by hand, and tests hold them to these models."""
     problem = {"content": {MEDIA_TYPE: {"schema": {"$ref": PROBLEM}}}}
-    expected: dict[str, Any] = {"description": "Done." if change else "Found."}
+    expected: dict[str, Any] = {"description": "Success."}
     if model is not None:
         expected["model"] = model
     if tagged:
@@ -83,7 +86,7 @@ def answers(
         expected["headers"] = _LOCATION
     responses: dict[int | str, dict[str, Any]] = {status: expected}
     if tagged:
-        responses[304] = {"description": "The caller has this version already."}
+        responses[304] = {"description": "Not modified: the caller has this version."}
     return responses | {
         code: problem | {"description": text} for code, text in _PROBLEMS.items() if change or code in _READ_STATUSES
     }

@@ -54,7 +54,7 @@ def _make_description(app: FastAPI) -> dict[str, Any]:
         for parameter in operation.get("parameters", ()):
             parameter["schema"] = _without_null(parameter["schema"])
             # What a list can be filtered by needs no words of its own, unless it has them.
-            parameter.setdefault("description", f"Only those with this {parameter['name']}.")
+            parameter.setdefault("description", f"Only objects with this {parameter['name']}.")
     return spec
 
 

@@ -27,7 +27,7 @@ Digest = Annotated[str, Field(pattern=DIGEST_PATTERN)]
 
 
 class StepCounts(Body):
-    """How far it has come; steps that were skipped are in the total alone."""
+    """The number of steps by state; skipped steps count only in the total."""
 
     total: int
     done: int
@@ -37,7 +37,7 @@ class StepCounts(Body):
 
 
 class Operation(Body):
-    """Work that takes time, carried out by a worker."""
+    """A change that takes time, carried out by a worker."""
 
     id: Annotated[str, Field(pattern=ID_PATTERN)]
     kind: str
@@ -47,31 +47,37 @@ class Operation(Body):
     reason: AttributedText
     plan: Digest
     state: OperationState
-    nodes: Annotated[str, Field(description="Folded.")]
+    nodes: Annotated[str, Field(description="A nodeset, folded.")]
     steps: StepCounts
-    attention: Annotated[dict[str, Any] | None, Field(description="Why it needs a person, and what they can do.")]
+    attention: Annotated[
+        dict[str, Any] | None,
+        Field(description="Why the operation needs a decision of a person, and the possible decisions."),
+    ]
     cancel_requested_by: AttributedText
-    worker: Annotated[str | None, Field(description="Its host and process; null for a tenant's roles.")]
+    worker: Annotated[
+        str | None,
+        Field(description="The host and process of the worker; null for callers with roles only in a tenant."),
+    ]
     created_at: Instant
     ended_at: Instant | None
 
 
 class ListedPlan(Body):
-    """What would be done, without the steps."""
+    """A plan without its steps."""
 
     digest: Digest
     kind: str
     summary: str
     tenant: str | None
-    nodes: Annotated[str, Field(description="Folded.")]
+    nodes: Annotated[str, Field(description="A nodeset, folded.")]
     created_at: Instant
 
 
 class Plan(ListedPlan):
-    """What would be done, and from what that was computed."""
+    """A plan: the steps that would be done, and the versions of what it was computed from."""
 
     steps: list[dict[str, Any]]
-    inputs: Annotated[dict[str, int], Field(description="The version of everything that it was made from.")]
+    inputs: Annotated[dict[str, int], Field(description="The version of every object that the plan was computed from.")]
 
 
 @lru_cache(maxsize=128)

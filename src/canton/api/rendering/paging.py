@@ -53,9 +53,11 @@ def paging(sorts: Sequence[str], fields: Sequence[str], default: str | None = No
         request: Request,
         caller: CallerDep,
         limit: Annotated[int, Query(ge=1, le=1000, description="At most this many entries on a page.")] = 100,
-        after: Annotated[str | None, Query(max_length=2000, description="`next` of the page before.")] = None,
+        after: Annotated[str | None, Query(max_length=2000, description="The `next` of the previous page.")] = None,
         # Not annotated: an annotation is read outside of this function and would not know what is allowed.
-        sort: str = Query(first, pattern=f"^-?({allowed})$", description=f"One of {allowed}; `-` descends."),
+        sort: str = Query(
+            first, pattern=f"^-?({allowed})$", description=f"One of {allowed}; with `-` before it in descending order."
+        ),
         fields_: Annotated[
             str | None, Query(alias="fields", max_length=500, description="Only these fields, separated by commas.")
         ] = None,
@@ -87,7 +89,7 @@ def _position(cursor: str, this: str) -> PageKey:
         whose, position = None, []
     if whose != this or not all(_is_key(part) for part in position):
         raise InvalidCursor(
-            "this cursor was not given by this list with this sort and these filters; start again without after"
+            "this cursor is not from this list with this sort and these filters; start again without after"
         )
     return tuple(position)
 
@@ -105,7 +107,7 @@ def _fields(text: str | None, allowed: Sequence[str]) -> tuple[str, ...]:
     unknown = [name for name in names if name not in allowed]
     if unknown:
         raise InvalidRequest(
-            f'there is no field "{unknown[0]}" here; there are {", ".join(allowed)}',
+            f'there is no field "{unknown[0]}" in this list; the fields are {", ".join(allowed)}',
             field=unknown[0],
             known=list(allowed),
         )

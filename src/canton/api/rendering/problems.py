@@ -105,7 +105,7 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(Exception)
     def defect(request: Request, error: Exception) -> Response:
         log.error("a request failed by a defect", exc_info=error)
-        message = "Canton failed on this request by a defect of its own; report it with the request id"
+        message = "Canton failed on this request because of a defect in Canton; report it with the request id"
         return response(Defect(message), request_id(request))
 
     @app.get("/problems/{code}", include_in_schema=False)
@@ -156,12 +156,12 @@ def _from_http(request: Request, error: HTTPException) -> CantonError:
     where = f"{request.method} {request.url.path}"
     if error.status_code == 405:
         allowed = _allowed_methods(request) or (error.headers or {}).get("Allow", "")
-        return MethodNotAllowed(f"{where} is not offered; this address takes {allowed}", allowed=allowed)
+        return MethodNotAllowed(f"{where} is not possible; this address takes {allowed}", allowed=allowed)
     if error.status_code == 415:
         return WrongMediaType(f"{where} takes JSON; send Content-Type: application/json")
     if error.status_code == 400:
         return InvalidRequest(f"{where} could not be read: {error.detail}; send valid JSON in UTF-8")
-    return NoSuchRoute(f"there is nothing at {request.url.path}; GET /openapi.json lists what there is")
+    return NoSuchRoute(f"there is no route {request.url.path}; GET /openapi.json lists the routes")
 
 
 def _allowed_methods(request: Request) -> str:

@@ -50,7 +50,7 @@ _PLAIN = (
 
 
 class Approval(Body):
-    """A change that somebody wants to make and a second person lets them, or does not."""
+    """A change that waits for a second person to approve or refuse it, or did."""
 
     id: str
     permission: str
@@ -59,7 +59,7 @@ class Approval(Body):
     path: str
     body: Annotated[Any, Field(description="The body of the request, as it was sent.")]
     requested_by: str
-    requested_identity: Annotated[str | None, Field(description="Of the same person, what never changes.")]
+    requested_identity: Annotated[str | None, Field(description="The issuer's lasting identifier of that person.")]
     reason: str
     state: State
     decided_by: str | None
@@ -80,7 +80,7 @@ def list_approvals(
     state: State | None = None,
     tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
 ) -> Response:
-    """The approvals that the caller may see; its own requests it always does."""
+    """The approvals that the caller may see, always including its own requests."""
     approval_filter = approvals.ApprovalFilter(
         caller.visible("approval.read"), PROVIDERS, caller.principal.identity, state, tenant
     )
@@ -107,13 +107,13 @@ Deciding = Annotated[Change, change(DECIDING)]
 
 @router.post("/approvals/{approval_id}/approve", responses=answers(Approval, change=True))
 def approve(approval_id: ApprovalId, change: Deciding) -> Response:
-    """Let somebody else's change go through, once: a person who may make it, and did not ask for it."""
+    """Approve another person's change, for one use. Only a person who may make the change, and did not request it."""
     return _settle(approval_id, ApprovalState.APPROVED, change)
 
 
 @router.post("/approvals/{approval_id}/refuse", responses=answers(Approval, change=True))
 def refuse(approval_id: ApprovalId, change: Deciding) -> Response:
-    """Do not let somebody else's change go through; the same conditions as to approve it."""
+    """Refuse another person's change; under the same conditions as to approve it."""
     return _settle(approval_id, ApprovalState.REFUSED, change)
 
 
@@ -165,13 +165,13 @@ def _require_second_person(connection: Connection, caller: Caller, row: RowMappi
     details = {"permission": row["permission"], "tenant": row["tenant"]}
     # By name as well: some issuers take a username in any case and repeat it as typed; alice and Alice are one person.
     if who.identity == row["requested_identity"] or who.id.casefold() == row["requested_by"].casefold():
-        message = f"{who.id} asked for this change and cannot decide on it; somebody else has to"
+        message = f"{who.id} asked for this change and cannot decide on it; another person has to"
         raise Forbidden(message, rule="two-persons", **details)
     if who.kind is not Kind.PERSON:
-        raise Forbidden(f"{who.id} is a {who.kind}, and this takes a person", rule="two-persons", **details)
+        raise Forbidden(f"{who.id} is a {who.kind}, and only a person can decide", rule="two-persons", **details)
     suspended = row["tenant"] is not None and tenants.state(connection, row["tenant"]) == TenantState.SUSPENDED
     decision = caller.decide(Question(row["permission"], row["tenant"], suspended))
     if not decision.allowed:
-        message = f"only who may make a change decides on it, and {decision.reason}; ask one of them"
+        message = f"only a person who may make the change can decide on it, and {decision.reason}"
         raise Forbidden(message, rule=decision.rule, **details)
     _require_granted_rights(who, row)

@@ -35,7 +35,7 @@ class Event(Body):
     subject: str
     tenant: str | None
     body: Annotated[
-        dict[str, Any], Field(description="`actor` and `reason` are there only for those who hold audit.read.")
+        dict[str, Any], Field(description="`actor` and `reason` are included only for callers who hold audit.read.")
     ]
 
 
@@ -58,10 +58,14 @@ def _start_position(
     ] = None,
     last_event_id: Annotated[
         str | None,
-        Header(alias="Last-Event-ID", max_length=LONGEST, description="Where a stream broke off; goes before `after`."),
+        Header(
+            alias="Last-Event-ID",
+            max_length=LONGEST,
+            description="The id of the last event received; overrides `after`.",
+        ),
     ] = None,
     since: Since = None,
-    newest: Annotated[int | None, Query(ge=1, le=10_000, description="Begin so many events before the end.")] = None,
+    newest: Annotated[int | None, Query(ge=1, le=10_000, description="Start with the newest N events.")] = None,
 ) -> StartPosition:
     """``since`` and ``newest`` together are the later of the two places; ``after`` goes before them."""
     first = None if _is_live(request) or since or newest else START
@@ -95,10 +99,10 @@ async def read_events(
     subscription: Annotated[Subscription, Depends(_subscription)],
     limit: Annotated[int, Query(ge=1, le=1000, description="At most this many entries on a page.")] = 100,
 ) -> Response:
-    """What happened in the tenants that the caller may read about, each tenant's events in their order.
+    """The events of the tenants that the caller may see; those of one tenant are in order.
 
-    With `Accept: text/event-stream` it is a stream, from now on unless it is told where to begin; otherwise a page,
-    from the beginning. `since` and `newest` begin later.
+    With `Accept: text/event-stream` the answer is a stream of new events, unless a parameter says where to start;
+    otherwise it is a page of the oldest events. `since` and `newest` start later.
     """
     live, hub = _is_live(request), caller.services.hub
     if live and caller.visible(PERMISSION) == frozenset():

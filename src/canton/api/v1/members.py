@@ -48,25 +48,28 @@ Until = Annotated[
     str,
     Field(
         pattern=MOMENT,
-        description="It ends then; an instant to come.",
+        description="When the binding ends; in the future.",
         examples=["2027-01-31T18:00:00Z"],
     ),
 ]
 
 
 class Binding(Body):
-    """Somebody, or a group of an issuer, has a role."""
+    """A role that a person or a group has, in a tenant or at the provider."""
 
     id: str
     subject: str
     identity: Annotated[
-        str | None, Field(description="Whose it is: the issuer and its `sub`; null for a group, or until first seen.")
+        str | None,
+        Field(
+            description="The person of the binding: issuer and `sub`; null for a group, or until their first request."
+        ),
     ]
     other_identity: Annotated[
-        str | None, Field(description="Another person who came with the name later, and got nothing.")
+        str | None, Field(description="Another person with the same name, who does not get the role.")
     ]
     role: str
-    tenant: Annotated[str | None, Field(description="Null at the provider.")]
+    tenant: Annotated[str | None, Field(description="Null for the provider.")]
     until: Instant | None
     granted_by: AttributedText
     reason: AttributedText
@@ -76,7 +79,7 @@ class Binding(Body):
 class NewBinding(Body):
     subject: Subject
     role: Annotated[str, Field(pattern=ROLE, examples=["tenant-operator"])]
-    tenant: Annotated[Name | None, Field(description="Null at the provider, for a role of the provider.")]
+    tenant: Annotated[Name | None, Field(description="Null for a role at the provider.")]
     until: Until | None = None
 
 
@@ -84,7 +87,9 @@ class MemberRole(Body):
     role: str
     until: Instant | None
     binding: str
-    identity: Annotated[str | None, Field(description="Whose it is, once they were seen.")]
+    identity: Annotated[
+        str | None, Field(description="The person that the binding belongs to; null until their first request.")
+    ]
 
 
 class Member(Body):
@@ -113,7 +118,7 @@ def list_members(
     name: TenantName,
     page: Annotated[Paging, paging(("subject",), tuple(Member.model_fields))],
 ) -> Response:
-    """Everybody whom Canton was told of, with all their roles in the tenant; an issuer may vouch for more."""
+    """The subjects bound in the tenant, with their roles. People whose roles come from their token are not listed."""
     caller.require_visible("member.read", name, tenants.unknown(name))
     with caller.database.read() as connection:
         tenants.find(connection, name)
@@ -139,9 +144,9 @@ def list_bindings(
     tenant: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
     role: Annotated[str | None, Query(pattern=ROLE)] = None,
     subject: Annotated[str | None, Query(pattern=SUBJECT)] = None,
-    provider: Annotated[Literal["true", "false"], Query(description="Only those at the provider.")] = "false",
+    provider: Annotated[Literal["true", "false"], Query(description="Only bindings at the provider.")] = "false",
 ) -> Response:
-    """The bindings that the caller may see, with those that have run out and were not revoked."""
+    """The bindings that the caller may see, including expired ones that were not revoked."""
     binding_filter = bindings.BindingFilter(tenant, role, subject, provider == "true")
     with caller.database.read() as connection:
         list_page = bindings.page(connection, caller.visible("member.read"), binding_filter, page.window)
@@ -151,10 +156,10 @@ def list_bindings(
 
 @router.post("/bindings", status_code=201, responses=answers(Binding, 201, change=True) | answers(Binding, change=True))
 def grant(new_binding: NewBinding, change: Annotated[Change, change("member.grant")]) -> Response:
-    """Give a role, perhaps for a time: 201. Given again it is the same binding, with the new end: 200.
+    """Give a role, perhaps with an end: 201. If the binding exists it gets the new end: 200.
 
-    Nobody gives a role that holds more than they do themselves, or for longer. An end sooner than the binding has takes
-    something away: it also needs member.revoke, a reason, and the second person where a revocation does.
+    The role must not hold more permissions than the caller, or last longer. To set an earlier end is a revocation: it
+    also needs member.revoke, a reason, and a second person where a revocation needs one.
     """
     not_found = None if new_binding.tenant is None else tenants.unknown(new_binding.tenant)
     target = ChangeTarget(
@@ -217,9 +222,11 @@ def _checked(change: Change, new_binding: NewBinding) -> bindings.Grant:
     check_subject(change.caller.services.settings, new_binding.subject)
     until = None if new_binding.until is None else from_text(new_binding.until)
     if until is not None and until <= change.caller.now:
-        raise InvalidRequest(f"until is {new_binding.until}, which is over; name an instant to come")
+        raise InvalidRequest(f"until is {new_binding.until}, which is in the past; give a time in the future")
     if until is not None and until >= LATEST:
-        raise InvalidRequest(f"until is {new_binding.until}, which is too far; leave it out for a role without an end")
+        raise InvalidRequest(
+            f"until is {new_binding.until}, which is too far in the future; leave it out for a role without an end"
+        )
     return bindings.Grant(new_binding.subject, role.name, new_binding.tenant, until)
 
 
@@ -238,7 +245,7 @@ def check_subject(settings: Settings, subject: str) -> None:
     if issuer == ACCOUNTS or (trusted and issuer not in trusted):
         trusted_text = ", ".join(trusted) or "those in the configuration"
         raise InvalidRequest(
-            f'"{issuer}" is no issuer that this server trusts; it trusts {trusted_text}', subject=subject
+            f'"{issuer}" is not an issuer that this server trusts; it trusts {trusted_text}', subject=subject
         )
     if not name.isprintable() or not is_harmless(name):
         raise InvalidRequest("the subject holds invisible characters; write it without them")
@@ -265,7 +272,7 @@ def show_binding(caller: CallerDep, binding_id: BindingId) -> Response:
 
 @router.delete("/bindings/{binding_id}", status_code=204, responses=answers(None, 204, change=True))
 def revoke(binding_id: BindingId, change: Annotated[Change, change("member.revoke")]) -> Response:
-    """Take a role away; it is gone with the next request. One's own, too, even the last administrator's."""
+    """Revoke a role, from the next request on. Callers can revoke their own, even that of the last administrator."""
 
     def act(connection: Connection, _because: Attribution) -> ChangeResult:
         row = bindings.find(connection, binding_id)

@@ -35,28 +35,26 @@ SHOWN = 100
 MOST_FIELDS = 50
 RowMistake = tuple[int, str]
 _PYDANTIC = re.compile("^(Input|String) should ")
-_NO_FIELD = {"power": "workers read it from the site, so a file cannot say it; leave it out"}
+_NO_FIELD = {"power": "workers read it from the site, so a file cannot set it; leave it out"}
 
 
 class NewNode(Body):
-    """What is left out stays as it is; a node that is new is then discovered.
+    """A field that is left out stays as it is; a new node is then discovered.
 
-    Of a node that is known, only what is so may be said. Power is no field: workers read it from the site.
+    For a known node the fields must agree with what Canton knows. There is no field for power: workers read it.
     """
 
     xname: Annotated[str, Field(max_length=64)]
     nid: Annotated[int | None, Field(ge=0, lt=2**31)] = None
     state: Literal["discovered", "free", "assigned", None] = None
     tenant: Annotated[
-        Name | None, Field(description="Whose a node that Canton has never seen is already; it is then assigned.")
+        Name | None, Field(description="The tenant that a new node belongs to already; its state is then assigned.")
     ] = None
 
 
 class NodeImport(Body):
     site: Name
-    renumber: Annotated[bool, Field(description="A nid may differ from the one that is known; it is then changed.")] = (
-        False
-    )
+    renumber: Annotated[bool, Field(description="Change the nid of known nodes that have another one.")] = False
     # Read row by row below: whoever has ten wrong rows wants to hear of all ten.
     nodes: Annotated[
         list[Any],
@@ -69,19 +67,20 @@ class Imported(Body):
     added: int
     changed: int
     unchanged: int
-    nodes: Annotated[str, Field(description="Those that were added or changed, folded.")]
+    nodes: Annotated[str, Field(description="The nodes that were added or changed, folded.")]
 
 
 @router.post("/nodes/import", responses=answers(Imported, change=True))
 def import_nodes(
     node_import_body: NodeImport,
     change: Annotated[Change, change("node.import")],
-    dry_run: Annotated[bool, Query(description="Only say what it would do.")] = False,
+    dry_run: Annotated[bool, Query(description="Answer with what would be changed, and change nothing.")] = False,
 ) -> Response:
-    """Add nodes to a site, and numbers to those that have none. A row that contradicts what is known is refused.
+    """Add nodes to a site, and numbers to nodes that have none. A row that contradicts what Canton knows is refused.
 
-    A node that is new may be said to be free, or a tenant's already: the caller vouches for that. It takes a reason and
-    node.enroll, for a tenant's node also node.assign, and is refused where these take two persons.
+    A new node may be imported as free, or as a tenant's: the caller confirms that nothing of an earlier user is left
+    on it. That needs a reason and node.enroll, for a tenant's node also node.assign, and is refused if one of these
+    needs a second person.
     """
     lines, wrong = _read(node_import_body.nodes)
     target = ChangeTarget(None)
@@ -154,7 +153,7 @@ def _read(rows: Sequence[Any]) -> tuple[list[Line], list[RowMistake]]:
 def _new_node(row: object) -> NewNode:
     if isinstance(row, dict) and len(row) > MOST_FIELDS:
         names = ", ".join(NewNode.model_fields)
-        raise InvalidRequest(f"it has {len(row)} fields, which are not looked at; a row has no others than {names}")
+        raise InvalidRequest(f"it has {len(row)} fields; a row can only have {names}")
     return NewNode.model_validate(row)
 
 
@@ -192,6 +191,6 @@ def _repeated_rows(lines: Sequence[Line]) -> Iterator[RowMistake]:
     nids = Counter(line.nid for line in lines if line.nid is not None)
     for line in lines:
         if names[line.xname] > 1:
-            yield line.number, f"{line.xname} stands in {names[line.xname]} rows; name it once"
+            yield line.number, f"{line.xname} is in {names[line.xname]} rows; name it once"
         elif line.nid is not None and nids[line.nid] > 1:
-            yield line.number, f"nid {line.nid} stands in {nids[line.nid]} rows; a number is one node's"
+            yield line.number, f"nid {line.nid} is in {nids[line.nid]} rows; two nodes cannot have the same number"

@@ -37,23 +37,23 @@ router = APIRouter(tags=["nodes"], route_class=Route)
 class EnrollOrder(NodeOrder):
     sanitised_by_hand: Annotated[
         Literal[True],
-        Field(description="The caller vouches that nothing of an earlier user is left on the nodes."),
+        Field(description="The caller confirms that nothing of an earlier user is left on the nodes."),
     ]
 
 
 class AssignOrder(NodeOrder):
-    tenant: Annotated[Name, Field(description="Who gets the nodes.", examples=["psi"])]
+    tenant: Annotated[Name, Field(description="The tenant that gets the nodes.", examples=["psi"])]
 
 
 class MaintenanceOrder(NodeOrder):
     power: Annotated[
         Literal["off", "unchanged"],
-        Field(description="`unchanged` leaves it, as for a node whose controller does not answer."),
+        Field(description="`unchanged`: do not power the nodes off, for a controller that does not answer."),
     ] = "off"
 
 
 class Deleted(Body):
-    nodes: Annotated[str, Field(description="Folded.")]
+    nodes: Annotated[str, Field(description="A nodeset, folded.")]
     count: int
 
 
@@ -63,7 +63,7 @@ def enroll_nodes(
 ) -> Response:
     """Power nodes off and make them free: nodes that are discovered, in quarantine or in maintenance.
 
-    Canton does not sanitise nodes yet. The caller vouches for it, and the audit says so.
+    Canton does not sanitise nodes yet. The caller confirms that they did, and the audit records it.
     """
     return order_operation(
         change, node_order, lambda snapshot, _: plan_move(snapshot, ORDERS["enroll"]), dry_run=dry_run
@@ -119,7 +119,7 @@ def maintain_nodes(
 def retire_nodes(
     node_order: NodeOrder, change: Annotated[Change, change("node.retire")], dry_run: DryRun = False
 ) -> Response:
-    """Give nodes in maintenance up for good. Nothing is done to the hardware, which may be gone."""
+    """Retire nodes in maintenance for good. Nothing is done to the hardware, which may already be removed."""
     return order_operation(
         change, node_order, lambda snapshot, _: plan_move(snapshot, ORDERS["retire"]), dry_run=dry_run
     )
@@ -129,9 +129,9 @@ def retire_nodes(
 def delete_nodes(
     node_names: NodeNames,
     change: Annotated[Change, change("node.delete")],
-    dry_run: Annotated[bool, Query(description="Only say what would be deleted.")] = False,
+    dry_run: Annotated[bool, Query(description="Answer with what would be deleted, and delete nothing.")] = False,
 ) -> Response:
-    """Remove retired nodes, all of them or none; audit, events and operations keep their names."""
+    """Delete retired nodes, all of them or none; audit, events and operations keep their names."""
     target = find_nodes(change, node_names.nodes)
     xnames = [row["xname"] for row in target.rows]
     answer = Answer({"nodes": fold(xnames), "count": len(xnames)})

@@ -45,7 +45,7 @@ Power = Literal["on", "off", "unknown"]
 
 
 class Node(Body):
-    """One compute node: what was decided about it, and what was last seen of it."""
+    """One compute node: its state in Canton, and its power as last read from the site."""
 
     xname: str
     nid: int | None
@@ -54,16 +54,16 @@ class Node(Body):
     tenant: str | None
     separation: Annotated[
         Literal["unproven"] | None,
-        Field(description="Of a tenant's node: whether it is proved to be apart. Nothing is proved yet."),
+        Field(description="For a node of a tenant: whether its separation is proved. Nothing is proved yet."),
     ]
     power: Power | None
     seen_at: Instant | None
     stale: Annotated[
-        bool, Field(description="Its power was not seen for three times `worker.power_interval`, or never.")
+        bool, Field(description="Its power was not read for three times `worker.power_interval`, or never.")
     ]
     version: int
     changed_at: Instant
-    claimed_by: Annotated[str | None, Field(description="The operation that holds it.")]
+    claimed_by: Annotated[str | None, Field(description="The open operation that holds the node.")]
 
 
 class PowerOrder(NodeOrder):
@@ -98,15 +98,17 @@ def renderer(services: Services) -> Callable[[RowMapping], dict[str, Json]]:
 def _node_filter(
     caller: CallerDep,
     site: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
-    tenant: Annotated[str | None, Query(pattern=f"^({NONE}|{NAME.pattern})$", description="`-` for none.")] = None,
+    tenant: Annotated[
+        str | None, Query(pattern=f"^({NONE}|{NAME.pattern})$", description="`-`: nodes without a tenant.")
+    ] = None,
     state: NodeState | None = None,
-    power: Annotated[Power | None, Query(description="As it was last seen.")] = None,
+    power: Annotated[Power | None, Query(description="The power as last read.")] = None,
     nodeset: Annotated[
         str | None,
         Query(
             pattern=NODESET_PATTERN,
             max_length=20_000,
-            description=f"Those of these, at most {LARGEST:,}, that there are.",
+            description=f"Only nodes of this nodeset, of at most {LARGEST:,} nodes.",
             examples=["x1000c0s[0-3]b0n0"],
         ),
     ] = None,
@@ -125,7 +127,7 @@ def list_nodes(
     page: Annotated[Paging, paging(tuple(nodes.SORTS), tuple(Node.model_fields))],
     node_filter: Annotated[nodes.NodeFilter, Depends(_node_filter)],
 ) -> Response:
-    """The nodes that the caller may see; `xname` sorts by the numbers in it, s9 before s10."""
+    """The nodes that the caller may see. Sorting by `xname` compares its numbers: s9 comes before s10."""
     with caller.database.read() as connection:
         list_page = nodes.page(connection, caller.visible("node.read"), node_filter, page.window)
     return page.answer(list_page, renderer(caller.services))
@@ -146,7 +148,7 @@ def show_node(
     caller: CallerDep,
     xname: Annotated[str, Path(pattern="^[a-z0-9]{1,64}$", description="Its xname.", examples=["x1000c0s0b0n0"])],
 ) -> Response:
-    """One node. The tag is the version of what was decided; what is seen of a node changes without it."""
+    """One node. The entity tag changes with its state and tenant, but not with its power."""
     with caller.database.read() as connection:
         row = nodes.show(connection, xname, caller.visible("node.read"))
     return object_response(request, renderer(caller.services)(row), row["version"])
@@ -156,7 +158,7 @@ def show_node(
 def power_nodes(
     power_order: PowerOrder, change: Annotated[Change, change("node.power")], dry_run: DryRun = False
 ) -> Response:
-    """Switch nodes on or off; what is so already is seen by the operation and left alone."""
+    """Power nodes on or off; nodes that are already in that state are left alone."""
     return order_operation(
         change, power_order, lambda snapshot, tenant: plan_power(snapshot, power_order.to, tenant), dry_run=dry_run
     )

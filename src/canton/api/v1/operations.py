@@ -38,7 +38,7 @@ Text = Annotated[str | None, Query(pattern=TEXT_PATTERN)]
 
 
 class Step(Body):
-    """One goal for one target; those that take something back have negative numbers."""
+    """One goal for one target. Undo steps have negative numbers."""
 
     n: int
     kind: str
@@ -51,7 +51,10 @@ class Step(Body):
     evidence: dict[str, Any] | None
     error: dict[str, Any] | None
     cause: Annotated[
-        str | None, Field(description="What the driver said, with hosts and paths; null for a tenant's roles.")
+        str | None,
+        Field(
+            description="The driver's own message, with hosts and paths; null for callers with roles only in a tenant."
+        ),
     ]
 
 
@@ -72,9 +75,14 @@ def _operation_filter(
     kind: Text = None,
     actor: Annotated[
         str | None,
-        Query(pattern=TEXT_PATTERN, description=f"Only in tenants where the caller holds {ATTRIBUTION}."),
+        Query(
+            pattern=TEXT_PATTERN,
+            description=f"Only operations of this actor, in tenants where the caller holds {ATTRIBUTION}.",
+        ),
     ] = None,
-    node: Annotated[str | None, Query(pattern=TEXT_PATTERN, description="One that a step is about.")] = None,
+    node: Annotated[
+        str | None, Query(pattern=TEXT_PATTERN, description="Only operations with a step on this node.")
+    ] = None,
     since: Since = None,
 ) -> lists.OperationFilter:
     return lists.OperationFilter(tenant, state, kind, actor, node, from_text(since) if since else None)
@@ -114,7 +122,7 @@ def list_steps(
     operation_id: OperationId,
     page: Annotated[Paging, paging(tuple(lists.STEP_SORTS), tuple(Step.model_fields))],
 ) -> Response:
-    """What it consists of, and how far each part has come."""
+    """The steps of an operation, with their state."""
     visible = caller.visible("operation.read")
     with caller.database.read() as connection:
         lists.show(connection, operation_id, visible)
@@ -153,23 +161,23 @@ _ACCEPTED = answers(Operation, 202, change=True)
 
 @router.post("/operations/{operation_id}/retry", status_code=202, responses=_ACCEPTED)
 def retry_operation(operation_id: OperationId, change: Annotated[Change, change("operation.retry")]) -> Response:
-    """Give its failed steps another chance, in the direction in which they failed."""
+    """Try its failed steps again; if they failed while undoing, the undo goes on."""
     return _intervene(operation_id, change, interventions.retry)
 
 
 @router.post("/operations/{operation_id}/undo", status_code=202, responses=_ACCEPTED)
 def undo_operation(operation_id: OperationId, change: Annotated[Change, change("operation.undo")]) -> Response:
-    """Take back, in reverse order, what it did. Needs a second person where the operation itself did."""
+    """Undo its steps in reverse order. Needs a second person if the operation itself did."""
     return _intervene(operation_id, change, interventions.undo, undoes=True)
 
 
 @router.post("/operations/{operation_id}/abandon", status_code=202, responses=_ACCEPTED)
 def abandon_operation(operation_id: OperationId, change: Annotated[Change, change("operation.abandon")]) -> Response:
-    """Leave the world as it is and let go of the nodes; those in between two owners go to quarantine."""
+    """End it without undoing, and release its nodes; nodes between two owners go to quarantine."""
     return _intervene(operation_id, change, interventions.abandon)
 
 
 @router.post("/operations/{operation_id}/cancel", status_code=202, responses=_ACCEPTED)
 def cancel_operation(operation_id: OperationId, change: Annotated[Change, change("operation.cancel")]) -> Response:
-    """Ask it to stop at the next safe point; what is under way is finished first."""
+    """Stop it at the next safe point; device calls under way are finished first."""
     return _intervene(operation_id, change, interventions.cancel)

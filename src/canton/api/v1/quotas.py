@@ -22,7 +22,7 @@ from canton.store.access import quotas, tenants
 
 router = APIRouter(tags=["quotas"], route_class=Route)
 # As much as a column holds.
-Limit = Annotated[int | None, Field(ge=0, le=2**31 - 1, description="Null is no limit.")]
+Limit = Annotated[int | None, Field(ge=0, le=2**31 - 1, description="Null: no limit.")]
 
 
 class Usage(Body):
@@ -32,7 +32,7 @@ class Usage(Body):
 
 
 class Limits(Body):
-    """All of them, so that none is lifted by being left out."""
+    """All three limits are required, so that none is removed by leaving it out."""
 
     nodes: Limit
     open_operations: Limit
@@ -40,11 +40,11 @@ class Limits(Body):
 
 
 class Quota(Limits):
-    """What a tenant may have, and has."""
+    """The limits of a tenant, and what it uses."""
 
     tenant: Name
     used: Usage
-    version: Annotated[int, Field(description="0 when none was ever set.")]
+    version: Annotated[int, Field(description="0 if no quota was ever set.")]
 
 
 def _quota(connection: Connection, tenant: str) -> dict[str, Json]:
@@ -57,7 +57,7 @@ _SHOWN = {code: response for code, response in answers(Quota, tagged=True).items
 
 @router.get("/tenants/{name}/quota", responses=_SHOWN)
 def show_quota(caller: CallerDep, name: TenantName) -> Response:
-    """What a tenant may have, and what it has now. The entity tag is that of the limits alone."""
+    """The limits of a tenant, and what it uses. The entity tag changes only with the limits."""
     caller.require_visible("quota.read", name, tenants.unknown(name))
     with caller.database.read() as connection:
         tenants.find(connection, name)
@@ -68,7 +68,7 @@ def show_quota(caller: CallerDep, name: TenantName) -> Response:
 
 @router.put("/tenants/{name}/quota", responses=answers(Quota, change=True))
 def set_quota(name: TenantName, new_limits: Limits, change: Annotated[Change, change("quota.set")]) -> Response:
-    """Set all limits. Below what the tenant has, it loses nothing; it only gets no more."""
+    """Set all limits. A tenant that already has more keeps it, but gets no more."""
 
     def act(connection: Connection, _because: Attribution) -> ChangeResult:
         limits = domain.Quota(**new_limits.model_dump())

@@ -35,7 +35,7 @@ def render(role: PolicyRole) -> dict[str, Json]:
 
 @router.get("/roles", responses=answers(Items[Role]))
 def list_roles(caller: CallerDep, page: Annotated[Paging, paging(("name",), tuple(Role.model_fields))]) -> Response:
-    """The roles there are, built in and of the site's own."""
+    """The roles: the built-in ones, and those of the configuration."""
     visible_roles = caller.services.roles.values() if caller.visible("role.read") is None else ()
     return page.answer(_list_page([render(role) for role in visible_roles], page.window), dict)
 

@@ -47,7 +47,7 @@ class ServiceAccount(Body):
 
     id: str
     name: str
-    tenant: Annotated[str | None, Field(description="Null at the provider.")]
+    tenant: Annotated[str | None, Field(description="Null for the provider.")]
     permissions: list[str]
     description: str
     created_by: AttributedText
@@ -57,13 +57,13 @@ class ServiceAccount(Body):
 
 class NewAccount(Body):
     name: Name
-    tenant: Annotated[Name | None, Field(description="Null for an account at the provider.")]
+    tenant: Annotated[Name | None, Field(description="Null for an account of the provider.")]
     permissions: Permissions
     description: Description = ""
 
 
 class Token(Body):
-    """A token, without its text."""
+    """A token, without its secret text."""
 
     id: str
     permissions: list[str]
@@ -73,17 +73,19 @@ class Token(Body):
 
 
 class NewToken(Body):
-    ttl: Annotated[Seconds | None, Field(description="Seconds that it lasts; else what the policy says.")] = None
-    permissions: Annotated[Permissions | None, Field(description="Fewer than the account's; else all of them.")] = None
+    ttl: Annotated[Seconds | None, Field(description="The lifetime in seconds; default: `policy.token_ttl`.")] = None
+    permissions: Annotated[
+        Permissions | None, Field(description="A subset of the account's permissions; default: all of them.")
+    ] = None
 
 
 class Rotation(Body):
-    ttl: Annotated[Seconds | None, Field(description="Seconds that the new one lasts.")] = None
-    overlap: Annotated[int, Field(ge=0, le=YEAR, description="Seconds until the tokens that it replaces end.")] = 0
+    ttl: Annotated[Seconds | None, Field(description="The lifetime of the new token in seconds.")] = None
+    overlap: Annotated[int, Field(ge=0, le=YEAR, description="Seconds until the replaced tokens end.")] = 0
 
 
 class IssuedToken(Body):
-    """The only answer that ever holds the token's text; it is null when the request is repeated with its key."""
+    """The only answer that contains the token's text; null if the request is repeated with its idempotency key."""
 
     id: str
     token: str | None
@@ -119,11 +121,11 @@ def list_service_accounts(
 def create_service_account(
     new_account: NewAccount, change: Annotated[Change, change("service-account.create")]
 ) -> Response:
-    """Add an account that may do what is named, and nothing else; it has no token yet.
+    """Create an account with these permissions and no others; it has no token yet.
 
-    Nobody gives it more than they hold themselves, or what they hold for a time only. That is checked now: if its
-    creator loses a role later, the account and its tokens go on until a token runs out, is revoked, or the account is
-    deleted. An account may hold any permission that its creator does, and is itself bound by this rule.
+    The caller must hold all of these permissions, and without an end. This is checked only now: if the creator loses a
+    role later, the account keeps its permissions until it is deleted, and its tokens until they expire or are revoked.
+    The same rule holds for an account that creates another one.
     """
 
     def act(connection: Connection, attribution: Attribution) -> ChangeResult:
@@ -150,7 +152,7 @@ def _check_place(permissions: frozenset[str], tenant: str | None) -> None:
     beyond = sorted(name for name in permissions if PERMISSIONS[name].reach is Reach.PROVIDER)
     if tenant is not None and beyond:
         raise InvalidRequest(
-            f"an account of a tenant cannot hold {', '.join(beyond)}, which only the provider's can; leave it out",
+            f"an account of a tenant cannot hold {', '.join(beyond)}, which is only for the provider; leave it out",
             permissions=list(beyond),
         )
 
@@ -190,7 +192,7 @@ def _target(caller: Caller, account_id: str, *, itself: bool = False, issues: bo
 def delete_service_account(
     account_id: AccountId, change: Annotated[Change, change("service-account.delete")]
 ) -> Response:
-    """Remove an account; its tokens end at once."""
+    """Delete an account; its tokens end at once."""
 
     def act(connection: Connection, _because: Attribution) -> ChangeResult:
         row = service_accounts.delete(connection, account_id, change.if_version)
@@ -206,7 +208,7 @@ def list_tokens(
     account_id: AccountId,
     page: Annotated[Paging, paging(tuple(service_accounts.TOKEN_SORTS), tuple(Token.model_fields))],
 ) -> Response:
-    """The account's tokens, without their texts, which nobody can show again."""
+    """The account's tokens, without their texts, which cannot be shown again."""
     account = _find_visible(caller, account_id)
     with caller.database.read() as connection:
         list_page = service_accounts.tokens(connection, account_id, page.window)
@@ -219,10 +221,10 @@ Issuing = Annotated[Change, change("service-account.token")]
 
 @router.post("/service-accounts/{account_id}/tokens", status_code=201, responses=answers(IssuedToken, 201, change=True))
 def issue_token(account_id: AccountId, change: Issuing, new_token: NewToken | None = None) -> Response:
-    """Make a token; its text is in this answer and nowhere else.
+    """Create a token; its text is only in this answer.
 
-    It holds the account's permissions or fewer, and never more than its maker holds without end: whoever has a token
-    can renew it. It goes on if its maker loses such a role.
+    It has the account's permissions or fewer. The caller must hold them without an end, because the owner of a token
+    can renew it. The token stays valid if the caller loses such a role later.
     """
     token_request = new_token or NewToken()
 
@@ -237,12 +239,12 @@ def issue_token(account_id: AccountId, change: Issuing, new_token: NewToken | No
 
 @router.post("/service-accounts/{account_id}/rotate", status_code=201, responses=answers(IssuedToken, 201, change=True))
 def rotate_tokens(account_id: AccountId, change: Issuing, rotation: Rotation | None = None) -> Response:
-    """Make a token, and end those that it replaces, at once or after an overlap: every one that holds no more than it.
+    """Create a token, and end the tokens that it replaces, at once or after an overlap.
 
-    The new token holds what all tokens of the account hold together. An account may do this to itself, whatever else
-    it may do, unless its tenant is suspended; the new token then holds what the one it used does, and lasts no longer
-    than that one was issued for. Without overlap that one is over when the answer is sent, and an answer that is lost
-    is lost.
+    It replaces every token of the account with the same permissions or fewer, and has the permissions of all of them
+    together. An account may always rotate its own token, unless its tenant is suspended; the new token then has the
+    permissions of the token that it used, and at most its lifetime. Without an overlap, the used token ends before the
+    answer is sent: if the answer is lost, so is the new token.
     """
     rotation_request = rotation or Rotation()
 
@@ -265,7 +267,8 @@ def _token_permissions(row: RowMapping, requested: list[str] | None) -> frozense
     beyond = sorted(resolved - account_permissions)
     if beyond:
         raise InvalidRequest(
-            f"the service account {row['name']} does not hold {', '.join(beyond)}; a token holds what it does, or less",
+            f"the service account {row['name']} does not hold {', '.join(beyond)}; "
+            "a token has the permissions of its account, or fewer",
             permissions=list(beyond),
         )
     return resolved
@@ -291,7 +294,7 @@ def _issue(
     seconds = min(int(policy.token_ttl), limit) if ttl is None else ttl
     if seconds > limit:
         raise InvalidRequest(
-            f"a token may last {limit} seconds here, and {seconds} are wanted; ask for less", ttl=limit
+            f"a token may last at most {limit} seconds, and {seconds} were requested; ask for fewer", ttl=limit
         )
     # Whoever has a token renews it for ever: what is held for a time would be held for good by it.
     require_own(change.caller.principal, change.permission, Rights(permissions, row["tenant"]))

@@ -24,7 +24,7 @@ SiteName = Annotated[str, Path(pattern=NAME_PATTERN, description="The site's nam
 
 
 class Site(Body):
-    """A place that nodes stand in."""
+    """A place where nodes stand."""
 
     name: Name
     description: str
@@ -55,7 +55,7 @@ def list_sites(
     caller: CallerDep,
     page: Annotated[Paging, paging(tuple(sites.SORTS), tuple(Site.model_fields))],
 ) -> Response:
-    """The sites; they are no secret to anybody who has a role."""
+    """The sites. Every caller with a role may see them."""
     with caller.database.read() as connection:
         list_page = sites.page(connection, caller.visible("site.read"), page.window)
     return page.answer(list_page, render)
@@ -63,7 +63,7 @@ def list_sites(
 
 @router.post("/sites", status_code=201, responses=answers(Site, 201, change=True))
 def create_site(new_site: NewSite, change: Annotated[Change, change("site.create")]) -> Response:
-    """Add a site; it has no nodes yet."""
+    """Create a site; it has no nodes yet."""
 
     def act(connection: Connection, _because: Attribution) -> ChangeResult:
         row = sites.create(connection, new_site.name, new_site.description)

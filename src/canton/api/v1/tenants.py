@@ -46,7 +46,9 @@ class Tenant(Body):
 
 
 class NewTenant(Body):
-    name: Annotated[str, Field(pattern=NAME_PATTERN, description="Never used again once it is deleted.")]
+    name: Annotated[
+        str, Field(pattern=NAME_PATTERN, description="The name cannot be used again after the tenant is deleted.")
+    ]
     description: Description = ""
 
 
@@ -77,7 +79,7 @@ def list_tenants(
 
 @router.post("/tenants", status_code=201, responses=answers(Tenant, 201, change=True))
 def create_tenant(new_tenant: NewTenant, change: Annotated[Change, change("tenant.create")]) -> Response:
-    """Add a tenant; it has no nodes, no members and no quota yet."""
+    """Create a tenant; it has no nodes, no members and no quota yet."""
 
     def act(connection: Connection, _because: Attribution) -> ChangeResult:
         row = tenants.create(connection, new_tenant.name, new_tenant.description, change.caller.visible("tenant.read"))
@@ -124,19 +126,19 @@ def _set_state(name: str, state: TenantState, event: str, change: Change) -> Res
 
 @router.post("/tenants/{name}/suspend", responses=answers(Tenant, change=True))
 def suspend_tenant(name: TenantName, change: Annotated[Change, change("tenant.suspend")]) -> Response:
-    """Stop every change by its members; they go on seeing, and what runs goes on."""
+    """Refuse every change by its members; they can still read, and running operations go on."""
     return _set_state(name, TenantState.SUSPENDED, "tenant.suspended", change)
 
 
 @router.post("/tenants/{name}/resume", responses=answers(Tenant, change=True))
 def resume_tenant(name: TenantName, change: Annotated[Change, change("tenant.resume")]) -> Response:
-    """Let its members change things again."""
+    """End the suspension: its members can make changes again."""
     return _set_state(name, TenantState.ACTIVE, "tenant.resumed", change)
 
 
 @router.delete("/tenants/{name}", status_code=204, responses=answers(None, 204, change=True))
 def delete_tenant(name: TenantName, change: Annotated[Change, change("tenant.delete")]) -> Response:
-    """Remove a tenant that has nothing left; its name is never used again."""
+    """Delete a tenant that is empty; its name cannot be used again."""
 
     def act(connection: Connection, _because: Attribution) -> ChangeResult:
         tenants.delete(connection, name, change.if_version)

@@ -1,4 +1,4 @@
-"""Which version this is, and where to log in: what a client asks before it has a token."""
+"""The server's version and the issuer to log in at, which a client reads before it has a token."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class Login(Body):
 class Version(Body):
     version: str
     api: str
-    login: Annotated[Login | None, Field(description="Null when this server trusts no issuer.")]
+    login: Annotated[Login | None, Field(description="Null if the server trusts no issuer.")]
 
 
 @router.get(
     "/version", responses={code: response for code, response in answers(Version).items() if code not in (401, 404)}
 )
 def show_version(request: Request) -> Response:
-    """This server's version, and where to log in. Needs no token, and answers a client of any version."""
+    """The server's version, and the issuer to log in at. Needs no token, and answers clients of any version."""
     return json_response({"version": __version__, "api": API, "login": _login(request, services(request))})
 
 

@@ -31,17 +31,22 @@ class HeldRole(Body):
     """A role that the caller has now."""
 
     role: str
-    tenant: Annotated[str | None, Field(description="Null at the provider.")]
+    tenant: Annotated[str | None, Field(description="Null for the provider.")]
     source: Annotated[
         Literal["claim", "grant", "account"],
-        Field(description="The issuer says so, Canton was told so, or it is a service account's own."),
+        Field(description="claim: from the token; grant: a binding in Canton; account: of the service account itself."),
     ]
     until: Instant | None
 
 
 class Server(Body):
     version: str
-    issuers: Annotated[list[str], Field(description="What the names of people can begin with.", examples=[["cscs"]])]
+    issuers: Annotated[
+        list[str],
+        Field(
+            description="The names of the trusted issuers: the part of a subject before the colon.", examples=[["cscs"]]
+        ),
+    ]
 
 
 class Whoami(Body):
@@ -49,31 +54,33 @@ class Whoami(Body):
     identity: Annotated[
         str,
         Field(
-            description="What never changes, even if the name does: the issuer and its `sub`.",
+            description="The lasting identifier of the caller: the issuer and its `sub`. The name may change.",
             examples=["cscs:f7f5a7c0-9d0e-4c53-8a55-0c7f4e2f1b11"],
         ),
     ]
     name: str
     kind: Annotated[
         Literal["person", "machine", "service-account"],
-        Field(description="A machine is a client of an issuer that acts for itself; only people ask and approve."),
+        Field(
+            description="machine: a client of an issuer that acts for itself. Only persons ask for and give approvals."
+        ),
     ]
     issuer: str
     bindings: list[HeldRole]
-    expires_at: Annotated[Instant | None, Field(description="When the token runs out.")]
+    expires_at: Annotated[Instant | None, Field(description="When the token expires.")]
     server: Server
 
 
 class CanI(Body):
-    """Whether the caller may, and what decided it."""
+    """Whether the caller may do it, and the rule that decided."""
 
     allowed: bool
     permission: str
     tenant: str | None
     rule: str
     reason: str
-    needs_reason: Annotated[bool, Field(description="It is refused without a reason (Canton-Reason).")]
-    two_persons: Annotated[bool, Field(description="A second person has to approve it first.")]
+    needs_reason: Annotated[bool, Field(description="Whether the change is refused without a reason (Canton-Reason).")]
+    two_persons: Annotated[bool, Field(description="Whether a second person has to approve the change.")]
 
 
 @router.get("/whoami", responses=answers(Whoami))
@@ -102,20 +109,24 @@ def _held(binding: Binding) -> dict[str, Json]:
 def can_i(
     caller: CallerDep,
     permission: Annotated[
-        str, Query(max_length=64, description="What to do.", json_schema_extra={"enum": list(PERMISSIONS)})
+        str,
+        Query(max_length=64, description="The permission to ask about.", json_schema_extra={"enum": list(PERMISSIONS)}),
     ],
-    tenant: Annotated[str | None, Query(pattern=NAME_PATTERN, description="To what belongs to it.")] = None,
+    tenant: Annotated[
+        str | None,
+        Query(pattern=NAME_PATTERN, description="The tenant of the object; leave it out for objects of the provider."),
+    ] = None,
     role: Annotated[
         str | None,
-        Query(max_length=64, description="With member.grant: whether the caller may give this role, and not only one."),
+        Query(max_length=64, description="With member.grant: ask whether the caller may give this role."),
     ] = None,
     until: Annotated[
-        str | None, Query(pattern=MOMENT, description="With a role: it would end then; without, it has no end.")
+        str | None, Query(pattern=MOMENT, description="With a role: when the binding would end; default: no end.")
     ] = None,
 ) -> Response:
-    """Whether the caller may do something, by which rule, and who could instead.
+    """Whether the caller may do something, and the rule that decides.
 
-    It is about the rules, not about the tenant: one that is not there is answered as one that the caller may not see.
+    A tenant that does not exist gets the same answer as one that the caller may not see.
     """
     permission_info = find(permission)
     rights = _rights(caller, permission_info.name, tenant, role, until)
@@ -152,7 +163,7 @@ def _decide(caller: Caller, permission: str, tenant: str | None) -> Decision:
     decision = caller.decide(Question(permission, tenant))
     if not decision.allowed or tenant is None:
         return decision
-    # As for a change: only whoever may do this to the tenant learns, even from the clock, how it stands.
+    # As for a change: only a caller who is allowed learns the tenant's state, also from the time of the answer.
     with caller.database.read() as connection:
         suspended = tenants.state(connection, tenant) == TenantState.SUSPENDED
     return caller.decide(Question(permission, tenant, suspended))

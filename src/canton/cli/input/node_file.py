@@ -16,7 +16,7 @@ from canton.domain.errors import InvalidRequest
 COLUMNS = ("xname", "nid", "state", "tenant")
 MAX_REPEATED_MISTAKES = 3
 """If more mistakes than this differ only in the name of the node, one line stands for all of them."""
-POWER_REFUSED = "power is read from the site by workers, so a file cannot say it; leave it out"
+POWER_REFUSED = "power is read from the site by workers, so a file cannot set it; leave it out"
 
 
 class Rows(NamedTuple):

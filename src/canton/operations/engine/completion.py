@@ -52,7 +52,7 @@ def settle(
     operation: journal.Operation,
     plan: Plan,
     state: OperationState,
-    because: Attribution,
+    attribution: Attribution,
     attention: JsonObject | None = None,
 ) -> outbox.Event:
     """Bring an operation that is locked by this transaction to ``state``; the caller tells of it, last of all."""
@@ -61,7 +61,7 @@ def settle(
         journal.skip_pending(connection, operation.id)
         _end_moves(connection, plan, state)
         claims.release(connection, operation.id)
-    return _record(connection, operation.id, operation.tenant, f"operation.{state}", because, attention)
+    return _record(connection, operation.id, operation.tenant, f"operation.{state}", attribution, attention)
 
 
 def announce(
@@ -69,11 +69,11 @@ def announce(
     operation_id: str,
     tenant: str | None,
     action: str,
-    because: Attribution,
+    attribution: Attribution,
     details: JsonObject | None = None,
 ) -> None:
     """Write what happened to the audit chain and to the tenant's events."""
-    event = _record(connection, operation_id, tenant, action, because, details)
+    event = _record(connection, operation_id, tenant, action, attribution, details)
     outbox.append(connection, tenant or outbox.PROVIDER, [event])
 
 
@@ -82,24 +82,24 @@ def _record(
     operation_id: str,
     tenant: str | None,
     action: str,
-    because: Attribution,
+    attribution: Attribution,
     details: JsonObject | None,
 ) -> outbox.Event:
     body = dict(details or {})
     audit.append(
         connection,
-        actor=because.actor,
+        actor=attribution.actor,
         action=action,
         subject=operation_id,
-        reason=because.reason,
+        reason=attribution.reason,
         details={
             **body,
-            **because.context,
+            **attribution.context,
             "outcome": OUTCOMES.get(action, action.removeprefix("operation.")),
             **({"tenant": tenant} if tenant else {}),
         },
     )
-    return outbox.Event(kind=action, subject=operation_id, body={"reason": because.reason, **body})
+    return outbox.Event(kind=action, subject=operation_id, body={"reason": attribution.reason, **body})
 
 
 def start_moves(connection: Connection, plan: Plan) -> None:

@@ -19,17 +19,17 @@ async def observe(kind: StepKind, calls: Sequence[Call]) -> Mapping[int, Observa
     answers = await _call(kind, calls, kind.observe)
     if isinstance(answers, StepFailure):
         return {call.step.n: answers for call in calls}
-    return {call.step.n: _sighting(kind, answers.get(call.step.n)) for call in calls}
+    return {call.step.n: _observation(kind, answers.get(call.step.n)) for call in calls}
 
 
-def _sighting(kind: StepKind, answer: object) -> Observation:
+def _observation(kind: StepKind, answer: object) -> Observation:
     if isinstance(answer, StepFailure):
         return answer
     try:
-        seen = storable(answer)
+        evidence = storable(answer)
     except (TypeError, RecursionError):
-        seen = None
-    return seen if isinstance(seen, Mapping) else _defect(kind, "it did not say what it saw, as plain data")
+        evidence = None
+    return evidence if isinstance(evidence, Mapping) else _defect(kind, "it did not say what it saw, as plain data")
 
 
 async def act(kind: StepKind, calls: Sequence[Call]) -> tuple[Mapping[int, StepFailure], bool]:

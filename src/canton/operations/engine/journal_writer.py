@@ -46,16 +46,16 @@ class JournalWriter:
         self._broken = False
 
     @property
-    def patience(self) -> float | None:
+    def seconds_until_write(self) -> float | None:
         """Seconds until what is noted should be written on its own; None when nothing is."""
         return GROUP_COMMIT - (uptime() - self._noted_at) if self._rows else None
 
-    def note(self, before: StepRow, row: StepRow) -> None:
+    def note(self, previous: StepRow, row: StepRow) -> None:
         """Have a row written with the next transaction."""
         if not self._rows:
             self._noted_at = uptime()
         self._rows[row.n] = row
-        if row.state is not StepState.ACTING and row.state is not before.state:
+        if row.state is not StepState.ACTING and row.state is not previous.state:
             self._events.append(_step_event(self._lease.operation, row))
 
     async def write(self, also: AlsoWrite | None = None) -> leases.LeaseState | None:
@@ -73,11 +73,11 @@ class JournalWriter:
             self._rows, self._events = {}, []
             self._broken = True
             asked_at = uptime()
-            held = await self._write(lambda connection: self._transaction(connection, rows, events, also))
+            lease_state = await self._write(lambda connection: self._transaction(connection, rows, events, also))
             self._broken = False
-        self._lease.cancel_by = held.cancel_by
-        self._lease.synchronise(held.at, asked_at)
-        return held
+        self._lease.cancel_by = lease_state.cancel_by
+        self._lease.synchronise(lease_state.at, asked_at)
+        return lease_state
 
     def _transaction(
         self,
@@ -86,21 +86,21 @@ class JournalWriter:
         events: Sequence[outbox.Event],
         also: AlsoWrite | None,
     ) -> leases.LeaseState:
-        held = leases.hold(connection, self._lease.operation, self._lease.fence)
+        lease_state = leases.hold(connection, self._lease.operation, self._lease.fence)
         if rows:
             journal.save(connection, self._lease.operation, rows)
             _update_observations(connection, rows)
         # What came of the steps is told before what came of the operation.
-        last = also(connection, held) if also is not None else ()
+        last = also(connection, lease_state) if also is not None else ()
         outbox.append(connection, self._stream, [*events, *last])
-        return held
+        return lease_state
 
 
 def _update_observations(connection: Connection, rows: Sequence[StepRow]) -> None:
     """What a step saw of a node's power is also what lists show of it."""
-    seen = {row.target: str(row.evidence["power"]) for row in rows if row.evidence and "power" in row.evidence}
-    if seen:
-        nodes.observe(connection, seen)
+    power = {row.target: str(row.evidence["power"]) for row in rows if row.evidence and "power" in row.evidence}
+    if power:
+        nodes.observe(connection, power)
 
 
 def _step_event(operation_id: str, row: StepRow) -> outbox.Event:

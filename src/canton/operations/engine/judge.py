@@ -39,22 +39,22 @@ class Moment:
     or a sight has to last begins here, so that it is over for those two only when it is over."""
 
 
-def reached(goal: JsonObject, seen: JsonObject) -> bool:
+def reached(goal: JsonObject, observed: JsonObject) -> bool:
     """The goal is reached when everything it names is seen; what else is seen does not matter."""
-    return all(name in seen and seen[name] == value for name, value in goal.items())
+    return all(name in observed and observed[name] == value for name, value in goal.items())
 
 
-def judge(step: Step, row: StepRow, pace: Pace, sighting: Observation, moment: Moment) -> StepRow:
+def judge(step: Step, row: StepRow, pace: Pace, observation: Observation, moment: Moment) -> StepRow:
     """What to write after a look: done, holding, waiting, failed, or acting."""
-    row = _begun_by(moment, row)
-    if isinstance(sighting, StepFailure):
+    row = _not_in_the_future(moment, row)
+    if isinstance(observation, StepFailure):
         # What cannot be seen is not in sight: a hold-down starts afresh.
         row = replace(row, tries=row.tries + 1, held_at=None)
-        return _after_failure(step, row, pace, sighting, moment)
-    row = replace(row, evidence=_bounded(sighting))
+        return _after_failure(step, row, pace, observation, moment)
+    row = replace(row, evidence=_bounded(observation))
     settling = row.acted_at is not None and moment.looked_at < row.acted_at + _microseconds(pace.settle)
     # An undo step that never acted has the last act of what it undoes: that may still show and take the goal away.
-    if reached(step.goal, sighting) and not (settling and row.acts == 0):
+    if reached(step.goal, observation) and not (settling and row.acts == 0):
         return _at_goal(step, row, pace, moment)
     row = replace(row, held_at=None)
     if moment.now >= _deadline(step, row):
@@ -76,15 +76,15 @@ def judge(step: Step, row: StepRow, pace: Pace, sighting: Observation, moment: M
 
 
 def judge_act(
-    step: Step, row: StepRow, pace: Pace, sighting: Observation, answer: StepFailure | None, moment: Moment
+    step: Step, row: StepRow, pace: Pace, observation: Observation, answer: StepFailure | None, moment: Moment
 ) -> StepRow:
     """What to write after an act and its read-back. What is seen outranks what the device answered."""
     # The device may have acted as late as now, at the end of a long call: from here it has its time to show.
     row = replace(row, changed_at=moment.now, acted_at=None if row.acted_at is None else moment.latest)
-    if isinstance(sighting, StepFailure):
-        return _after_failure(step, row, pace, sighting, moment)
-    row = replace(row, evidence=_bounded(sighting))
-    if reached(step.goal, sighting):
+    if isinstance(observation, StepFailure):
+        return _after_failure(step, row, pace, observation, moment)
+    row = replace(row, evidence=_bounded(observation))
+    if reached(step.goal, observation):
         return _at_goal(step, row, pace, moment)
     if answer is not None:
         return _after_failure(step, row, pace, answer, moment)
@@ -93,7 +93,7 @@ def judge_act(
     return _wait(step, row, pace.poll, moment)
 
 
-def _begun_by(moment: Moment, row: StepRow) -> StepRow:
+def _not_in_the_future(moment: Moment, row: StepRow) -> StepRow:
     """Nothing was begun, done or seen later than now, whatever a clock said that was set back since."""
     return replace(
         row,
@@ -109,8 +109,8 @@ def _at_goal(step: Step, row: StepRow, pace: Pace, moment: Moment) -> StepRow:
     until = (row.held_at or 0) + _microseconds(step.hold_down)
     if moment.looked_at >= until or not step.hold_down:
         return replace(row, state=StepState.DONE, not_before=None)
-    again = min(until, moment.now + _microseconds(pace.poll))
-    return replace(row, state=StepState.HOLDING, not_before=max(moment.now, again))
+    next_look = min(until, moment.now + _microseconds(pace.poll))
+    return replace(row, state=StepState.HOLDING, not_before=max(moment.now, next_look))
 
 
 def _after_failure(step: Step, row: StepRow, pace: Pace, failure: StepFailure, moment: Moment) -> StepRow:
@@ -145,17 +145,17 @@ def describe(failure: StepFailure) -> JsonObject:
     return {"code": failure.code, "message": message, "details": _bounded(failure.details)}
 
 
-def _bounded(told: JsonObject) -> JsonObject:
+def _bounded(document: JsonObject) -> JsonObject:
     """What a driver says, with a bound for each value and for all together; beyond it, the longest are left out."""
-    short = {cut(name, LONGEST_NAME): _bounded_value(storable(value)) for name, value in told.items()}
+    short = {cut(name, LONGEST_NAME): _bounded_value(storable(value)) for name, value in document.items()}
     sizes = {name: len(canonical({name: value})) for name, value in short.items()}
-    left, kept = LONGEST_OBJECT, set()
+    room, names = LONGEST_OBJECT, set()
     for name in sorted(short, key=lambda name: sizes[name]):
-        left -= sizes[name]
-        if left < 0:
+        room -= sizes[name]
+        if room < 0:
             break
-        kept.add(name)
-    return {name: value for name, value in short.items() if name in kept}
+        names.add(name)
+    return {name: value for name, value in short.items() if name in names}
 
 
 def _bounded_value(value: Json) -> Json:
@@ -175,17 +175,18 @@ def _goal(step: Step) -> str:
 
 
 def _deadline_passed(step: Step, last: StepFailure | None = None) -> StepFailure:
-    found = f"; last: {last.message}" if last else ""
+    last_failure = f"; last: {last.message}" if last else ""
     return PermanentFailure(
-        f"{step.target} did not reach {_goal(step)} within {step.deadline:g} s{found}",
+        f"{step.target} did not reach {_goal(step)} within {step.deadline:g} s{last_failure}",
         cause=last.cause if last else "",
     )
 
 
 def _tries_spent(step: Step, row: StepRow, last: StepFailure | None = None) -> StepFailure:
-    found = f"; last: {last.message}" if last else ""
+    last_failure = f"; last: {last.message}" if last else ""
     return PermanentFailure(
-        f"{step.target} did not reach {_goal(step)} in {row.tries} tries{found}", cause=last.cause if last else ""
+        f"{step.target} did not reach {_goal(step)} in {row.tries} tries{last_failure}",
+        cause=last.cause if last else "",
     )
 
 

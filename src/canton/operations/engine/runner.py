@@ -47,14 +47,14 @@ class DriveResources:
     stopping: Callable[[], bool]
 
 
-def load(connection: Connection, lease: Lease, hands: DriveResources) -> Drive:
+def load(connection: Connection, lease: Lease, resources: DriveResources) -> Drive:
     """The drive of a leased operation, from its rows as they are now."""
     lease.cancel_by = leases.hold(connection, lease.operation, lease.fence).cancel_by
     operation = journal.find(connection, lease.operation)
     plan = from_json(plans.find(connection, operation.plan))
     rows = [_possibly_sent(row, lease.now_at_latest()) for row in journal.steps(connection, operation.id)]
-    board = make_schedule(plan, rows, operation.state)
-    return Drive(lease, operation, plan, board, hands)
+    schedule = make_schedule(plan, rows, operation.state)
+    return Drive(lease, operation, plan, schedule, resources)
 
 
 def _possibly_sent(row: StepRow, now: int) -> StepRow:
@@ -85,25 +85,25 @@ def require_attention(connection: Connection, lease: Lease, defect: Exception) -
         "choices": choices(operation.state),
     }
     journal.set_state(connection, operation.id, OperationState.NEEDS_ATTENTION, attention)
-    because = Attribution("canton", operation.reason)
+    attribution = Attribution("canton", operation.reason)
     action = f"operation.{OperationState.NEEDS_ATTENTION}"
-    announce(connection, operation.id, operation.tenant, action, because, attention)
+    announce(connection, operation.id, operation.tenant, action, attribution, attention)
 
 
 class Drive:
     def __init__(
-        self, lease: Lease, operation: journal.Operation, plan: Plan, board: StepSchedule, hands: DriveResources
+        self, lease: Lease, operation: journal.Operation, plan: Plan, schedule: StepSchedule, resources: DriveResources
     ) -> None:
         self.lease = lease
         self.operation = operation
         self.plan = plan
-        self.board = board
-        self.hands = hands
-        self._batch_sizes = {name: kind.pace.batch for name, kind in hands.kinds.items()}
-        self._pen = JournalWriter(lease, operation.tenant, hands.write)
-        self._parallel = asyncio.Semaphore(hands.parallel)
+        self.schedule = schedule
+        self.resources = resources
+        self._batch_sizes = {name: kind.pace.batch for name, kind in resources.kinds.items()}
+        self._writer = JournalWriter(lease, operation.tenant, resources.write)
+        self._parallel = asyncio.Semaphore(resources.parallel)
         self._running: set[asyncio.Task[None]] = set()
-        self._news: asyncio.Future[None] | None = None
+        self._wake_up: asyncio.Future[None] | None = None
 
     async def run(self) -> None:
         try:
@@ -119,79 +119,81 @@ class Drive:
             await asyncio.gather(*self._running, return_exceptions=True)
 
     def _start(self) -> None:
-        if self.hands.stopping():
+        if self.resources.stopping():
             return
         cancelled = self.lease.cancel_by is not None
-        for batch in self.board.start(self.lease.now(), self._batch_sizes, cancelled=cancelled):
+        for batch in self.schedule.start(self.lease.now(), self._batch_sizes, cancelled=cancelled):
             self._running.add(asyncio.create_task(self._attempt(batch)))
 
     async def _collect(self) -> None:
         """Wait until a batch is over or a step that waits is due; write outcomes that nothing else takes along."""
         cancelled = self.lease.cancel_by is not None
-        timer = None if self.hands.stopping() else self.board.next_timer(cancelled=cancelled)
+        timer = None if self.resources.stopping() else self.schedule.next_timer(cancelled=cancelled)
         due = None if timer is None else (timer - self.lease.now()) / SECOND
-        timeout = min((wait for wait in (due, self._pen.patience) if wait is not None), default=None)
-        self._news = asyncio.get_running_loop().create_future()
-        done, _ = await asyncio.wait(
-            {*self._running, self._news},
+        timeout = min((wait for wait in (due, self._writer.seconds_until_write) if wait is not None), default=None)
+        self._wake_up = asyncio.get_running_loop().create_future()
+        finished, _ = await asyncio.wait(
+            {*self._running, self._wake_up},
             timeout=None if timeout is None else max(0.0, timeout),
             return_when=asyncio.FIRST_COMPLETED,
         )
-        for one in done:
-            self._running -= {one}
-            one.result()
-        if self._pen.patience is not None and self._pen.patience <= 0:
-            await self._pen.write()
+        for task in finished:
+            self._running -= {task}
+            task.result()
+        if self._writer.seconds_until_write is not None and self._writer.seconds_until_write <= 0:
+            await self._writer.write()
 
     async def _attempt(self, batch: Sequence[Step]) -> None:
         try:
-            async with self.hands.slot(batch[0].device), self._parallel:
-                if not self.hands.stopping():
-                    await self._look_and_act(self.hands.kinds[batch[0].kind], batch)
+            async with self.resources.slot(batch[0].device), self._parallel:
+                if not self.resources.stopping():
+                    await self._look_and_act(self.resources.kinds[batch[0].kind], batch)
         finally:
-            self.board.finish(step.n for step in batch)
+            self.schedule.finish(step.n for step in batch)
 
     async def _look_and_act(self, kind: StepKind, batch: Sequence[Step]) -> None:
-        asked = {step.n: Call(self.operation.id, self.lease.fence, step, self.lease.require) for step in batch}
-        before = {n: self.board.rows[n] for n in asked}
+        step_calls = {step.n: Call(self.operation.id, self.lease.fence, step, self.lease.require) for step in batch}
+        previous = {n: self.schedule.rows[n] for n in step_calls}
         looked_at = self.lease.now()
-        seen = await calls.observe(kind, list(asked.values()))
+        observed = await calls.observe(kind, list(step_calls.values()))
         moment = self._moment(looked_at)
-        rows = [judge(step, before[step.n], kind.pace, seen[step.n], moment) for step in batch]
+        rows = [judge(step, previous[step.n], kind.pace, observed[step.n], moment) for step in batch]
         self._note(rows)
 
         acting = [row for row in rows if row.state is StepState.ACTING]
         if not acting:
             return
-        if len(acting) < len(rows) and self._news is not None and not self._news.done():
-            self._news.set_result(None)  # what waited for the others in the batch need not wait for our act
-        await self._pen.write()
-        acting = self._withdraw(before, acting)
+        if len(acting) < len(rows) and self._wake_up is not None and not self._wake_up.done():
+            self._wake_up.set_result(None)  # what waited for the others in the batch need not wait for our act
+        await self._writer.write()
+        acting = self._withdraw(previous, acting)
         if acting:
-            await self._act_and_read_back(kind, asked, acting)
+            await self._act_and_read_back(kind, step_calls, acting)
 
-    def _withdraw(self, before: Mapping[int, StepRow], acting: list[StepRow]) -> list[StepRow]:
+    def _withdraw(self, previous: Mapping[int, StepRow], acting: list[StepRow]) -> list[StepRow]:
         """A cancel may come to our knowledge with the very intents: those that it withholds are taken back."""
         if self.lease.cancel_by is None:
             return acting
-        withheld = {row.n for row in acting if self.board.withholds(before[row.n])}
-        self._note([before[n] for n in withheld])
+        withheld = {row.n for row in acting if self.schedule.withholds(previous[row.n])}
+        self._note([previous[n] for n in withheld])
         return [row for row in acting if row.n not in withheld]
 
-    async def _act_and_read_back(self, kind: StepKind, asked: Mapping[int, Call], acting: Sequence[StepRow]) -> None:
+    async def _act_and_read_back(
+        self, kind: StepKind, step_calls: Mapping[int, Call], acting: Sequence[StepRow]
+    ) -> None:
         self.lease.require()
-        acted_on = [asked[row.n] for row in acting]
+        acted_on = [step_calls[row.n] for row in acting]
         answers, certain = await calls.act(kind, acted_on)
         looked_at = self.lease.now()
-        seen = await calls.observe(kind, acted_on)
+        observed = await calls.observe(kind, acted_on)
         moment = self._moment(looked_at)
         self._note(
             [
                 judge_act(
-                    asked[row.n].step,
+                    step_calls[row.n].step,
                     replace(row, acted_at=None) if certain and row.n in answers else row,
                     kind.pace,
-                    seen[row.n],
+                    observed[row.n],
                     answers.get(row.n),
                     moment,
                 )
@@ -202,35 +204,39 @@ class Drive:
     def _moment(self, looked_at: int) -> Moment:
         now = self.lease.now()
         # The clock may have been set back meanwhile.
-        return Moment(now, self.hands.jitter, min(looked_at, now), self.lease.now_at_latest())
+        return Moment(now, self.resources.jitter, min(looked_at, now), self.lease.now_at_latest())
 
     def _note(self, rows: Sequence[StepRow]) -> None:
         for row in rows:
-            before = self.board.rows[row.n]
-            if row.cause is not None and row.cause != before.cause:
+            previous = self.schedule.rows[row.n]
+            if row.cause is not None and row.cause != previous.cause:
                 log.warning(
                     "step %d, %s %s: %s (%s)", row.n, row.kind, row.target, (row.error or {}).get("message"), row.cause
                 )
-            self._pen.note(before, row)
-            self.board.update(row)
+            self._writer.note(previous, row)
+            self.schedule.update(row)
 
     async def _rest(self) -> bool:
         """Leave the operation where it can stay; False when there is a reason to go on."""
-        heard = self.lease.cancel_by
-        if heard is not None:
-            self._note(self.board.withdrawn())
-        rest = RestingState(due_at=self.lease.now()) if self.hands.stopping() else self.board.rest(heard)
+        cancel_by = self.lease.cancel_by
+        if cancel_by is not None:
+            self._note(self.schedule.withdrawn())
+        resting_state = (
+            RestingState(due_at=self.lease.now()) if self.resources.stopping() else self.schedule.rest(cancel_by)
+        )
 
-        def come_to_rest(connection: Connection, held: leases.LeaseState) -> Sequence[outbox.Event]:
-            if held.cancel_by != heard:
+        def come_to_rest(connection: Connection, lease_state: leases.LeaseState) -> Sequence[outbox.Event]:
+            if lease_state.cancel_by != cancel_by:
                 return ()
-            if rest.state is None:
-                leases.release(connection, self.operation.id, rest.due_at)
-                if self.hands.stopping():
+            if resting_state.state is None:
+                leases.release(connection, self.operation.id, resting_state.due_at)
+                if self.resources.stopping():
                     doorbell.ring(connection)
                 return ()
-            because = Attribution("canton", self.operation.reason)
-            return [settle(connection, self.operation, self.plan, rest.state, because, rest.attention)]
+            attribution = Attribution("canton", self.operation.reason)
+            return [
+                settle(connection, self.operation, self.plan, resting_state.state, attribution, resting_state.attention)
+            ]
 
-        await self._pen.write(come_to_rest)
-        return self.lease.cancel_by == heard
+        await self._writer.write(come_to_rest)
+        return self.lease.cancel_by == cancel_by

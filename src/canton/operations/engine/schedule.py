@@ -53,10 +53,10 @@ class StepSchedule:
 
     def start(self, now: int, sizes: Mapping[str, int], *, cancelled: bool) -> list[list[Step]]:
         """Take every step that may run now, in batches of one kind and one device."""
-        chosen = [self.steps[n] for n in sorted(self._ready, key=abs) if self._may_start(n, now, cancelled)]
-        self._ready -= {step.n for step in chosen}
-        self.running |= {step.n for step in chosen}
-        return list(_batches(chosen, sizes))
+        steps = [self.steps[n] for n in sorted(self._ready, key=abs) if self._may_start(n, now, cancelled)]
+        self._ready -= {step.n for step in steps}
+        self.running |= {step.n for step in steps}
+        return list(_batches(steps, sizes))
 
     def _may_start(self, n: int, now: int, cancelled: bool) -> bool:
         return not (cancelled and self._withheld(n)) and _is_due(self.rows[n], now)

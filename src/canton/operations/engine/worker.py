@@ -72,7 +72,7 @@ class Worker:
         # SQLite has one writer: a second thread could only wait for the first.
         self._threads = ThreadPoolExecutor(8 if database.is_postgresql else 1, "canton-store")
         self._slots: dict[str, asyncio.Semaphore] = {}
-        self._hands = DriveResources(
+        self._resources = DriveResources(
             kinds, self._write, self._slot, _jitter, self.settings.parallel, stopping=lambda: self._stopping
         )
 
@@ -82,7 +82,7 @@ class Worker:
         renewing = asyncio.create_task(self._keep_renewing())
         try:
             await self._take_turns(stop)
-            await self._let_go()
+            await self._shut_down()
         finally:
             renewing.cancel()
             await asyncio.gather(renewing, return_exceptions=True)
@@ -107,12 +107,12 @@ class Worker:
             try:
                 bell = await asyncio.to_thread(listen, self.database)
                 with closing(bell):
-                    await self._answer(bell, stop)
+                    await self._take_on_bell(bell, stop)
             except DatabaseUnavailable as error:
                 log.warning("trying again: %s", error.with_cause)
                 await asyncio.sleep(0.2 + 0.8 * _jitter())
 
-    async def _answer(self, bell: Doorbell, stop: asyncio.Event) -> None:
+    async def _take_on_bell(self, bell: Doorbell, stop: asyncio.Event) -> None:
         """Take what is due whenever the bell rings, until told to stop."""
         while not stop.is_set():
             if uptime() - self._swept >= self.settings.sweep:
@@ -128,23 +128,23 @@ class Worker:
         due = await self._off_loop(self._until_due)
         if due is None or due > 0:
             return self.settings.sweep if due is None else due
-        before = uptime()
-        taken = await self._write(
+        started_at = uptime()
+        taken_leases = await self._write(
             lambda connection: leases.take(connection, self.id, self.settings.lease, room, self._foreign_kinds)
         )
-        for one in taken:
-            lease = Lease(one.operation, one.fence, before + self.settings.lease)
-            lease.synchronise(one.at, before)
-            task = asyncio.create_task(self._see_through(lease, one.step_kinds))
+        for taken_lease in taken_leases:
+            lease = Lease(taken_lease.operation, taken_lease.fence, started_at + self.settings.lease)
+            lease.synchronise(taken_lease.at, started_at)
+            task = asyncio.create_task(self._drive_with_log_context(lease, taken_lease.step_kinds))
             self._driving[lease.operation] = (lease, task)
         # A due row that nobody can take is locked by a transaction that is about to end.
-        return 0.0 if taken else 0.05 + 0.1 * _jitter()
+        return 0.0 if taken_leases else 0.05 + 0.1 * _jitter()
 
     def _until_due(self) -> float | None:
         with self.database.read() as connection:
             return leases.seconds_until_due(connection, self._foreign_kinds)
 
-    async def _see_through(self, lease: Lease, step_kinds: str) -> None:
+    async def _drive_with_log_context(self, lease: Lease, step_kinds: str) -> None:
         with telemetry.carrying(operation=lease.operation):
             await self._drive(lease, step_kinds)
 
@@ -152,7 +152,7 @@ class Worker:
         """Drive one operation until it rests. Whatever stops us, it is taken again when its lease ends."""
         try:
             if self.kinds.keys() >= set(step_kinds.split()):
-                drive = await self._write(lambda connection: load(connection, lease, self._hands))
+                drive = await self._write(lambda connection: load(connection, lease, self._resources))
                 await drive.run()
             else:
                 log.error("operation %s needs step kinds this version lacks: %s", lease.operation, step_kinds)
@@ -190,17 +190,17 @@ class Worker:
     async def _renew(self) -> None:
         driving = dict(self._driving)
         fences = {name: lease.fence for name, (lease, _) in driving.items()}
-        before = uptime()
+        started_at = uptime()
 
         def renew(connection: Connection) -> dict[str, leases.LeaseState]:
             workers.beat(connection, self.id)
             return leases.renew(connection, fences, self.settings.lease)
 
-        held = await self._write(renew)
+        renewed = await self._write(renew)
         for name, (lease, task) in driving.items():
-            if name in held:
-                lease.valid_until = before + self.settings.lease
-                lease.cancel_by = held[name].cancel_by
+            if name in renewed:
+                lease.valid_until = started_at + self.settings.lease
+                lease.cancel_by = renewed[name].cancel_by
             else:
                 # Taken over, or at rest since we asked; then there is nothing left to cancel.
                 task.cancel()
@@ -208,13 +208,13 @@ class Worker:
     async def _sleep(self, bell: Doorbell, seconds: float, stop: asyncio.Event) -> None:
         """Until the doorbell rings, a drive ends, a timer is due or we are told to stop."""
         until = uptime() + min(seconds, self.settings.sweep)
-        while not stop.is_set() and not self._something_ended.is_set() and (left := until - uptime()) > 0:
+        while not stop.is_set() and not self._something_ended.is_set() and (seconds_left := until - uptime()) > 0:
             # In slices, so that a stop does not wait for the bell; a slice is a local wait, not a query.
-            if await asyncio.to_thread(bell.wait, min(left, 0.25)):
+            if await asyncio.to_thread(bell.wait, min(seconds_left, 0.25)):
                 break
         self._something_ended.clear()
 
-    async def _let_go(self) -> None:
+    async def _shut_down(self) -> None:
         """Finish the calls under way, hand the operations back, sign off."""
         self._stopping = True
         tasks = [task for _, task in self._driving.values()]

@@ -28,17 +28,17 @@ class SetPower:
         if isinstance(power, StepFailure):
             return {call.step.n: power for call in calls}
         states = await power.states([call.step.target for call in calls])
-        return {call.step.n: _sighting(states.get(call.step.target, PowerState.UNKNOWN)) for call in calls}
+        return {call.step.n: _observation(states.get(call.step.target, PowerState.UNKNOWN)) for call in calls}
 
     async def act(self, calls: Sequence[Call]) -> Mapping[int, StepFailure]:
         power = self._service(calls)
         if isinstance(power, StepFailure):
             return {call.step.n: power for call in calls}
-        wanted: dict[PowerState, list[str]] = defaultdict(list)
+        nodes_by_state: dict[PowerState, list[str]] = defaultdict(list)
         for call in calls:
-            wanted[PowerState(str(call.step.goal["power"]))].append(call.step.target)
+            nodes_by_state[PowerState(str(call.step.goal["power"]))].append(call.step.target)
         refused: dict[str, StepFailure] = {}
-        for state, nodes in wanted.items():
+        for state, nodes in nodes_by_state.items():
             refused |= await power.switch(nodes, state, calls[0].guard)
         return {call.step.n: refused[call.step.target] for call in calls if call.step.target in refused}
 
@@ -56,5 +56,5 @@ class SetPower:
         )
 
 
-def _sighting(state: PowerState | StepFailure) -> JsonObject | StepFailure:
+def _observation(state: PowerState | StepFailure) -> JsonObject | StepFailure:
     return state if isinstance(state, StepFailure) else {"power": str(state)}

@@ -157,9 +157,11 @@ def refuse_if_moved(reviewed: Plan, current: Plan) -> None:
     if reviewed.digest == current.digest:
         return
     moved = moved_inputs(reviewed.inputs, current.inputs)
-    before = {step.n: canonical(asdict(step)) for step in reviewed.steps}
-    after = {step.n: canonical(asdict(step)) for step in current.steps}
-    steps = sorted(n for n in before.keys() | after.keys() if before.get(n) != after.get(n))
+    reviewed_steps = {step.n: canonical(asdict(step)) for step in reviewed.steps}
+    current_steps = {step.n: canonical(asdict(step)) for step in current.steps}
+    steps = sorted(
+        n for n in reviewed_steps.keys() | current_steps.keys() if reviewed_steps.get(n) != current_steps.get(n)
+    )
     facts = [*moved, *([f"steps {steps} differ"] if steps else [])] or ["the request differs"]
     raise PlanMoved(
         f"plan {reviewed.digest} was reviewed, but the world moved: {'; '.join(facts)}. "
@@ -171,12 +173,12 @@ def refuse_if_moved(reviewed: Plan, current: Plan) -> None:
     )
 
 
-def moved_inputs(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
+def moved_inputs(planned: Mapping[str, int], current: Mapping[str, int]) -> list[str]:
     """One sentence for each input whose version is not what the plan was made from."""
     return [
-        f"{name} went from version {before.get(name, 'none')} to {after.get(name, 'none')}"
-        for name in sorted(before.keys() | after.keys())
-        if before.get(name) != after.get(name)
+        f"{name} went from version {planned.get(name, 'none')} to {current.get(name, 'none')}"
+        for name in sorted(planned.keys() | current.keys())
+        if planned.get(name) != current.get(name)
     ]
 
 
@@ -197,29 +199,29 @@ def _fields(value: Plan | Step | Undo | Move) -> dict[str, Any]:
 
 def from_json(body: str) -> Plan:
     """Read a stored plan; a format this code does not know is refused, never guessed."""
-    stored: dict[str, Any] = json.loads(body)
-    found = stored.pop("format", None)
-    if found != FORMAT:
+    document: dict[str, Any] = json.loads(body)
+    format_number = document.pop("format", None)
+    if format_number != FORMAT:
         raise InvalidPlan(
-            f"the stored plan has format {found}, this version reads format {FORMAT}; "
+            f"the stored plan has format {format_number}, this version reads format {FORMAT}; "
             "run the version that wrote it until its operations have ended",
-            found=found,
+            found=format_number,
         )
     return Plan(
-        **stored
+        **document
         | {
-            "nodes": tuple(stored["nodes"]),
-            "moves": tuple(_move_from_json(move) for move in stored["moves"]),
-            "steps": tuple(_step_from_json(step) for step in stored["steps"]),
+            "nodes": tuple(document["nodes"]),
+            "moves": tuple(_move_from_json(move) for move in document["moves"]),
+            "steps": tuple(_step_from_json(step) for step in document["steps"]),
         }
     )
 
 
-def _move_from_json(stored: dict[str, Any]) -> Move:
-    events = {at: NodeEvent(stored[at]) if stored[at] else None for at in ("start", "done", "undone")}
-    return Move(**stored | events)
+def _move_from_json(document: dict[str, Any]) -> Move:
+    events = {at: NodeEvent(document[at]) if document[at] else None for at in ("start", "done", "undone")}
+    return Move(**document | events)
 
 
-def _step_from_json(stored: dict[str, Any]) -> Step:
-    undo = Undo(**stored["undo"]) if stored["undo"] else None
-    return Step(**stored | {"needs": tuple(stored["needs"]), "undo": undo})
+def _step_from_json(document: dict[str, Any]) -> Step:
+    undo = Undo(**document["undo"]) if document["undo"] else None
+    return Step(**document | {"needs": tuple(document["needs"]), "undo": undo})

@@ -69,50 +69,52 @@ ORDERS: Mapping[str, LifecycleOrder] = {
 }
 
 
-def plan_move(seen: NodeSnapshot, order: LifecycleOrder, tenant: str | None = None, *, power_off: bool = True) -> Plan:
+def plan_move(
+    snapshot: NodeSnapshot, order: LifecycleOrder, tenant: str | None = None, *, power_off: bool = True
+) -> Plan:
     """``tenant`` gets the nodes or loses them. Without ``power_off`` their power stays as it is."""
-    _refuse_others(seen, order)
-    nodes = tuple(node.xname for node in seen.nodes)
+    _refuse_others(snapshot, order)
+    nodes = tuple(node.xname for node in snapshot.nodes)
     return check(
         Plan(
             kind=f"node.{order.verb}",
             summary=order.summary.format(nodes=fold(nodes), tenant=tenant or "their tenants"),
-            steps=_steps(seen, order) if order.powers_off and power_off else (),
+            steps=_steps(snapshot, order) if order.powers_off and power_off else (),
             nodes=nodes,
-            inputs={f"node:{node.xname}": node.version for node in seen.nodes},
+            inputs={f"node:{node.xname}": node.version for node in snapshot.nodes},
             tenant=tenant,
             moves=tuple(Move(node, order.start, order.done, order.undone, tenant) for node in nodes),
         )
     )
 
 
-def _steps(seen: NodeSnapshot, order: LifecycleOrder) -> tuple[Step, ...]:
+def _steps(snapshot: NodeSnapshot, order: LifecycleOrder) -> tuple[Step, ...]:
     """A node that changed hands is never switched on again by an undo: it ends in quarantine, and stays off there."""
-    steps = power_steps(seen, "off")
+    steps = power_steps(snapshot, "off")
     return tuple(replace(step, undo=None) for step in steps) if order.start else steps
 
 
-def _refuse_others(seen: NodeSnapshot, order: LifecycleOrder) -> None:
-    others: dict[NodeState, list[str]] = {}
-    for node in seen.nodes:
+def _refuse_others(snapshot: NodeSnapshot, order: LifecycleOrder) -> None:
+    names_by_state: dict[NodeState, list[str]] = {}
+    for node in snapshot.nodes:
         if order.end(node.state) is None:
-            others.setdefault(node.state, []).append(node.xname)
-    if not others:
+            names_by_state.setdefault(node.state, []).append(node.xname)
+    if not names_by_state:
         return
     possible = " or ".join(_being(state) for state in NodeState if order.end(state) is not None)
     are = ", ".join(
-        f"{fold(names)} {'is' if len(names) == 1 else 'are'} {_being(state)}" for state, names in others.items()
+        f"{fold(names)} {'is' if len(names) == 1 else 'are'} {_being(state)}" for state, names in names_by_state.items()
     )
     first = [
         f"for {fold(names)} first run: " + ", then: ".join(f"canton node {verb}" for verb in verbs)
-        for state, names in others.items()
+        for state, names in names_by_state.items()
         if (verbs := _verbs_to(order, state))
     ]
-    nodes = fold(name for names in others.values() for name in names)
+    nodes = fold(name for names in names_by_state.values() for name in names)
     raise WrongState(
         "; ".join([f"node {order.verb} takes only nodes that are {possible}, and {are}", *first]),
         nodes=nodes,
-        states=sorted(others),
+        states=sorted(names_by_state),
     )
 
 
@@ -125,14 +127,14 @@ def _verbs_to(order: LifecycleOrder, state: NodeState) -> tuple[str, ...]:
 
     No way leads through a tenant: a node is not given away to be taken back.
     """
-    if state in {order.end(each) for each in NodeState} or order.verb == "release":
+    if state in {order.end(start) for start in NodeState} or order.verb == "release":
         return ()
     ways: list[tuple[NodeState, tuple[str, ...]]] = [(state, ())]
-    for reached, verbs in ways:
-        if order.end(reached) is not None:
+    for current, verbs in ways:
+        if order.end(current) is not None:
             return verbs
-        for verb, other in ORDERS.items():
-            end = other.end(reached)
+        for verb, next_order in ORDERS.items():
+            end = next_order.end(current)
             if end is not None and verb not in ("assign", *verbs):
                 ways.append((end, (*verbs, verb)))
     return ()

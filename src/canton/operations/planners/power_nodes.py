@@ -22,36 +22,36 @@ class NodeSnapshot:
     device: str
 
 
-def plan_power(seen: NodeSnapshot, want: str, tenant: str | None = None) -> Plan:
+def plan_power(snapshot: NodeSnapshot, want: str, tenant: str | None = None) -> Plan:
     """Undoing goes back to what was seen before; a node of which nothing was seen is left as it is."""
-    steps = power_steps(seen, want)
-    nodes = tuple(node.xname for node in seen.nodes)
+    steps = power_steps(snapshot, want)
+    nodes = tuple(node.xname for node in snapshot.nodes)
     return check(
         Plan(
             kind="node.power",
             summary=f"power {want} {fold(nodes)}",
             steps=steps,
             nodes=nodes,
-            inputs={f"node:{node.xname}": node.version for node in seen.nodes},
+            inputs={f"node:{node.xname}": node.version for node in snapshot.nodes},
             tenant=tenant,
         )
     )
 
 
-def power_steps(seen: NodeSnapshot, want: str) -> tuple[Step, ...]:
+def power_steps(snapshot: NodeSnapshot, want: str) -> tuple[Step, ...]:
     return tuple(
         Step(
             n=n,
             kind=SET_POWER,
             target=node.xname,
-            device=seen.device,
+            device=snapshot.device,
             goal={"power": want},
             deadline=DEADLINE,
-            undo=_undo(seen.power.get(node.xname), want),
+            undo=_undo(snapshot.power.get(node.xname), want),
         )
-        for n, node in enumerate(seen.nodes, 1)
+        for n, node in enumerate(snapshot.nodes, 1)
     )
 
 
-def _undo(before: str | None, want: str) -> Undo | None:
-    return Undo(SET_POWER, {"power": before}) if before in ("on", "off") and before != want else None
+def _undo(last_power: str | None, want: str) -> Undo | None:
+    return Undo(SET_POWER, {"power": last_power}) if last_power in ("on", "off") and last_power != want else None

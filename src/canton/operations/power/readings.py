@@ -49,9 +49,9 @@ class PowerReading:
     async def _read_if_due(self, site: str) -> float:
         """Seconds until the next look."""
         try:
-            left = await asyncio.to_thread(self._seconds_until_due, site)
-            if left > 0:
-                return left
+            seconds = await asyncio.to_thread(self._seconds_until_due, site)
+            if seconds > 0:
+                return seconds
             await self.read(site)
         except CantonError as error:
             log.warning(
@@ -63,22 +63,22 @@ class PowerReading:
 
     async def read(self, site: str) -> None:
         """Read the site once, unless another worker does; raises what the power service raised."""
-        taken = await asyncio.to_thread(self._take, site)
-        if taken is None:
+        reading = await asyncio.to_thread(self._take, site)
+        if reading is None:
             return
-        at, names = taken
+        at, names = reading
         for start in range(0, len(names), NODES_PER_CALL):
-            asked = names[start : start + NODES_PER_CALL]
-            states = await self._states(site, asked)
+            chunk = names[start : start + NODES_PER_CALL]
+            states = await self._states(site, chunk)
             await asyncio.to_thread(self._store, at, states)
         await asyncio.to_thread(self._finish, site, at)
 
-    async def _states(self, site: str, asked: Sequence[str]) -> Mapping[str, PowerState | StepFailure]:
+    async def _states(self, site: str, names: Sequence[str]) -> Mapping[str, PowerState | StepFailure]:
         try:
             async with asyncio.timeout(TIMEOUT):
-                return await self._powers[site].states(asked)
+                return await self._powers[site].states(names)
         except TimeoutError as error:
-            raise TemporaryFailure(f"no answer for {len(asked)} nodes within {TIMEOUT:g} s") from error
+            raise TemporaryFailure(f"no answer for {len(names)} nodes within {TIMEOUT:g} s") from error
 
     def _seconds_until_due(self, site: str) -> float:
         with self._database.read() as connection:
@@ -90,10 +90,10 @@ class PowerReading:
             return None if at is None else (at, nodes.at_site(connection, site))
 
     def _store(self, at: int, states: Mapping[str, PowerState | StepFailure]) -> None:
-        seen = [(node, state) for node, state in states.items() if not isinstance(state, StepFailure)]
-        for start in range(0, len(seen), ROWS_PER_WRITE):
+        known_states = [(node, state) for node, state in states.items() if not isinstance(state, StepFailure)]
+        for start in range(0, len(known_states), ROWS_PER_WRITE):
             with self._database.write() as connection:
-                nodes.observe_at(connection, dict(seen[start : start + ROWS_PER_WRITE]), at)
+                nodes.observe_at(connection, dict(known_states[start : start + ROWS_PER_WRITE]), at)
 
     def _finish(self, site: str, at: int) -> None:
         with self._database.write() as connection:

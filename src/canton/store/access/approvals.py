@@ -63,14 +63,14 @@ def unknown(approval_id: str) -> UnknownApproval:
     )
 
 
-def ask(connection: Connection, by: str, identity: str, wanted: ApprovalRequest, seconds: float) -> str:
+def ask(connection: Connection, by: str, identity: str, request: ApprovalRequest, seconds: float) -> str:
     """The identifier to be approved; asking for the same again gives the same, while it waits."""
-    same = sa.and_(approval.c.requested_identity == identity, approval.c.request == wanted.request, STATE.in_(_LIVE))
+    same = sa.and_(approval.c.requested_identity == identity, approval.c.request == request.request, STATE.in_(_LIVE))
     waiting = connection.scalar(sa.select(approval.c.id).where(same))
     if waiting is not None:
         return str(waiting)
     _require_room(connection, by, identity)
-    values = {name: getattr(wanted, name) for name in ApprovalRequest.__slots__}
+    values = {name: getattr(request, name) for name in ApprovalRequest.__slots__}
     values |= {"id": identifiers.fresh("ap"), "requested_by": by, "requested_identity": identity}
     values |= {"state": ApprovalState.PENDING}
     until = now() + int(seconds * SECOND)
@@ -109,15 +109,15 @@ class ApprovalFilter:
     tenant: str | None = None
 
 
-def page(connection: Connection, sought: ApprovalFilter, window: Window) -> ListPage:
-    seen = visible_to(sought.visible, approval.c.tenant)
-    if sought.visible is not None:
-        seen = sa.and_(seen, approval.c.permission.not_in(sorted(sought.providers)))
-    query = _APPROVAL.where(sa.or_(seen, approval.c.requested_identity == sought.own))
-    if sought.state is not None:
-        query = query.where(STATE.in_([sought.state]))
-    if sought.tenant is not None:
-        query = query.where(approval.c.tenant == sought.tenant)
+def page(connection: Connection, approval_filter: ApprovalFilter, window: Window) -> ListPage:
+    visible_rows = visible_to(approval_filter.visible, approval.c.tenant)
+    if approval_filter.visible is not None:
+        visible_rows = sa.and_(visible_rows, approval.c.permission.not_in(sorted(approval_filter.providers)))
+    query = _APPROVAL.where(sa.or_(visible_rows, approval.c.requested_identity == approval_filter.own))
+    if approval_filter.state is not None:
+        query = query.where(STATE.in_([approval_filter.state]))
+    if approval_filter.tenant is not None:
+        query = query.where(approval.c.tenant == approval_filter.tenant)
     return fetch(connection, query, window, SORTS, approval.c.id)
 
 
@@ -147,15 +147,15 @@ class Verdict:
 
 def settle(connection: Connection, approval_id: str, verdict: Verdict) -> tuple[RowMapping, bool]:
     """Approve or refuse what waits; the approval as it is now, and whether that is new."""
-    found = find(connection, approval_id, lock=True)
+    row = find(connection, approval_id, lock=True)
     state, by = verdict.state, verdict.by
-    if (found["state"], found["decided_by"]) == (state, by):
-        return found, False
-    if found["state"] != ApprovalState.PENDING:
-        raise WrongState(f"approval {approval_id} is {found['state']}; only one that is pending can be {state}")
+    if (row["state"], row["decided_by"]) == (state, by):
+        return row, False
+    if row["state"] != ApprovalState.PENDING:
+        raise WrongState(f"approval {approval_id} is {row['state']}; only one that is pending can be {state}")
     values = {"state": state, "decided_by": by, "decided_identity": verdict.identity, "decided_reason": verdict.reason}
     if state is ApprovalState.APPROVED:
-        values["expires_at"] = min(found["expires_at"], verdict.until)
+        values["expires_at"] = min(row["expires_at"], verdict.until)
     connection.execute(sa.update(approval).where(approval.c.id == approval_id).values(values))
     return find(connection, approval_id), True
 
@@ -168,12 +168,12 @@ def withdraw_of_approver(connection: Connection, subject: str, identity: str | N
     was at the provider, and gave a say in every tenant.
     """
     issuer, _, name = subject.partition(":")
-    theirs = approval.c.decided_by == subject
+    decided_by_subject = approval.c.decided_by == subject
     if identity is not None:
-        theirs = sa.or_(theirs, approval.c.decided_identity == identity)
+        decided_by_subject = sa.or_(decided_by_subject, approval.c.decided_identity == identity)
     if name.startswith("group/"):
-        theirs = approval.c.decided_by.startswith(f"{issuer}:", autoescape=True)
-    return _withdraw(connection, theirs, sa.true() if tenant is None else approval.c.tenant == tenant)
+        decided_by_subject = approval.c.decided_by.startswith(f"{issuer}:", autoescape=True)
+    return _withdraw(connection, decided_by_subject, sa.true() if tenant is None else approval.c.tenant == tenant)
 
 
 def withdraw_of_tenant(connection: Connection, tenant: str, providers: frozenset[str]) -> int:

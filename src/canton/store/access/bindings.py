@@ -19,7 +19,7 @@ from canton.store.listing import ListPage, Visible, Window, fetch, visible_to
 from canton.store.schema import binding, tenant
 
 SORTS = {"id": binding.c.id, "subject": binding.c.subject, "created_at": binding.c.created_at}
-_HELD = ("id", "subject", "role", "tenant", "until", "identity", "other_identity")
+_SUBJECT_COLUMNS = ("id", "subject", "role", "tenant", "until", "identity", "other_identity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def of_subjects(
     With ``lock``, none of it can be taken from them before the transaction ends.
     """
     query = (
-        sa.select(*(binding.c[name] for name in _HELD))
+        sa.select(*(binding.c[name] for name in _SUBJECT_COLUMNS))
         .outerjoin(tenant, binding.c.tenant == tenant.c.name)
         .where(
             # A group's name is the issuer's to choose; one that no database can keep has no binding.
@@ -94,29 +94,31 @@ def pin(connection: Connection, subject: str, identity: str) -> list[RowMapping]
 
 def note_other(connection: Connection, subject: str, identity: str) -> list[RowMapping]:
     """Keep that another identity came with the name; only the first other one is kept."""
-    others = sa.and_(binding.c.subject == subject, binding.c.identity != identity, binding.c.other_identity.is_(None))
-    return _updated(connection, others, other_identity=identity)
+    same_name = sa.and_(
+        binding.c.subject == subject, binding.c.identity != identity, binding.c.other_identity.is_(None)
+    )
+    return _updated(connection, same_name, other_identity=identity)
 
 
 def _updated(connection: Connection, which: sa.ColumnElement[bool], **values: str) -> list[RowMapping]:
-    query = sa.update(binding).where(which).values(values).returning(*(binding.c[name] for name in _HELD))
+    query = sa.update(binding).where(which).values(values).returning(*(binding.c[name] for name in _SUBJECT_COLUMNS))
     return list(connection.execute(query).mappings())
 
 
-def page(connection: Connection, visible: Visible, sought: BindingFilter, window: Window) -> ListPage:
-    query = sa.select(binding).where(visible_to(visible, binding.c.tenant), *sought.conditions())
+def page(connection: Connection, visible: Visible, binding_filter: BindingFilter, window: Window) -> ListPage:
+    query = sa.select(binding).where(visible_to(visible, binding.c.tenant), *binding_filter.conditions())
     return fetch(connection, query, window, SORTS, binding.c.id)
 
 
 def members(connection: Connection, of: str, window: Window) -> tuple[ListPage, Mapping[str, Sequence[RowMapping]]]:
     """One page of the subjects bound in a tenant, and the bindings of each."""
     query = sa.select(binding.c.subject).where(binding.c.tenant == of).distinct()
-    found = fetch(connection, query, window, {"subject": binding.c.subject}, binding.c.subject)
-    held: dict[str, list[RowMapping]] = {row["subject"]: [] for row in found.rows}
-    theirs = sa.select(binding).where(binding.c.tenant == of, binding.c.subject.in_(list(held)))
-    for row in connection.execute(theirs.order_by(binding.c.role)).mappings():
-        held[row["subject"]].append(row)
-    return found, held
+    list_page = fetch(connection, query, window, {"subject": binding.c.subject}, binding.c.subject)
+    by_subject: dict[str, list[RowMapping]] = {row["subject"]: [] for row in list_page.rows}
+    query_bindings = sa.select(binding).where(binding.c.tenant == of, binding.c.subject.in_(list(by_subject)))
+    for row in connection.execute(query_bindings.order_by(binding.c.role)).mappings():
+        by_subject[row["subject"]].append(row)
+    return list_page, by_subject
 
 
 def place(connection: Connection, binding_id: str) -> str | None:
@@ -131,74 +133,78 @@ def find(connection: Connection, binding_id: str) -> RowMapping:
     return row
 
 
-def is_shortened_by(connection: Connection, wanted: Grant) -> bool:
+def is_shortened_by(connection: Connection, new_grant: Grant) -> bool:
     """The binding is there, and would end sooner than it does."""
-    ends = connection.execute(sa.select(binding.c.until).where(_same(wanted))).one_or_none()
-    return ends is not None and _is_sooner(wanted.until, ends.until)
+    ends = connection.execute(sa.select(binding.c.until).where(_same_binding(new_grant))).one_or_none()
+    return ends is not None and _is_sooner(new_grant.until, ends.until)
 
 
 def _is_sooner(until: int | None, than: int | None) -> bool:
     return until is not None and (than is None or until < than)
 
 
-def grant(connection: Connection, wanted: Grant, by: str, reason: str) -> GrantResult:
+def grant(connection: Connection, new_grant: Grant, by: str, reason: str) -> GrantResult:
     """One role is held once at one place; granted again, it ends when the new grant says, but never sooner.
 
     One that is over is granted to the name anew: who had the name then may not be who has it now.
     """
-    if wanted.tenant is not None:
-        tenants.lock(connection, wanted.tenant)
+    if new_grant.tenant is not None:
+        tenants.lock(connection, new_grant.tenant)
     values = {"id": identifiers.fresh("bd"), "granted_by": by, "reason": reason}
-    values |= {name: getattr(wanted, name) for name in Grant.__slots__}
+    values |= {name: getattr(new_grant, name) for name in Grant.__slots__}
     if insert_new(connection, binding, [values], created_at=now()):
         return GrantResult(find(connection, values["id"]), created=True, changed=True)
-    held = _held(connection, wanted)
-    if held["other_identity"] is not None:
-        raise _anothers(held)
-    if held["until"] == wanted.until:
-        return GrantResult(held, created=False, changed=False)
-    if _is_sooner(wanted.until, held["until"]):
-        raise _changed_meanwhile(wanted)
-    renewed = {"until": wanted.until, "granted_by": by, "reason": reason}
-    if held["is_over"]:
+    existing = _lock_existing(connection, new_grant)
+    if existing["other_identity"] is not None:
+        raise _bound_to_another(existing)
+    if existing["until"] == new_grant.until:
+        return GrantResult(existing, created=False, changed=False)
+    if _is_sooner(new_grant.until, existing["until"]):
+        raise _changed_concurrently(new_grant)
+    renewed = {"until": new_grant.until, "granted_by": by, "reason": reason}
+    if existing["is_over"]:
         renewed["identity"] = None
-    connection.execute(sa.update(binding).where(binding.c.id == held["id"]).values(renewed))
-    return GrantResult(find(connection, held["id"]), created=False, changed=True)
+    connection.execute(sa.update(binding).where(binding.c.id == existing["id"]).values(renewed))
+    return GrantResult(find(connection, existing["id"]), created=False, changed=True)
 
 
-def shorten(connection: Connection, wanted: Grant) -> tuple[RowMapping, int | None]:
+def shorten(connection: Connection, new_grant: Grant) -> tuple[RowMapping, int | None]:
     """Let a binding end sooner; the binding as it is now, and when it would have ended."""
-    if wanted.tenant is not None:
-        tenants.lock(connection, wanted.tenant)
-    held = _held(connection, wanted)
-    if not _is_sooner(wanted.until, held["until"]):
-        raise _changed_meanwhile(wanted)
-    connection.execute(sa.update(binding).where(binding.c.id == held["id"]).values(until=wanted.until))
-    return find(connection, held["id"]), held["until"]
+    if new_grant.tenant is not None:
+        tenants.lock(connection, new_grant.tenant)
+    existing = _lock_existing(connection, new_grant)
+    if not _is_sooner(new_grant.until, existing["until"]):
+        raise _changed_concurrently(new_grant)
+    connection.execute(sa.update(binding).where(binding.c.id == existing["id"]).values(until=new_grant.until))
+    return find(connection, existing["id"]), existing["until"]
 
 
-def _held(connection: Connection, wanted: Grant) -> RowMapping:
-    query = sa.select(binding, (binding.c.until <= now()).label("is_over")).where(_same(wanted)).with_for_update()
+def _lock_existing(connection: Connection, new_grant: Grant) -> RowMapping:
+    query = (
+        sa.select(binding, (binding.c.until <= now()).label("is_over"))
+        .where(_same_binding(new_grant))
+        .with_for_update()
+    )
     row = connection.execute(query).mappings().one_or_none()
     if row is None:
-        raise _changed_meanwhile(wanted)
+        raise _changed_concurrently(new_grant)
     return row
 
 
-def _same(wanted: Grant) -> sa.ColumnElement[bool]:
-    place = binding.c.tenant.is_(None) if wanted.tenant is None else binding.c.tenant == wanted.tenant
-    return sa.and_(binding.c.subject == wanted.subject, binding.c.role == wanted.role, place)
+def _same_binding(new_grant: Grant) -> sa.ColumnElement[bool]:
+    place = binding.c.tenant.is_(None) if new_grant.tenant is None else binding.c.tenant == new_grant.tenant
+    return sa.and_(binding.c.subject == new_grant.subject, binding.c.role == new_grant.role, place)
 
 
-def _changed_meanwhile(wanted: Grant) -> Conflict:
-    return Conflict(f"the binding of {wanted.subject} to {wanted.role} was changed at the same moment; try again")
+def _changed_concurrently(new_grant: Grant) -> Conflict:
+    return Conflict(f"the binding of {new_grant.subject} to {new_grant.role} was changed at the same moment; try again")
 
 
-def _anothers(held: RowMapping) -> Conflict:
+def _bound_to_another(row: RowMapping) -> Conflict:
     return Conflict(
-        f"the role {held['role']} of {held['subject']} is bound to another identity, {held['identity']}, and not to "
-        f"{held['other_identity']}, who has the name now; revoke it first: canton member remove {held['id']}",
-        binding=held["id"],
+        f"the role {row['role']} of {row['subject']} is bound to another identity, {row['identity']}, and not to "
+        f"{row['other_identity']}, who has the name now; revoke it first: canton member remove {row['id']}",
+        binding=row["id"],
     )
 
 

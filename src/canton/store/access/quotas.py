@@ -25,20 +25,20 @@ def find(connection: Connection, tenant: str) -> tuple[Quota, int]:
 
 def used(connection: Connection, tenant: str) -> dict[str, int]:
     """What counts against the quota: of the open operations, those that the tenant's own members started."""
-    remains = tenants.count_contents(connection, tenant)
+    contents = tenants.count_contents(connection, tenant)
     own = tenants.own_open_operations(connection, tenant)
-    return {kind: getattr(remains, kind) for kind in KINDS} | {"open_operations": own}
+    return {kind: getattr(contents, kind) for kind in KINDS} | {"open_operations": own}
 
 
-def put(connection: Connection, tenant: str, wanted: Quota, if_version: int | None) -> tuple[int, bool]:
+def put(connection: Connection, tenant: str, new_quota: Quota, if_version: int | None) -> tuple[int, bool]:
     """The version now, and whether it is new. What a tenant has beyond its quota stays; it only gets no more."""
     tenants.lock(connection, tenant)
-    found, version = find(connection, tenant)
+    current, version = find(connection, tenant)
     versions.require(f'the quota of tenant "{tenant}"', version, if_version)
-    if found == wanted and version:
+    if current == new_quota and version:
         return version, False
-    if not insert_new(connection, quota, [{"tenant": tenant, **asdict(wanted)}]):
-        values = asdict(wanted) | {"version": version + 1}
+    if not insert_new(connection, quota, [{"tenant": tenant, **asdict(new_quota)}]):
+        values = asdict(new_quota) | {"version": version + 1}
         connection.execute(sa.update(quota).where(quota.c.tenant == tenant).values(values))
     return version + 1, True
 

@@ -133,31 +133,33 @@ def look(connection: Connection, account_id: str, *, lock: bool = False) -> RowM
 
 def find(connection: Connection, account_id: str, *, lock: bool = False) -> RowMapping:
     """Locked, it cannot be deleted before this transaction ends."""
-    found = look(connection, account_id, lock=lock)
-    if found is None:
+    row = look(connection, account_id, lock=lock)
+    if row is None:
         raise unknown(account_id)
-    return found
+    return row
 
 
-def create(connection: Connection, wanted: NewAccount, by: str) -> RowMapping:
-    if wanted.tenant is not None:
-        tenants.lock(connection, wanted.tenant)
-        quotas.require_room(connection, wanted.tenant, "service_accounts")
+def create(connection: Connection, new_account: NewAccount, by: str) -> RowMapping:
+    if new_account.tenant is not None:
+        tenants.lock(connection, new_account.tenant)
+        quotas.require_room(connection, new_account.tenant, "service_accounts")
     account_id = identifiers.fresh("sa")
-    row = {name: getattr(wanted, name) for name in NewAccount.__slots__}
-    row |= {"id": account_id, "permissions": sorted(wanted.permissions), "created_by": by}
+    row = {name: getattr(new_account, name) for name in NewAccount.__slots__}
+    row |= {"id": account_id, "permissions": sorted(new_account.permissions), "created_by": by}
     if not insert_new(connection, service_account, [row], created_at=now()):
-        where = f"tenant {wanted.tenant}" if wanted.tenant else "the provider"
-        raise AlreadyExists(f'{where} has a service account "{wanted.name}"; choose another name', name=wanted.name)
+        where = f"tenant {new_account.tenant}" if new_account.tenant else "the provider"
+        raise AlreadyExists(
+            f'{where} has a service account "{new_account.name}"; choose another name', name=new_account.name
+        )
     return find(connection, account_id)
 
 
 def delete(connection: Connection, account_id: str, if_version: int | None) -> RowMapping:
     """With all its tokens, which end at once; answers what it was."""
-    found = find(connection, account_id, lock=True)
-    versions.require(f"service account {account_id}", found["version"], if_version)
+    row = find(connection, account_id, lock=True)
+    versions.require(f"service account {account_id}", row["version"], if_version)
     connection.execute(sa.delete(service_account).where(service_account.c.id == account_id))
-    return found
+    return row
 
 
 def issue(connection: Connection, account_id: str, permissions: tuple[str, ...], seconds: int, by: str) -> NewTokenText:
@@ -185,20 +187,20 @@ def held_by_tokens(connection: Connection, account_id: str) -> frozenset[str] | 
     return frozenset(name for permissions in rows for name in permissions) if rows else None
 
 
-def end_others(connection: Connection, account_id: str, kept: NewTokenText, overlap: int) -> int:
+def end_others(connection: Connection, account_id: str, new_token: NewTokenText, overlap: int) -> int:
     """After a rotation: the other tokens end now, or soon; answers how many.
 
     Those that hold more than the new one stay: a narrow token must not end what it could not do itself.
     """
     mine = service_token.c.account == account_id
-    held = connection.scalars(sa.select(service_token.c.permissions).where(mine).distinct()).all()
-    narrow = [permissions for permissions in held if set(permissions) <= set(kept.permissions)]
+    permission_sets = connection.scalars(sa.select(service_token.c.permissions).where(mine).distinct()).all()
+    narrow = [permissions for permissions in permission_sets if set(permissions) <= set(new_token.permissions)]
     replaced = sa.or_(*(service_token.c.permissions == permissions for permissions in narrow))
-    others = sa.and_(mine, service_token.c.id != kept.id, replaced)
+    replaced_tokens = sa.and_(mine, service_token.c.id != new_token.id, replaced)
     if overlap == 0:
-        return connection.execute(sa.delete(service_token).where(others)).rowcount
+        return connection.execute(sa.delete(service_token).where(replaced_tokens)).rowcount
     soon = now() + overlap * SECOND
-    later = sa.and_(others, service_token.c.expires_at > soon)
+    later = sa.and_(replaced_tokens, service_token.c.expires_at > soon)
     return connection.execute(sa.update(service_token).where(later).values(expires_at=soon)).rowcount
 
 

@@ -79,8 +79,8 @@ def create(connection: Connection, name: str, description: str, visible: Visible
         raise InvalidRequest(f'"{name}" cannot be a tenant\'s name, since it stands for no tenant; choose another')
     row = {"name": name, "description": description, "state": TenantState.ACTIVE}
     if not insert_new(connection, tenant, [row], created_at=now()):
-        seen = visible is None or name in visible
-        if seen and state(connection, name) is not None:
+        name_is_visible = visible is None or name in visible
+        if name_is_visible and state(connection, name) is not None:
             raise AlreadyExists(f'tenant "{name}" exists; see it with: canton tenant show {name}', tenant=name)
         raise AlreadyExists(
             f'the name "{name}" is or was a tenant\'s, and audit and events are kept under it; choose another',
@@ -91,10 +91,10 @@ def create(connection: Connection, name: str, description: str, visible: Visible
 
 def change(connection: Connection, name: str, if_version: int | None, **values: Any) -> tuple[RowMapping, bool]:
     """The tenant as it is now, and whether that is new."""
-    found = lock(connection, name)
-    versions.require(f'tenant "{name}"', found["version"], if_version)
-    if all(found[column] == value for column, value in values.items()):
-        return found, False
+    row = lock(connection, name)
+    versions.require(f'tenant "{name}"', row["version"], if_version)
+    if all(row[column] == value for column, value in values.items()):
+        return row, False
     changed = sa.update(tenant).where(tenant.c.name == name).values(values | {"version": tenant.c.version + 1})
     connection.execute(changed)
     return find(connection, name), True
@@ -110,7 +110,7 @@ class TenantContents:
     service_accounts: int
 
 
-_WAYS_OUT = {
+_COMMANDS_TO_EMPTY = {
     "nodes": "canton node release @{tenant} --reason '…'",
     "open_operations": "wait for those of: canton operation list --tenant {tenant}",
     "bindings": "canton member remove … for those of: canton member list --tenant {tenant}",
@@ -135,15 +135,15 @@ def own_open_operations(connection: Connection, name: str) -> int:
 
 def delete(connection: Connection, name: str, if_version: int | None) -> None:
     """Refused while anything remains; the name stays taken."""
-    found = lock(connection, name)
-    versions.require(f'tenant "{name}"', found["version"], if_version)
-    left = count_contents(connection, name)
-    counts = {what: getattr(left, what) for what in TenantContents.__slots__ if getattr(left, what)}
+    row = lock(connection, name)
+    versions.require(f'tenant "{name}"', row["version"], if_version)
+    contents = count_contents(connection, name)
+    counts = {what: getattr(contents, what) for what in TenantContents.__slots__ if getattr(contents, what)}
     if counts:
         nouns = {what: what.replace("_", " ").removesuffix("s" if counts[what] == 1 else "") for what in counts}
-        listed = ", ".join(f"{counts[what]} {noun}" for what, noun in nouns.items())
-        ways = "; ".join(_WAYS_OUT[what].format(tenant=name) for what in counts)
-        raise NotEmpty(f'tenant "{name}" still has {listed}; first: {ways}', tenant=name, **counts)
+        contents_text = ", ".join(f"{counts[what]} {noun}" for what, noun in nouns.items())
+        ways = "; ".join(_COMMANDS_TO_EMPTY[what].format(tenant=name) for what in counts)
+        raise NotEmpty(f'tenant "{name}" still has {contents_text}; first: {ways}', tenant=name, **counts)
     connection.execute(
         sa.update(tenant)
         .where(tenant.c.name == name)

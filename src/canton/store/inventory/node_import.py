@@ -54,43 +54,45 @@ def lock(connection: Connection, lines: Sequence[Line]) -> None:
     tenant's nodes locks the tenant first, and an import that came to it by its nodes would wait for it crosswise.
     """
     connection.execute(sa.select(site.c.name).order_by(site.c.name).with_for_update()).all()
-    names = {line.tenant for line in lines} | {row.tenant for row in _known(connection, lines).values()}
-    named = sa.select(tenant.c.name).where(tenant.c.name.in_(names - {None})).order_by(tenant.c.name)
-    connection.execute(named.with_for_update()).all()
+    names = {line.tenant for line in lines} | {row.tenant for row in _find_known(connection, lines).values()}
+    tenant_query = sa.select(tenant.c.name).where(tenant.c.name.in_(names - {None})).order_by(tenant.c.name)
+    connection.execute(tenant_query.with_for_update()).all()
 
 
 def compare(connection: Connection, where: str, lines: Sequence[Line], *, renumber: bool) -> Comparison:
-    known = _known(connection, lines)
+    known_nodes = _find_known(connection, lines)
     clashes = [
-        *_clashes(known, where, lines),
-        *_contradictions(known, lines, renumber=renumber),
-        *_misplaced(connection, lines),
+        *_clashes(known_nodes, where, lines),
+        *_contradictions(known_nodes, lines, renumber=renumber),
+        *_unknown_tenants(connection, lines),
     ]
-    found = Comparison([], [], [], clashes)
+    comparison = Comparison([], [], [], clashes)
     for line in lines:
-        row = known.get(line.xname)
+        row = known_nodes.get(line.xname)
         if row is None:
-            found.added.append(line)
+            comparison.added.append(line)
         elif _moves(row, where, line):
-            found.changed.append(line)
+            comparison.changed.append(line)
         else:
-            found.unchanged.append(line)
-    return found
+            comparison.unchanged.append(line)
+    return comparison
 
 
-def carry_out(connection: Connection, where: str, found: Comparison) -> None:
+def carry_out(connection: Connection, where: str, comparison: Comparison) -> None:
     """What ``compare`` found, in the transaction that it found it in."""
-    known = _known(connection, found.changed)
+    known_nodes = _find_known(connection, comparison.changed)
     # First let go of every number that changes hands: two nodes may swap theirs.
-    for chunk in _chunks([line.xname for line in found.changed if line.nid is not None]):
+    for chunk in _chunks([line.xname for line in comparison.changed if line.nid is not None]):
         connection.execute(sa.update(node).where(node.c.xname.in_(chunk)).values(nid=None))
-    if found.added:
-        new = [Node(line.xname, line.nid, line.first_state, line.tenant, 1) for line in found.added]
+    if comparison.added:
+        new = [Node(line.xname, line.nid, line.first_state, line.tenant, 1) for line in comparison.added]
         nodes.add(connection, new, where)
-    _move(connection, where, found.changed, {line.xname: known[line.xname].nid for line in found.changed})
+    _move(
+        connection, where, comparison.changed, {line.xname: known_nodes[line.xname].nid for line in comparison.changed}
+    )
 
 
-def _move(connection: Connection, where: str, moved: Sequence[Line], before: Mapping[str, int | None]) -> None:
+def _move(connection: Connection, where: str, moved: Sequence[Line], old_nids: Mapping[str, int | None]) -> None:
     if not moved:
         return
     update = (
@@ -98,28 +100,28 @@ def _move(connection: Connection, where: str, moved: Sequence[Line], before: Map
         .where(node.c.xname == sa.bindparam("of"))
         .values(nid=sa.bindparam("number"), site=where, version=node.c.version + 1, changed_at=now())
     )
-    numbers = ({"of": line.xname, "number": before[line.xname] if line.nid is None else line.nid} for line in moved)
+    numbers = ({"of": line.xname, "number": old_nids[line.xname] if line.nid is None else line.nid} for line in moved)
     connection.execute(update, list(numbers))
 
 
-def _known(connection: Connection, lines: Sequence[Line]) -> dict[str, Row[Any]]:
+def _find_known(connection: Connection, lines: Sequence[Line]) -> dict[str, Row[Any]]:
     """Every node that has a name or a number of the import's."""
     query = sa.select(node.c.xname, node.c.nid, node.c.site, node.c.state, node.c.tenant)
-    found: dict[str, Row[Any]] = {}
+    known_nodes: dict[str, Row[Any]] = {}
     for column, values in (
         (node.c.xname, [line.xname for line in lines]),
         (node.c.nid, [line.nid for line in lines if line.nid is not None]),
     ):
         for chunk in _chunks(values):
-            found |= {row.xname: row for row in connection.execute(query.where(column.in_(chunk)))}
-    return found
+            known_nodes |= {row.xname: row for row in connection.execute(query.where(column.in_(chunk)))}
+    return known_nodes
 
 
-def _clashes(known: Mapping[str, Row[Any]], where: str, lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
-    given = {line.xname: line.nid for line in lines}
-    holders = {row.nid: row.xname for row in known.values() if given.get(row.xname) in (None, row.nid)}
+def _clashes(known_nodes: Mapping[str, Row[Any]], where: str, lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
+    nids = {line.xname: line.nid for line in lines}
+    holders = {row.nid: row.xname for row in known_nodes.values() if nids.get(row.xname) in (None, row.nid)}
     for line in lines:
-        row = known.get(line.xname)
+        row = known_nodes.get(line.xname)
         if row is not None and row.site not in (None, where):
             yield line.number, f"{line.xname} is at site {row.site}; a node is imported at its own site"
         holder = holders.get(line.nid) if line.nid is not None else None
@@ -128,11 +130,11 @@ def _clashes(known: Mapping[str, Row[Any]], where: str, lines: Sequence[Line]) -
 
 
 def _contradictions(
-    known: Mapping[str, Row[Any]], lines: Sequence[Line], *, renumber: bool
+    known_nodes: Mapping[str, Row[Any]], lines: Sequence[Line], *, renumber: bool
 ) -> Iterator[tuple[int, str]]:
     """What a row says of a node that is known must be so: an import decides nothing about it."""
     for line in lines:
-        row = known.get(line.xname)
+        row = known_nodes.get(line.xname)
         if row is None:
             continue
         if line.nid is not None and row.nid not in (None, line.nid) and not renumber:
@@ -147,11 +149,11 @@ def _contradictions(
             )
 
 
-def _misplaced(connection: Connection, lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
-    named = {line.tenant for line in lines if line.tenant is not None}
-    there = {name for name in named if tenants.state(connection, name) is not None}
+def _unknown_tenants(connection: Connection, lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
+    names = {line.tenant for line in lines if line.tenant is not None}
+    existing = {name for name in names if tenants.state(connection, name) is not None}
     for line in lines:
-        if line.tenant is not None and line.tenant not in there:
+        if line.tenant is not None and line.tenant not in existing:
             yield line.number, f'there is no tenant "{line.tenant}"; create it first'
 
 
@@ -166,6 +168,6 @@ def _moves(row: Row[Any], where: str, line: Line) -> bool:
 
 
 def _chunks(values: Sequence[Any]) -> Iterator[list[Any]]:
-    rest = iter(values)
-    while chunk := list(islice(rest, _CHUNK)):
+    iterator = iter(values)
+    while chunk := list(islice(iterator, _CHUNK)):
         yield chunk

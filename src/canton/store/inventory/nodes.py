@@ -41,10 +41,10 @@ class NodeFilter:
 _NODE = sa.select(node.c.xname, node.c.nid, node.c.state, node.c.tenant, node.c.version).order_by(node.c.xname)
 _OF = sa.bindparam("of", type_=sa.String)
 _POWER = sa.bindparam("seen", type_=sa.String)
-_SEE_AGAIN = PreparedStatement(
+_UPDATE_OBSERVATION = PreparedStatement(
     sa.update(node_observation).where(node_observation.c.xname == _OF).values(power=_POWER, seen_at=now())
 )
-_SEE_FIRST = PreparedStatement(
+_INSERT_OBSERVATION = PreparedStatement(
     sa.insert(node_observation).from_select(
         ["xname", "power", "seen_at"],
         sa.select(node.c.xname, sa.cast(_POWER, sa.String), now()).where(
@@ -53,7 +53,7 @@ _SEE_FIRST = PreparedStatement(
         ),
     )
 )
-_SEEN = (
+_NODE_WITH_OBSERVATION = (
     sa.select(
         node.c.xname,
         node.c.nid,
@@ -105,13 +105,13 @@ def add(connection: Connection, nodes: Sequence[Node], site: str | None = None) 
     connection.execute(sa.insert(node).values(changed_at=now()), values)
 
 
-def page(connection: Connection, visible: Visible, wanted: NodeFilter, window: Window) -> ListPage:
-    query = _SEEN.where(visible_to(visible, node.c.tenant), *_conditions(wanted))
+def page(connection: Connection, visible: Visible, node_filter: NodeFilter, window: Window) -> ListPage:
+    query = _NODE_WITH_OBSERVATION.where(visible_to(visible, node.c.tenant), *_conditions(node_filter))
     return fetch(connection, query, window, SORTS, node.c.xname)
 
 
 def show(connection: Connection, xname: str, visible: Visible) -> RowMapping:
-    query = _SEEN.where(node.c.xname == xname, visible_to(visible, node.c.tenant))
+    query = _NODE_WITH_OBSERVATION.where(node.c.xname == xname, visible_to(visible, node.c.tenant))
     row = connection.execute(query).mappings().one_or_none()
     if row is None:
         raise unknown([xname])
@@ -120,13 +120,13 @@ def show(connection: Connection, xname: str, visible: Visible) -> RowMapping:
 
 def named(connection: Connection, visible: Visible, names: Collection[str]) -> dict[str, RowMapping]:
     """The nodes of these names, xnames or numbers such as ``nid001234``, by the name that each was given."""
-    query = _SEEN.where(visible_to(visible, node.c.tenant), _has_name(names)).order_by(node.c.place)
+    query = _NODE_WITH_OBSERVATION.where(visible_to(visible, node.c.tenant), _has_name(names)).order_by(node.c.place)
     rows = list(connection.execute(query).mappings())
     by_xname = {row["xname"]: row for row in rows}
     # A node without a number must not answer to every name that is none.
     by_nid = {row["nid"]: row for row in rows if row["nid"] is not None}
-    found = {name: by_xname.get(name) or by_nid.get(_nid(name)) for name in names}
-    return {name: row for name, row in found.items() if row is not None}
+    by_name = {name: by_xname.get(name) or by_nid.get(_nid(name)) for name in names}
+    return {name: row for name, row in by_name.items() if row is not None}
 
 
 def find(connection: Connection, xnames: Sequence[str], *, lock: bool = False) -> list[Node]:
@@ -165,16 +165,16 @@ def lock_for_deletion(connection: Connection, xnames: Sequence[str]) -> None:
 
 def require_deletable(connection: Connection, xnames: Sequence[str]) -> None:
     """Only a retired node that no operation holds can be deleted."""
-    others = {node.xname: node.state for node in find(connection, xnames) if node.state is not NodeState.RETIRED}
-    if others:
+    not_retired = {node.xname: node.state for node in find(connection, xnames) if node.state is not NodeState.RETIRED}
+    if not_retired:
         raise WrongState(
-            f"{fold(others)} cannot be deleted: {', '.join(sorted(set(others.values())))}; only a node that is "
-            "retired can. Take it into maintenance, then retire it",
-            nodes=fold(others),
-            states=sorted(set(others.values())),
+            f"{fold(not_retired)} cannot be deleted: {', '.join(sorted(set(not_retired.values())))}; "
+            "only a retired node can be. Take it into maintenance, then retire it",
+            nodes=fold(not_retired),
+            states=sorted(set(not_retired.values())),
         )
-    held = connection.scalars(sa.select(claim.c.node).where(claim.c.node.in_(xnames)))
-    if claimed := sorted(held):
+    claimed_nodes = connection.scalars(sa.select(claim.c.node).where(claim.c.node.in_(xnames)))
+    if claimed := sorted(claimed_nodes):
         raise NodesClaimed(f"{fold(claimed)} held by an open operation; wait for it to end", nodes=fold(claimed))
 
 
@@ -186,8 +186,8 @@ def delete(connection: Connection, xnames: Sequence[str]) -> None:
 def observe(connection: Connection, power: Mapping[str, str | None]) -> None:
     """Record what was seen of these nodes; intent and its version stay as they are. Others than nodes are left out."""
     rows = [{"of": xname, "seen": state} for xname, state in sorted(power.items())]
-    _SEE_AGAIN.execute_each(connection, rows)
-    _SEE_FIRST.execute_each(connection, rows)
+    _UPDATE_OBSERVATION.execute_each(connection, rows)
+    _INSERT_OBSERVATION.execute_each(connection, rows)
 
 
 def at_site(connection: Connection, site: str) -> list[str]:
@@ -199,7 +199,7 @@ def at_site(connection: Connection, site: str) -> list[str]:
 def observe_at(connection: Connection, power: Mapping[str, str], at: int) -> None:
     """Record a reading of many nodes that was begun at ``at``; what was seen later than that stays."""
     for state in sorted(set(power.values())):
-        names = [xname for xname, seen in power.items() if seen == state]
+        names = [xname for xname, observed in power.items() if observed == state]
         older = (node_observation.c.xname.in_(names), node_observation.c.seen_at < at)
         connection.execute(sa.update(node_observation).where(*older).values(power=state, seen_at=at))
         unseen = (node.c.xname.in_(names), ~sa.exists().where(node_observation.c.xname == node.c.xname))
@@ -207,18 +207,18 @@ def observe_at(connection: Connection, power: Mapping[str, str], at: int) -> Non
         connection.execute(sa.insert(node_observation).from_select(["xname", "power", "seen_at"], first))
 
 
-def _conditions(wanted: NodeFilter) -> list[sa.ColumnElement[bool]]:
+def _conditions(node_filter: NodeFilter) -> list[sa.ColumnElement[bool]]:
     exact = {
-        node.c.site: wanted.site,
-        node.c.tenant: wanted.tenant,
-        node.c.state: wanted.state,
-        node_observation.c.power: wanted.power,
+        node.c.site: node_filter.site,
+        node.c.tenant: node_filter.tenant,
+        node.c.state: node_filter.state,
+        node_observation.c.power: node_filter.power,
     }
     conditions = [column == value for column, value in exact.items() if value is not None]
-    if wanted.without_tenant:
+    if node_filter.without_tenant:
         conditions.append(node.c.tenant.is_(None))
-    if wanted.names is not None:
-        conditions.append(_has_name(wanted.names))
+    if node_filter.names is not None:
+        conditions.append(_has_name(node_filter.names))
     return conditions
 
 
@@ -229,8 +229,8 @@ def _has_name(names: Collection[str]) -> sa.ColumnElement[bool]:
 
 
 def _nid(name: str) -> int | None:
-    found = _NID.fullmatch(name)
-    return int(found[1]) if found and int(found[1]) < 2**31 else None
+    match = _NID.fullmatch(name)
+    return int(match[1]) if match and int(match[1]) < 2**31 else None
 
 
 def _node(xname: str, nid: int | None, state: str, tenant: str | None, version: int) -> Node:

@@ -23,11 +23,11 @@ class OpenWork:
 
 
 def count_open_work(connection: Connection, alive_within: float) -> OpenWork:
-    counted = connection.execute(
+    rows = connection.execute(
         sa.select(operation.c.state, sa.func.count()).where(operation.c.ended_at.is_(None)).group_by(operation.c.state)
     )
     states = dict.fromkeys((str(state) for state in OperationState if state not in ENDED), 0)
-    for state, count in counted:
+    for state, count in rows:
         states[state] = count
     due = connection.scalar(sa.select(sa.func.count()).select_from(operation).where(operation.c.due_at <= now()))
     return OpenWork(states, due or 0, workers.alive(connection, alive_within))

@@ -26,8 +26,8 @@ def take(connection: Connection, site: str, what: str, interval: float) -> int |
     insert_new(connection, site_reading, [{"site": site, "what": what, "due_at": 0}])
     pause = int(interval * SECOND)
     due = sa.or_(site_reading.c.due_at <= now(), site_reading.c.due_at > now() + pause)
-    taken = sa.update(site_reading).where(_row(site, what), due).values(due_at=now() + pause)
-    due_at = connection.scalar(taken.returning(site_reading.c.due_at))
+    update = sa.update(site_reading).where(_row(site, what), due).values(due_at=now() + pause)
+    due_at = connection.scalar(update.returning(site_reading.c.due_at))
     return None if due_at is None else due_at - pause
 
 

@@ -47,10 +47,10 @@ def create(connection: Connection, name: str, description: str) -> RowMapping:
 
 def describe(connection: Connection, name: str, description: str, if_version: int | None) -> tuple[RowMapping, bool]:
     """The site as it is now, and whether that is new."""
-    found = lock(connection, name)
-    versions.require(f'site "{name}"', found["version"], if_version)
-    if found["description"] == description:
-        return found, False
+    row = lock(connection, name)
+    versions.require(f'site "{name}"', row["version"], if_version)
+    if row["description"] == description:
+        return row, False
     values = {"description": description, "version": site.c.version + 1}
     connection.execute(sa.update(site).where(site.c.name == name).values(values))
     return find(connection, name), True
@@ -58,13 +58,13 @@ def describe(connection: Connection, name: str, description: str, if_version: in
 
 def delete(connection: Connection, name: str, if_version: int | None) -> None:
     """Refused while it has nodes."""
-    found = lock(connection, name)
-    versions.require(f'site "{name}"', found["version"], if_version)
-    held = connection.scalar(sa.select(sa.func.count()).select_from(node).where(node.c.site == name))
-    if held:
+    row = lock(connection, name)
+    versions.require(f'site "{name}"', row["version"], if_version)
+    node_count = connection.scalar(sa.select(sa.func.count()).select_from(node).where(node.c.site == name))
+    if node_count:
         raise NotEmpty(
-            f'site "{name}" still has {held} nodes; retire and delete them first: canton node delete --help',
+            f'site "{name}" still has {node_count} nodes; retire and delete them first: canton node delete --help',
             site=name,
-            nodes=held,
+            nodes=node_count,
         )
     connection.execute(sa.delete(site).where(site.c.name == name))

@@ -45,13 +45,13 @@ def write(database: Database, target: Path) -> None:
 
 def _copy_sqlite(database: Database, partial: Path) -> None:
     try:
-        found = _copy_pages(database, partial)
+        problem = _copy_pages(database, partial)
     except sqlite3.OperationalError as error:
         raise Unavailable(f"cannot copy {database.address}: {error}; make room, then try again") from error
     except sqlite3.DatabaseError as error:
         raise _damaged(database, str(error)) from error
-    if found != "ok":
-        raise _damaged(database, found)
+    if problem != "ok":
+        raise _damaged(database, problem)
 
 
 def _copy_pages(database: Database, partial: Path) -> str:
@@ -75,7 +75,7 @@ def _copy_postgresql(database: Database, partial: Path) -> None:
             "pg_dump is not on the PATH; install PostgreSQL's client programs, of the server's version or newer"
         )
     with _connect(database) as (address, hidden):
-        done = subprocess.run(  # noqa: S603  # the program is pg_dump, and the address is the operator's own
+        process = subprocess.run(  # noqa: S603  # the program is pg_dump, and the address is the operator's own
             [program, "--format=custom", "--no-password", f"--file={partial}", f"--dbname={address}"],
             env=os.environ | hidden,
             stdin=subprocess.DEVNULL,
@@ -83,8 +83,8 @@ def _copy_postgresql(database: Database, partial: Path) -> None:
             text=True,
             check=False,
         )
-    if done.returncode != 0:
-        raise Unavailable(f"pg_dump of {database.address} failed: {done.stderr.strip()}")
+    if process.returncode != 0:
+        raise Unavailable(f"pg_dump of {database.address} failed: {process.stderr.strip()}")
 
 
 @contextmanager
@@ -129,8 +129,8 @@ def _already_there(target: Path) -> WrongState:
     return WrongState(f"{target} exists and is not replaced; choose another name", path=str(target))
 
 
-def _damaged(database: Database, found: str) -> NeedsHuman:
+def _damaged(database: Database, problem: str) -> NeedsHuman:
     return NeedsHuman(
-        f"the database {database.address} is damaged: {found}; no backup was written; "
+        f"the database {database.address} is damaged: {problem}; no backup was written; "
         "stop Canton, keep the file and restore the last good backup"
     )

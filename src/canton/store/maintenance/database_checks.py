@@ -45,7 +45,7 @@ class Finding:
 
     check: str
     ok: bool
-    found: str
+    message: str
 
 
 def examine(database: Database) -> Iterator[Finding]:
@@ -58,11 +58,11 @@ def examine(database: Database) -> Iterator[Finding]:
             # Into what is damaged nothing is written.
             return
         try:
-            finding = Finding(name, ok=True, found=check(database))
+            finding = Finding(name, ok=True, message=check(database))
         except CantonError as error:
-            finding = Finding(name, ok=False, found=error.with_cause)
+            finding = Finding(name, ok=False, message=error.with_cause)
         except sa.exc.DBAPIError as error:
-            finding = Finding(name, ok=False, found=f"{error.orig}; see what the other checks found")
+            finding = Finding(name, ok=False, message=f"{error.orig}; see what the other checks found")
         yield finding
         good &= finding.ok
         if not finding.ok and check in (_answers, _revision):
@@ -73,18 +73,20 @@ def differences(connection: Connection) -> list[str]:
     """What must be added or removed to make the tables those of ``schema``; Alembic leaves out the rules."""
     options = {"compare_type": True, "compare_server_default": True}
     context = MigrationContext.configure(connection, opts=options)
-    found = [_describe(difference) for difference in compare_metadata(context, schema.metadata)]
-    return found + [text for table in schema.metadata.sorted_tables for text in _rule_differences(connection, table)]
+    table_differences = [_describe(difference) for difference in compare_metadata(context, schema.metadata)]
+    return table_differences + [
+        text for table in schema.metadata.sorted_tables for text in _rule_differences(connection, table)
+    ]
 
 
 def _rule_differences(connection: Connection, table: sa.Table) -> Iterator[str]:
     inspector = sa.inspect(connection)
     if not inspector.has_table(table.name):
         return
-    wanted = {str(rule.name) for rule in table.constraints if isinstance(rule, sa.CheckConstraint)}
-    there = {str(rule["name"]) for rule in inspector.get_check_constraints(table.name)}
-    yield from (f"add_rule {name}" for name in sorted(wanted - there))
-    yield from (f"remove_rule {name}" for name in sorted(there - wanted))
+    declared = {str(rule.name) for rule in table.constraints if isinstance(rule, sa.CheckConstraint)}
+    existing = {str(rule["name"]) for rule in inspector.get_check_constraints(table.name)}
+    yield from (f"add_rule {name}" for name in sorted(declared - existing))
+    yield from (f"remove_rule {name}" for name in sorted(existing - declared))
 
 
 def _describe(difference: Any) -> str:
@@ -111,10 +113,11 @@ def _tables(database: Database) -> str:
     if migrate.require_current(database):
         return "not compared before the last revisions are applied"
     with database.read() as connection:
-        found = differences(connection)
-    if found:
+        table_differences = differences(connection)
+    if table_differences:
         raise SchemaMismatch(
-            f"not as declared; to make them so: {'; '.join(found)}; find out who changed them, or restore a backup"
+            f"not as declared; to make them so: {'; '.join(table_differences)}; "
+            "find out who changed them, or restore a backup"
         )
     return f"{len(schema.metadata.tables)} as declared"
 
@@ -122,8 +125,8 @@ def _tables(database: Database) -> str:
 def _guards(database: Database) -> str:
     dialect = database.engine.dialect.name
     with database.read() as connection:
-        found = set(connection.exec_driver_sql(_GUARDS_FOUND[dialect]).scalars())
-    missing = sorted(GUARDS[dialect] - found)
+        existing = set(connection.exec_driver_sql(_GUARDS_FOUND[dialect]).scalars())
+    missing = sorted(GUARDS[dialect] - existing)
     if missing:
         raise SchemaMismatch(
             f"missing or off: {', '.join(missing)}; find out who did that, verify the audit and restore a backup"

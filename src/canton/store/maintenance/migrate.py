@@ -42,16 +42,16 @@ class Upgrade:
 
 def upgrade(database: Database, phase: Phase = "all", directory: Path = MIGRATIONS) -> Upgrade:
     """Apply what is pending, all of it or nothing; processes that do this at the same time take turns."""
-    known = revisions(directory)
+    all_revisions = revisions(directory)
     with _alone(database) as connection:
-        before = _current(connection)
-        pending = _pending(connection, before, known)
-        wanted = pending if phase == "all" else _leading_pre(pending)
-        held_back = pending[len(wanted)] if len(wanted) < len(pending) else None
-        if not wanted:
-            return Upgrade(before, before, held_back)
-        _apply(connection, wanted[-1], directory)
-        return Upgrade(before, wanted[-1], held_back)
+        current_revision = _current(connection)
+        pending = _pending(connection, current_revision, all_revisions)
+        to_apply = pending if phase == "all" else _leading_pre(pending)
+        held_back = pending[len(to_apply)] if len(to_apply) < len(pending) else None
+        if not to_apply:
+            return Upgrade(current_revision, current_revision, held_back)
+        _apply(connection, to_apply[-1], directory)
+        return Upgrade(current_revision, to_apply[-1], held_back)
 
 
 def current(database: Database) -> str | None:
@@ -107,7 +107,7 @@ def _leading_pre(pending: list[str]) -> list[str]:
     return pending[: next(posts, len(pending))]
 
 
-def _pending(connection: Connection, at: str | None, known: list[str]) -> list[str]:
+def _pending(connection: Connection, at: str | None, all_revisions: list[str]) -> list[str]:
     where = _where(connection)
     if at is None:
         tables = sorted(sa.inspect(connection).get_table_names())
@@ -117,22 +117,22 @@ def _pending(connection: Connection, at: str | None, known: list[str]) -> list[s
                 f"{' …' if len(tables) > 3 else ''}; give Canton a database of its own",
                 found=tables,
             )
-        return known
-    if at in known:
-        return known[known.index(at) + 1 :]
+        return all_revisions
+    if at in all_revisions:
+        return all_revisions[all_revisions.index(at) + 1 :]
     match = NAME.fullmatch(at)
-    if match and match["number"] > known[-1][:4]:
+    if match and match["number"] > all_revisions[-1][:4]:
         raise SchemaMismatch(
-            f"the database {where} is at {at}, newer than this Canton, which knows {known[-1]}; "
+            f"the database {where} is at {at}, newer than this Canton, which knows {all_revisions[-1]}; "
             "run the Canton that upgraded it, or a later one",
             found=at,
-            wanted=known[-1],
+            wanted=all_revisions[-1],
         )
     raise SchemaMismatch(
-        f'the database {where} is at "{at}", a revision that no release of Canton up to {known[-1]} has; '
+        f'the database {where} is at "{at}", a revision that no release of Canton up to {all_revisions[-1]} has; '
         "restore a backup, or run the Canton that made it",
         found=at,
-        wanted=known[-1],
+        wanted=all_revisions[-1],
     )
 
 

@@ -17,11 +17,11 @@ def take(connection: Connection, operation_id: str, purpose: str, nodes: Sequenc
 
     Nodes are claimed in one order everywhere, so that two takers wait for each other and never in a circle.
     """
-    wanted = [{"node": node, "operation": operation_id, "purpose": purpose} for node in sorted(set(nodes))]
+    rows = [{"node": node, "operation": operation_id, "purpose": purpose} for node in sorted(set(nodes))]
     in_the_way: list[Claim] = []
-    while wanted and not in_the_way:
+    while rows and not in_the_way:
         attempt = connection.begin_nested()
-        if insert_new(connection, claim, wanted, since=now()) == len(wanted):
+        if insert_new(connection, claim, rows, since=now()) == len(rows):
             attempt.commit()
             return []
         # Whoever was in the way may have let go before we see who it was: then once more, from the start, since

@@ -66,13 +66,13 @@ def take(
     connection: Connection, worker: str, lease: float, limit: int, except_kinds: Collection[str] = ()
 ) -> list[TakenLease]:
     """Lease up to ``limit`` due operations, the longest due first; rows that others are taking are passed over."""
-    wanted = {"by": worker, "lease": _microseconds(lease), "limit": limit, "except_kinds": list(except_kinds)}
-    return [TakenLease(*row) for row in connection.execute(_TAKE, wanted)]
+    parameters = {"by": worker, "lease": _microseconds(lease), "limit": limit, "except_kinds": list(except_kinds)}
+    return [TakenLease(*row) for row in connection.execute(_TAKE, parameters)]
 
 
 def renew(connection: Connection, fences: Mapping[str, int], lease: float) -> dict[str, LeaseState]:
     """Extend the leases that are still ours; an operation missing from the answer is somebody else's now."""
-    held: dict[str, LeaseState] = {}
+    renewed: dict[str, LeaseState] = {}
     for identity, fence in sorted(fences.items()):
         row = connection.execute(
             sa.update(operation)
@@ -81,8 +81,8 @@ def renew(connection: Connection, fences: Mapping[str, int], lease: float) -> di
             .returning(operation.c.cancel_by, operation.c.touched_at)
         ).one_or_none()
         if row is not None:
-            held[identity] = LeaseState(*row)
-    return held
+            renewed[identity] = LeaseState(*row)
+    return renewed
 
 
 _HOLD = PreparedStatement(

@@ -54,13 +54,13 @@ class OperationFilter:
     since: int | None = None
 
 
-def page(connection: Connection, visible: Visible, wanted: OperationFilter, window: Window) -> ListPage:
-    exact = {name: getattr(wanted, name) for name in ("tenant", "state", "kind", "actor")}
+def page(connection: Connection, visible: Visible, operation_filter: OperationFilter, window: Window) -> ListPage:
+    exact = {name: getattr(operation_filter, name) for name in ("tenant", "state", "kind", "actor")}
     conditions = [operation.c[name] == value for name, value in exact.items() if value is not None]
-    if wanted.since is not None:
-        conditions.append(operation.c.created_at >= wanted.since)
-    if wanted.node is not None:
-        about = sa.select(step.c.operation).where(step.c.target == wanted.node)
+    if operation_filter.since is not None:
+        conditions.append(operation.c.created_at >= operation_filter.since)
+    if operation_filter.node is not None:
+        about = sa.select(step.c.operation).where(step.c.target == operation_filter.node)
         conditions.append(operation.c.id.in_(about))
     query = _OPERATION.where(visible_to(visible, operation.c.tenant), *conditions)
     return fetch(connection, query, window, SORTS, operation.c.id)
@@ -96,15 +96,15 @@ def visible_among(connection: Connection, visible: Visible, operation_ids: Seque
 
 def count_steps(connection: Connection, operation_ids: Sequence[str]) -> dict[str, Counter[str]]:
     """How many steps of each are in which state, undo steps included."""
-    counted: dict[str, Counter[str]] = defaultdict(Counter)
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
     query = (
         sa.select(step.c.operation, step.c.state, sa.func.count())
         .where(step.c.operation.in_(operation_ids))
         .group_by(step.c.operation, step.c.state)
     )
     for operation_id, state, number in connection.execute(query):
-        counted[operation_id][state] = number
-    return counted
+        counts[operation_id][state] = number
+    return counts
 
 
 def page_of_steps(connection: Connection, operation_id: str, window: Window) -> ListPage:

@@ -63,8 +63,8 @@ def put(connection: Connection, digest: str, body: str, facts: PlanFacts) -> Non
 
 def _hold(connection: Connection, digest: str) -> bool:
     """The plan is there, and is not forgotten before this transaction ends."""
-    held = sa.select(plan.c.digest).where(plan.c.digest == digest).with_for_update(read=True, key_share=True)
-    return connection.execute(held).one_or_none() is not None
+    query = sa.select(plan.c.digest).where(plan.c.digest == digest).with_for_update(read=True, key_share=True)
+    return connection.execute(query).one_or_none() is not None
 
 
 def forget_excess(connection: Connection, kind: str, tenant: str | None) -> None:
@@ -88,8 +88,8 @@ def forget_old(connection: Connection) -> None:
 
 def _forget(connection: Connection, digests: list[str]) -> None:
     """Locked first, and only then deleted if still unused: an operation may take one of them at the same moment."""
-    named = sa.select(plan.c.digest).where(plan.c.digest.in_(digests)).with_for_update(skip_locked=True)
-    locked = list(connection.execute(named).scalars()) if digests else []
+    query = sa.select(plan.c.digest).where(plan.c.digest.in_(digests)).with_for_update(skip_locked=True)
+    locked = list(connection.execute(query).scalars()) if digests else []
     if locked:
         connection.execute(sa.delete(plan).where(plan.c.digest.in_(locked), _UNUSED))
 
@@ -116,16 +116,16 @@ class PlanVisibility:
         return sa.and_(own, sa.or_(plan.c.kind.not_in(sorted(self.providers)), ~_UNUSED))
 
 
-def page(connection: Connection, sight: PlanVisibility, wanted: dict[str, str | None], window: Window) -> ListPage:
-    exact = (plan.c[name] == value for name, value in wanted.items() if value is not None)
+def page(connection: Connection, visibility: PlanVisibility, values: dict[str, str | None], window: Window) -> ListPage:
+    exact = (plan.c[name] == value for name, value in values.items() if value is not None)
     # What an earlier version kept has no facts beside its body; nobody can list what it is about.
-    query = _LISTED.where(sight.condition(), plan.c.kind.is_not(None), *exact)
+    query = _LISTED.where(visibility.condition(), plan.c.kind.is_not(None), *exact)
     return fetch(connection, query, window, SORTS, plan.c.digest)
 
 
-def show(connection: Connection, digest: str, sight: PlanVisibility) -> RowMapping:
+def show(connection: Connection, digest: str, visibility: PlanVisibility) -> RowMapping:
     """The plan with its body."""
-    query = _LISTED.add_columns(plan.c.body).where(plan.c.digest == digest, sight.condition())
+    query = _LISTED.add_columns(plan.c.body).where(plan.c.digest == digest, visibility.condition())
     row = connection.execute(query).mappings().one_or_none()
     if row is None:
         raise unknown(digest)

@@ -19,7 +19,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 log = logging.getLogger("canton.serve")
 
 
-class Companion:
+class WorkerProcess:
     def __init__(self, environment: Mapping[str, str], grace: float) -> None:
         self._environment = environment
         # What the worker itself allows for its device calls, and a little to sign off.
@@ -31,7 +31,7 @@ class Companion:
     def start(self) -> None:
         self._supervising = asyncio.create_task(self._supervise())
 
-    def ask_to_stop(self) -> None:
+    def request_stop(self) -> None:
         self._stopping = True
         # Not by a signal: Ctrl-C reached it already, and a second signal means at once.
         if self._process is not None and self._process.stdin is not None:
@@ -39,7 +39,7 @@ class Companion:
 
     async def stop(self) -> None:
         """Until it is gone."""
-        self.ask_to_stop()
+        self.request_stop()
         if self._process is not None:
             try:
                 async with asyncio.timeout(self._patience):
