@@ -83,7 +83,7 @@ def create_app(services: Services) -> FastAPI:
 
 
 def _charged(issuer: ASGIApp, rates: RateLimits) -> ASGIApp:
-    """The embedded issuer, whose callers have no token yet: each request is charged to its address."""
+    """The embedded issuer with a rate limit: its callers have no token yet, so requests count for the address."""
 
     async def charged(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":

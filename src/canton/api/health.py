@@ -1,7 +1,6 @@
-"""``/healthz``: is the process alive; ``/readyz``: can it serve; ``/metrics``: how does it fare.
+"""``/healthz``: the process is alive; ``/readyz``: whether it can serve; ``/metrics``: the metrics for Prometheus.
 
-They need no token. What they cost is bounded: however often they are asked, the database is looked at, and the metrics
-are written, once a second.
+They need no token, so their cost is bounded: the database is read, and the metrics are rendered, at most once a second.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ T = TypeVar("T")
 WORKER_SEEN = 60.0
 PATIENCE = 5.0
 CACHE_SECONDS = 1.0
-# A failure is looked at again with every look, so that the end of an outage is seen at once.
+# After a failure every check writes again, so that the end of an outage is noticed at once.
 BETWEEN_WRITES = 5.0
 log = logging.getLogger("canton.health")
 
@@ -46,7 +45,7 @@ class Check:
 
 
 class CachedAnswer(Generic[T]):
-    """An answer that is found once and given to all who ask within a second."""
+    """An answer that is computed once and returned for one second."""
 
     def __init__(self, find: Callable[[], Awaitable[T]]) -> None:
         self._find = find
@@ -106,13 +105,13 @@ class Health:
 
     def _reach(self) -> None:
         with self._database.read():
-            """To begin is to be answered."""
+            """Beginning a transaction shows that the database answers."""
 
     def _compare(self) -> None:
         migrate.require_current(self._database)
 
     def _try_to_write(self) -> str | None:
-        """What keeps changes from being written: a full disk, or a database that can only be read."""
+        """The problem that prevents writes, such as a full disk or a read-only database; None if there is none."""
         if time.monotonic() >= self._written + BETWEEN_WRITES or self._write_problem is not None:
             self._write_problem = _problem(self._write)
             self._written = time.monotonic()
@@ -139,14 +138,14 @@ class Health:
 
 
 class NoWorkerSeen(Exception):
-    """No worker gave a sign of life."""
+    """No worker has written its heartbeat within ``WORKER_SEEN`` seconds."""
 
 
 def _problem(look: Callable[[], None]) -> str | None:
     try:
         look()
     except CantonError as error:
-        # Not its message: that names hosts and files, and anybody may ask.
+        # Not its message, which names hosts and files: this route needs no token.
         log.warning("not ready: %s", error.with_cause)
         return error.code
     except NoWorkerSeen as error:

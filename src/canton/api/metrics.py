@@ -1,4 +1,4 @@
-"""What Prometheus reads. No label names a tenant, a node or a person: a label's values are few and known."""
+"""The metrics for Prometheus. No label names a tenant, a node or a person: labels have few, known values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_ROUTE = "(none)"
 
 
 class Metrics:
-    """One per server: a second app in the same process counts for itself."""
+    """The metrics of one server; a second app in the same process has its own."""
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
@@ -41,7 +41,7 @@ class Metrics:
         build.labels(__version__).set(1)
 
     def observe(self, scope: Scope, status: int, seconds: float) -> None:
-        """A request has ended; without an answer (status 0) its client had left."""
+        """Count a request that has ended; status 0 means that the client left before the answer."""
         route = _template(scope)
         method = scope["method"] if scope["method"] in HTTPMethod.__members__ else "(other)"
         self._requests.labels(route, method, f"{status // 100}xx" if status else "none").inc()
@@ -65,7 +65,7 @@ def _accepted(scope: Scope) -> str:
 
 
 def _template(scope: Scope) -> str:
-    """The route with its parameters unfilled; FastAPI gives it as its router has it, without where that is mounted."""
+    """The path template of the route; FastAPI gives it without the prefix under which its router is mounted."""
     path = getattr(scope.get("route"), "path", None)
     if path is None:
         return NO_ROUTE

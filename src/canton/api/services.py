@@ -1,4 +1,4 @@
-"""What the API is given: made in ``wiring``, or in a test, and handed to ``create_app``."""
+"""The dependencies of the API, constructed in ``wiring`` or in a test and passed to ``create_app``."""
 
 from __future__ import annotations
 

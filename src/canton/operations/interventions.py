@@ -1,4 +1,4 @@
-"""What a person can do about an operation: cancel it, and, when it needs attention, retry, undo or abandon.
+"""Interventions: cancel an operation, and, when it needs attention, retry, undo or abandon it.
 
 Each is part of the caller's transaction and writes its own audit row; the engine then carries it out like everything
 else, so an undo survives a crash as a plan does.
@@ -38,7 +38,7 @@ def cancel(connection: Connection, operation_id: str, attribution: Attribution) 
 
 
 def retry(connection: Connection, operation_id: str, attribution: Attribution) -> None:
-    """Give the failed steps another chance, in the direction in which they failed."""
+    """Try the failed steps again, forwards or while undoing, as they failed."""
     operation = _needing_attention(connection, operation_id, "retried")
     undoing = any(row.n < 0 for row in journal.steps(connection, operation_id))
     journal.revive_failed(connection, operation_id, undoing=undoing)
@@ -47,7 +47,7 @@ def retry(connection: Connection, operation_id: str, attribution: Attribution) -
 
 
 def undo(connection: Connection, operation_id: str, attribution: Attribution) -> None:
-    """Take back, in reverse order, every step that may have changed something and says how."""
+    """Undo, in reverse order, every step that may have changed something and has an undo."""
     operation = _needing_attention(connection, operation_id, "undone")
     rows = journal.steps(connection, operation_id)
     if any(row.n < 0 for row in rows):
@@ -56,7 +56,7 @@ def undo(connection: Connection, operation_id: str, attribution: Attribution) ->
             f"canton operation retry {operation_id}, or canton operation abandon {operation_id} --reason '…'",
             operation=operation_id,
         )
-    # What acted last may still show, and the undo step has to wait for it.
+    # The last act may still take effect, and the undo step has to wait for that.
     acted = {row.n: row.acted_at for row in rows if row.acts}
     reverse_steps = undo_steps(_plan(connection, operation), frozenset(acted))
     journal.skip_pending(connection, operation_id)

@@ -25,11 +25,11 @@ from canton.store.operations.journal import StepRow
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """Who wants a plan carried out, and why.
+    """Who submits a plan, and why.
 
-    ``request`` is what the caller asked for, before planning: the same key with another request is a mistake.
-    ``reviewed`` binds the execution to the digest of a plan that somebody looked at. ``by_provider``: a role at the
-    provider allows it, so whose nodes these are has no say in what becomes of it.
+    ``request`` is the request before planning: the same key with another request is a mistake. ``reviewed`` is the
+    digest of a reviewed plan, which the plan must still equal. ``by_provider``: a role at the provider allowed it, so
+    the tenant of the nodes cannot intervene.
     """
 
     actor: str
@@ -49,7 +49,7 @@ class Receipt:
 
 
 def dry_run(database: Database, plan: Plan) -> Plan:
-    """Keep the plan for review, so that an execution can be bound to its digest; the oldest unused ones give way."""
+    """Store the plan, so that an execution can be bound to its digest; the oldest unused plans are deleted."""
     with database.write() as connection:
         _keep(connection, check(plan))
         plans.forget_excess(connection, plan.kind, plan.tenant)
@@ -57,7 +57,7 @@ def dry_run(database: Database, plan: Plan) -> Plan:
 
 
 def _keep(connection: Connection, plan: Plan) -> str:
-    """Answers the digest."""
+    """Store the plan; returns its digest."""
     facts = plans.PlanFacts(plan.kind, plan.tenant, plan.summary)
     document = to_json(plan)
     plan_digest = digest(document)
@@ -79,7 +79,7 @@ def submit(database: Database, plan: Plan, submission: Submission) -> Receipt:
 
 
 class _KeyTakenConcurrently(Conflict):
-    """Another transaction stored the same key between our look and our write."""
+    """Another transaction stored the same key between our read and our write."""
 
 
 def _repeated(connection: Connection, submission: Submission) -> Receipt | None:
@@ -90,7 +90,7 @@ def _repeated(connection: Connection, submission: Submission) -> Receipt | None:
 
 
 def submit_within(connection: Connection, plan: Plan, submission: Submission) -> Receipt:
-    """As part of the caller's transaction, which ends soon after: the audit and the tenant's events are locked."""
+    """As part of the caller's transaction, which must end soon: it has locked the audit and the tenant's events."""
     check(plan)
     attribution = Attribution(submission.actor, submission.reason, submission.context)
     if submission.reviewed is not None:
@@ -127,9 +127,10 @@ def _refuse_unknown_nodes(connection: Connection, plan: Plan) -> None:
 
 
 def _refuse_moved_inputs(connection: Connection, plan: Plan) -> None:
-    """The rows the plan was made from are as they were, and stay so until this transaction ends.
+    """Raise PlanMoved if rows that the plan was made from have changed; they are locked until the transaction ends.
 
-    After the claims: they let one of two rivals through, where both would lock these rows and block each other.
+    Called after the claims, which let only one of two rivals through; otherwise both would lock these rows and wait
+    for each other.
     """
     moved = moved_inputs(plan.inputs, versions.current(connection, plan.inputs))
     if moved:
@@ -141,7 +142,7 @@ def _refuse_moved_inputs(connection: Connection, plan: Plan) -> None:
 
 
 def _remember(connection: Connection, submission: Submission, operation_id: str) -> None:
-    """Before the claims: of two equal requests at once, the second must find its twin, not the twin's claims."""
+    """Called before the claims: of two equal requests at once, the second must find the first by its key."""
     if submission.key is None:
         return
     if not idempotency.begin(connection, submission.actor, submission.key, digest(submission.request)):

@@ -1,3 +1,1 @@
-"""Who calls, and what that person may pass on: tokens to principals, pinned bindings, attribution. Decides nothing:
-``policy`` does.
-"""
+"""From tokens to principals, pinned bindings, and fields that only auditors see. Decides nothing: ``policy`` does."""

@@ -1,4 +1,4 @@
-"""Who did something and why: shown only to callers who may read the audit of the tenant that it belongs to."""
+"""The fields that say who did something and why: only for callers who may read the audit of the tenant."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ AttributionFilter: TypeAlias = Callable[[dict[str, Json], str | None], dict[str,
 
 
 def attribution_filter(readable: Visible) -> AttributionFilter:
-    """A function that renders a document of a tenant, with null for who and why unless its audit is ``readable``.
+    """A function that sets these fields to null in a document of a tenant whose audit is not ``readable``.
 
-    The worker, with its host and process, is shown only to who reads the audit of all.
+    The worker, with its host and process, is shown only to callers who may read every tenant's audit.
     """
 
     def render(document: dict[str, Json], tenant: str | None) -> dict[str, Json]:

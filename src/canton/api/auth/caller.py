@@ -1,4 +1,4 @@
-"""Who is asking: from a bearer token to a principal, and what it may see."""
+"""The caller of a request: from a bearer token to a principal, and what it may see."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ class Caller:
     principal: Principal
     services: Services
     request: str
-    """The server's own id of the request, which no client can choose."""
+    """The server's own id of the request; clients cannot choose it."""
     now: int
     principal_in: Callable[..., Principal]
-    """The principal as a transaction sees it now; with ``lock=True`` its roles cannot be taken before that ends."""
+    """Reads the principal again in a transaction; with ``lock=True`` its roles cannot be revoked before that ends."""
     client_request: str | None = None
-    """What the client calls the request, if that has the form of an id."""
+    """The client's X-Request-Id, if it has the form of an id."""
 
     @property
     def accounting_key(self) -> str:
-        """Whose share of the server a request uses up: a tenant could make service accounts without end."""
+        """The name that limits count a request for. All service accounts of a tenant share one."""
         if self.principal.kind is not Kind.SERVICE_ACCOUNT:
             return self.principal.id
         return f"{self.principal.id.partition('/')[0]}/*"
 
     @property
     def active_bindings(self) -> frozenset[Binding]:
-        """The roles that have not ended."""
+        """The bindings that have not ended."""
         return frozenset(binding for binding in self.principal.bindings if binding.holds(self.now))
 
     @property
@@ -59,7 +59,7 @@ class Caller:
         return self.services.database
 
     def visible(self, permission: str) -> Visible:
-        """Whose objects this caller may see in a list."""
+        """The tenants whose objects this caller may see in a list; None: all."""
         visible = self._visible(permission)
         if visible is not None:
             self._require_pinned()
@@ -70,15 +70,15 @@ class Caller:
         return None if visible_scope.everything else visible_scope.tenants
 
     def charge(self, *, entries: int = 0, size: int = 0) -> None:
-        """Count what this request works on towards the rate of the caller: so many entries, or bytes."""
+        """Count the entries or bytes of this request against the caller's rate limit."""
         self.services.rate_limits.charge_work(self.accounting_key, entries, size)
 
     def attribution_filter(self) -> AttributionFilter:
-        """How one answer to this caller renders who did something and why."""
+        """The function that hides from this caller who did something and why, where it may not see that."""
         return attribution_filter(self._visible(ATTRIBUTION))
 
     def is_bound_in(self, tenant: str | None) -> bool:
-        """Some role of the caller's is in the tenant, or at the provider."""
+        """Whether the caller has a role in the tenant or at the provider."""
         return any(binding.tenant in (None, tenant) for binding in self.active_bindings)
 
     def decide(self, question: Question) -> Decision:
@@ -88,7 +88,7 @@ class Caller:
         return decision
 
     def _require_pinned(self) -> None:
-        """What a binding might have allowed is not refused before it is known whose the binding is."""
+        """Raise DatabaseUnavailable instead of a refusal while a binding of the caller's name is not pinned yet."""
         if self.principal.unpinned:
             raise DatabaseUnavailable(
                 f"a role of {self.principal.id} could not be pinned to its owner yet, for the database is busy; "
@@ -96,7 +96,7 @@ class Caller:
             )
 
     def require_visible(self, permission: str, tenant: str | None, unseen: NotFound) -> None:
-        """Raise ``unseen``, as for something absent, if the caller may not see what belongs to this tenant."""
+        """Raise ``unseen``, a NotFound, if the caller may not see objects of this tenant."""
         if not self.decide(Question(permission, tenant)).allowed:
             raise unseen
 

@@ -1,4 +1,4 @@
-"""What one may hand on to another: never more than one holds, and never for longer."""
+"""A caller can give others only permissions that it holds itself, and not for longer."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ EXCEEDS_OWN = "exceeds-own"
 
 
 def require_own(principal: Principal, permission: str, rights: Rights) -> None:
-    """Refuse to give, or to let somebody else give, what the principal will not itself hold for so long.
+    """Raise Forbidden if the principal does not hold these rights itself until the end for which it gives them.
 
-    Otherwise whoever was made an administrator for an hour could stay one. ``permission`` is that of the change.
+    Otherwise an administrator for an hour could stay one. ``permission`` is that of the change.
     """
     beyond = sorted(missing(principal, rights))
     if beyond:
@@ -27,7 +27,7 @@ def require_own(principal: Principal, permission: str, rights: Rights) -> None:
 
 
 def describe_beyond(principal: Principal, rights: Rights) -> str | None:
-    """What the principal does not hold itself and so cannot give, as a sentence; None if it may give all of it."""
+    """A sentence about the rights that the principal does not hold and so cannot give; None if it holds them all."""
     beyond = sorted(missing(principal, rights))
     if not beyond:
         return None

@@ -1,7 +1,7 @@
-"""A binding by name becomes a person's: pinned to the issuer's own identifier when the name is first seen.
+"""Pins a binding to a person: to the issuer's lasting identifier (the claim ``sub``) when its name is first seen.
 
-Names are given again; the identifier (the claim ``sub``) is not. So a later person with an old name gets nothing from
-the binding, which is recorded once, and a person who is renamed keeps it.
+Issuers reuse names, but not identifiers. So a later person with the same name does not get the role, which is recorded
+once, and a person who is renamed keeps it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LOCK_WAIT = 0.1
 
 
 def try_to_pin(lock: Lock, database: Database, principal: Principal, request: str) -> None:
-    """Settle what is unsettled, or leave it to a later request: reads must not queue for what holds up writers."""
+    """Pin the caller's bindings; if the database is busy, a later request does it: reads must not wait for writes."""
     if not lock.acquire(blocking=False):
         return
     try:
@@ -35,7 +35,7 @@ def try_to_pin(lock: Lock, database: Database, principal: Principal, request: st
 
 
 def settle(connection: Connection, principal: Principal, request: str) -> None:
-    """Pin what nobody has yet, and record what is another's; each is written once, whatever requests follow."""
+    """Pin the bindings that are not pinned, and record those that are pinned to another person; each only once."""
     for row in bindings.pin(connection, principal.id, principal.identity):
         _record(connection, row, principal, request, ("member.pin", "member.pinned"))
     for row in bindings.note_other(connection, principal.id, principal.identity):
@@ -45,7 +45,7 @@ def settle(connection: Connection, principal: Principal, request: str) -> None:
 def _record(
     connection: Connection, row: RowMapping, principal: Principal, request: str, names: tuple[str, str]
 ) -> None:
-    """``names`` are those of the audit's action and of the event."""
+    """``names`` are the audit's action and the kind of the event."""
     action, event = names
     subject, tenant = f"binding:{row['id']}", row["tenant"]
     body: JsonObject = {"subject": row["subject"], "role": row["role"], "identity": principal.identity}

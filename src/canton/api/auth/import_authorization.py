@@ -1,4 +1,4 @@
-"""An import that says of a new node that it is free, or a tenant's, vouches for it, as an enrolment does."""
+"""An import of a new node as free, or as a tenant's, needs the same permissions as an order that makes it so."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from canton.domain.nodeset.nodeset import fold
 from canton.policy.decide import Question
 from canton.store.inventory.node_import import Line
 
-# A tenant's node was made free before, if not by Canton: both are vouched for.
+# A tenant's node was free before it was assigned, so its import needs both permissions.
 _STATES_BY_PERMISSION = {"node.enroll": (NodeState.FREE, NodeState.ASSIGNED), "node.assign": (NodeState.ASSIGNED,)}
 
 
 def require_import_allowed(change: Change, added: Sequence[Line], *, dry_run: bool) -> None:
-    """Refuse nodes that the caller could not make free or assign by an order of their own; a dry run needs no reason.
+    """Raise Forbidden if the caller may not order that these nodes become free or assigned, or ReasonRequired.
 
-    Otherwise a node in quarantine could be deleted and imported as free.
+    Otherwise a node in quarantine could be deleted and imported as free. A dry run needs no reason.
     """
     authorised_lines = [line for line in added if line.first_state is not NodeState.DISCOVERED]
     for permission, states in _STATES_BY_PERMISSION.items():

@@ -1,1 +1,1 @@
-"""Events to readers: one hub per server, a reader per connection, server-sent events on the wire."""
+"""Delivers events: one hub per server, a reader per connection, server-sent events."""

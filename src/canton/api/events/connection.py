@@ -1,4 +1,4 @@
-"""A reader's connection: bytes out while the other side takes them, and an end for every way it can end."""
+"""The HTTP response of an event stream: sends bytes while the client reads them, and ends when either side does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from canton.api.rendering import problems
 from canton.domain.errors import CantonError, TooBusy
 from canton.store.listing import Visible
 
-# Where the server leaves the way to cut a connection: closing politely waits for a side that takes nothing.
+# The key in the scope's state of a function that aborts the connection; a normal close would wait for the client.
 ABORT = "abort"
 log = logging.getLogger("canton.events")
 
@@ -40,7 +40,7 @@ class EventStream(Response):
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        # A server does not say that a send reached nobody; only receiving tells that the reader has left.
+        # A send to a client that has left does not fail; only receiving tells that it has left.
         both = [asyncio.create_task(self._write(scope, send)), asyncio.create_task(_gone(receive))]
         try:
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
@@ -71,4 +71,4 @@ async def _gone(receive: Receive) -> None:
 
 
 def _nothing() -> None:
-    """A server that offers no way to abort closes when it can."""
+    """Without a function to abort, the server closes the connection when it can."""

@@ -1,7 +1,7 @@
 """The cursor of a reader of events: how far it has come in every stream, as one text for `Last-Event-ID`.
 
-It holds numbers of events and nothing else, so any server can go on from it, after any restart. It is not signed:
-whoever forges one reads from another place in what they may see anyway, and the place is checked.
+It holds only numbers of events, so any server can continue from it, also after a restart. It is not signed: a forged
+one only reads from another place in the streams that its reader may see, and the place is checked.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CURSOR = re.compile(r"e1~([0-9a-f]{8})((?:~(?:[a-z][a-z0-9-]{0,31})?\.[1-9][0-9
 
 
 class Positions:
-    """Where a reader stands; a stream that is not mentioned has not been read from."""
+    """The number of the last event read, by stream; a stream that is missing has not been read yet."""
 
     def __init__(self, mark: str, positions: Mapping[str, int]) -> None:
         self._mark = mark
@@ -46,7 +46,7 @@ class Positions:
 
 
 def mark(tenant: str | None, subject: str | None) -> str:
-    """Filters in eight characters: a cursor belongs to them, since what they hid is behind it."""
+    """A hash of the filters in eight characters: a cursor is only valid with the filters that it was made with."""
     return hashlib.sha256(canonical([tenant, subject]).encode()).hexdigest()[:8]
 
 

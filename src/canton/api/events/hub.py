@@ -1,8 +1,8 @@
-"""New events, read once for everybody on this server who listens.
+"""Reads new events once for all readers on this server.
 
-While somebody does, the numbers of all streams are looked at ten times a second. What is new is read once, rendered
-once, and put on a tail that every reader takes from at its own speed. A reader that the tail has left behind reads
-the database itself, a little at a time: nobody's slowness costs memory, and nobody waits for anybody.
+While there are readers, the numbers of all streams are read ten times a second. New events are read once, rendered
+once, and appended to a tail, from which each reader takes them at its own speed. A reader that is behind the tail reads
+the database itself, some events at a time. So a slow reader costs no memory, and readers do not wait for each other.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from canton.store.listing import Visible
 
 T = TypeVar("T")
 ReaderKey: TypeAlias = tuple[str, str]
-"""What a place is counted for: "principal" or "tenant", and its name."""
+"""What a reader counts for: "principal" or "tenant", and its name."""
 log = logging.getLogger("canton.events")
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Seconds and counts."""
+    """The intervals (in seconds) and sizes of a hub."""
 
     poll: float = 0.1
     keep_alive: float = 15.0
     check: float = 10.0
-    """A reader's right to read is looked at again at least this often."""
+    """A reader's rights are checked again at least this often."""
     blocked: float = 30.0
     """A reader that takes nothing for this long is cut off."""
     behind: int = 10_000
-    """A reader so many events behind is told."""
+    """A reader that is this many events behind gets a warning."""
     tail: int = 4096
     """Events kept in memory, for all streams together."""
     batch: int = 100
@@ -54,7 +54,7 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class ReaderLimits:
-    """Readers at a time: in all, of one principal, and of one tenant's members and service accounts together."""
+    """The most readers at a time: in all, of one principal, and of one tenant's members and accounts together."""
 
     total: int = 2000
     principal: int = 100
@@ -69,9 +69,9 @@ class ReaderLimits:
 
 @dataclass(frozen=True, slots=True)
 class RenderedEvent:
-    """An event of a stream, and its lines as readers get them.
+    """An event of a stream, and its lines as they are sent.
 
-    Readers who may not read the audit get ``unattributed``; both are rendered once for all of their readers.
+    Readers who may not read the audit get ``unattributed``. Both are rendered once for all readers.
     """
 
     stream: str
@@ -91,10 +91,10 @@ class Hub:
         self.pace = pace or Pace()
         self.readers = 0
         self.lag = 0.0
-        """How old the newest event was when it was picked up; seconds."""
+        """The age of the newest event when it was read, in seconds."""
         self.draining = False
         self.published: dict[str, int] | None = None
-        """The number up to which each stream is on the tail, or was."""
+        """By stream, the number of the newest event that was put on the tail; None while there are no readers."""
         self._database = database
         self._limits = places or ReaderLimits()
         self._counts: Counter[ReaderKey] = Counter()
@@ -107,9 +107,10 @@ class Hub:
 
     @contextmanager
     def place(self, who: str = "", visible: Visible = None) -> Iterator[None]:
-        """One of the places for readers, while the block lasts; raises ``TooBusy`` when there is none.
+        """Count a reader while the block lasts; raises ``TooBusy`` at a limit.
 
-        A reader counts for its principal and for each tenant that it follows. The provider's sees everything.
+        A reader counts for its principal and for each tenant that it follows. ``visible`` None is a reader of the
+        provider.
         """
         keys: list[ReaderKey] = [("principal", who), *(("tenant", name) for name in sorted(visible or ()))]
         self._require_place(keys, at_provider=visible is None)
@@ -142,28 +143,28 @@ class Hub:
                 )
 
     def drain(self) -> None:
-        """Let every reader end where it stands; nobody new is taken."""
+        """End all streams; new readers are refused."""
         self.draining = True
         self._wake()
 
     def close(self) -> None:
         self.drain()
         self._stop_polling()
-        # A look that is under way has a connection: whoever closes the database next must find it given back.
+        # A read that is under way has a connection, which must be returned before the database is closed.
         self._threads.shutdown(wait=True, cancel_futures=True)
 
     @property
     def end(self) -> int:
-        """The place behind the last event of the tail."""
+        """The position after the last event of the tail."""
         return self._first + len(self._tail)
 
     def since(self, place: int, limit: int) -> list[RenderedEvent] | None:
-        """What is on the tail from this place on; None when part of it has gone."""
+        """The events of the tail from this position on; None if the tail no longer has all of them."""
         start = place - self._first
         return self._tail[start : start + limit] if start >= 0 else None
 
     async def wait_for_events(self, seconds: float) -> None:
-        """Until something happened, or for this long."""
+        """Wait for new events, at most this long."""
         waiting = self._new_events
         try:
             async with asyncio.timeout(seconds):
@@ -172,7 +173,7 @@ class Hub:
             return
 
     async def read(self, look: Callable[[Connection], T]) -> T:
-        """Look at the database in a thread."""
+        """Read from the database in a thread."""
 
         def snapshot() -> T:
             with self._database.read() as connection:
@@ -181,13 +182,13 @@ class Hub:
         return await asyncio.get_running_loop().run_in_executor(self._threads, copy_context().run, snapshot)
 
     async def read_in_turn(self, look: Callable[[Connection], T], who: str) -> T:
-        """One after the other for all readers of ``who``: a hundred that begin at the start would take every thread."""
+        """As ``read``, but one at a time for all readers of ``who``, so that many of them do not take every thread."""
         turn = self._turns.setdefault(who, asyncio.Lock())
         async with turn:
             return await self.read(look)
 
     async def read_after(self, backlog: Mapping[str, int], limit: int, who: str = "") -> list[RenderedEvent]:
-        """The next events of several streams, roughly by time, and of each in order; in the turn of ``who``."""
+        """The next events of several streams, roughly by time, those of one stream in order."""
         return await self.read_in_turn(lambda connection: _read_next_events(connection, backlog, limit), who)
 
     async def _keep_polling(self) -> None:
@@ -205,7 +206,7 @@ class Hub:
                     await asyncio.sleep(self.pace.poll)
 
     async def _publish_new_events(self) -> bool:
-        """Put what is new on the tail; True when there is more."""
+        """Append new events to the tail; True if there are more."""
         if self.published is None:
             self.published = await self.read(outbox.lasts)
             self._wake()
@@ -226,12 +227,12 @@ class Hub:
         return len(new_events) >= self.pace.tail
 
     def _wake(self) -> None:
-        # A new one for the next batch: whoever waits for this one is woken once, however many events came.
+        # A new asyncio.Event for the next batch, so that a waiting reader is woken once per batch.
         woken, self._new_events = self._new_events, asyncio.Event()
         woken.set()
 
     def _stop_polling(self) -> None:
-        """Nobody listens: what happens now is read from the database by whoever comes next."""
+        """Without readers: stop reading and drop the tail; the next reader starts from the database."""
         if self._polling is not None:
             self._polling.cancel()
             self._polling = None

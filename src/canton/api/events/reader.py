@@ -1,4 +1,4 @@
-"""One reader of events: from a cursor on, what it may see, in the order of each stream, nothing twice."""
+"""One reader of events: the events that it may see from a cursor on, each once, those of one stream in order."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _jitter = random.random
 
 @dataclass(frozen=True, slots=True)
 class ReaderRights:
-    """Whose events a reader may see, of whose it is also told who did it and why, and whose members it may see."""
+    """The tenants whose events a reader may see, whose actors and reasons it may see, and whose members it may see."""
 
     events: Visible
     attributed: Visible
@@ -42,10 +42,10 @@ class ReaderRights:
 
 @dataclass(frozen=True, slots=True)
 class StartPosition:
-    """Where a reading begins.
+    """Where a reader starts.
 
-    ``after`` is a cursor, ``start``, or None: then at the instant ``since`` or with the ``newest`` so many, the later
-    of the two, and without either with what happens from now on.
+    ``after`` is a cursor, ``start``, or None: then it starts at the instant ``since`` or with the ``newest`` N events,
+    the later of the two; without either, with new events.
     """
 
     after: str | None = None
@@ -55,9 +55,9 @@ class StartPosition:
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """``sight`` is asked at the start and again and again; what it raises ends the reading.
+    """What a reader follows. ``rights`` is called at the start and repeatedly; an error that it raises ends the reader.
 
-    ``who`` reads from the database one page at a time, over all readers of that name.
+    All readers with the same ``who`` together read one page at a time from the database.
     """
 
     rights: Callable[[], Awaitable[ReaderRights]]
@@ -69,9 +69,9 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """``cursor`` goes on behind the last item; ``more`` says whether there is anything there yet.
+    """A page of events. ``cursor`` continues after the last item; ``more``: whether there are more events already.
 
-    ``read`` is how many events were read for it, of ``size`` bytes.
+    ``read`` is the number of events that were read for it, of ``size`` bytes together.
     """
 
     items: list[JsonObject]
@@ -82,7 +82,7 @@ class Page:
 
 
 async def open_reader(hub: Hub, subscription: Subscription) -> Reader:
-    """Raises ``InvalidCursor`` for a place where this reader cannot have been."""
+    """A reader at its start position. Raises ``InvalidCursor`` for a position that this reader cannot have reached."""
     rights = await subscription.rights()
     lasts = await hub.read(outbox.lasts)
     belongs = positions.mark(subscription.tenant, subscription.subject)
@@ -93,7 +93,7 @@ async def open_reader(hub: Hub, subscription: Subscription) -> Reader:
         requested = Positions(belongs, {})
     else:
         requested = positions.parse(subscription.beginning.after, belongs)
-    # Only of what it may see: the answer would tell of the rest that it is there, and how much happens in it.
+    # Only streams that it may see: a check of the others would reveal that they exist, and how many events they have.
     own_positions = {
         name: number for name, number in requested.items().items() if _can_see(subscription, rights.events, name)
     }
@@ -102,12 +102,12 @@ async def open_reader(hub: Hub, subscription: Subscription) -> Reader:
             raise InvalidCursor(
                 "the cursor is ahead of the newest event, as after the database was restored; read again from start"
             )
-    # The cursor of every event names them all: not streams that somebody made up.
+    # The cursor of every event names all streams, so streams that the client invented are left out.
     return Reader(hub, subscription, rights, Positions(belongs, own_positions))
 
 
 def _first_page(events: list[RenderedEvent]) -> list[RenderedEvent]:
-    """The first of them, until they are as large as a page may be; at least one."""
+    """The first of the events, up to the size limit of a page; at least one."""
     size = 0
     for n, rendered in enumerate(events):
         size += len(rendered.text)
@@ -117,7 +117,7 @@ def _first_page(events: list[RenderedEvent]) -> list[RenderedEvent]:
 
 
 async def _start_positions(hub: Hub, subscription: Subscription, ends: Mapping[str, int]) -> Mapping[str, int]:
-    """The place in each stream for a reader that was nowhere yet."""
+    """The position in each stream for a reader without a cursor."""
     since, newest = subscription.beginning.since, subscription.beginning.newest
     if since is None and newest is None:
         return ends
@@ -134,15 +134,15 @@ class Reader:
         self._subscription = subscription
         self._rights = rights
         self._positions = start
-        # On the hub's tail; None while the database has what comes next.
+        # The position on the hub's tail; None while the reader reads from the database.
         self._place: int | None = None
         self._checked = time.monotonic()
         self._warned_behind = False
-        # Events were passed over since the client was last given a cursor.
+        # Events were skipped since the client last got a cursor.
         self._cursor_unsent = False
 
     async def page(self, limit: int) -> Page:
-        """What comes next, for a client that does not follow."""
+        """The next page, for a client that does not follow."""
         lasts = await self._hub.read(outbox.lasts)
         backlog = self._backlog(lasts)
         rendered_events = await self._hub.read_after(backlog, limit, self._subscription.who) if backlog else []
@@ -154,7 +154,7 @@ class Reader:
         return Page(items, self._positions.cursor(), bool(self._backlog(lasts)), len(rendered_events), size)
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """Bytes for the wire; ends when the server drains, raises when the reader may not read any more."""
+        """The bytes of the stream; ends when the server stops, raises Forbidden when the reader loses its rights."""
         yield sse.opening(self._positions.cursor())
         silent_since = time.monotonic()
         while not self._hub.draining:
@@ -175,7 +175,7 @@ class Reader:
         return self._hub.published is None or self._place == self._hub.end
 
     async def _check(self) -> None:
-        """Ask again whether, and what, this reader may read."""
+        """Check this reader's rights again, if it is time."""
         if time.monotonic() < self._due():
             return
         try:
@@ -183,12 +183,12 @@ class Reader:
                 rights = await self._subscription.rights()
         except TimeoutError as error:
             raise Forbidden("the roles of this reader could not be checked in time") from error
-        # Not all at the same moment, where a thousand connected at the same moment.
+        # With jitter, so that many readers that connected together do not check together.
         self._checked = time.monotonic() - self._hub.pace.check * 0.2 * _jitter()
         if rights.events is not None and not rights.events:
             raise Forbidden("this reader may not read events any more")
         if rights.events != self._rights.events:
-            # What has become visible may lie before our place on the tail.
+            # Streams that have become visible may have events before our position on the tail.
             self._place = None
         self._rights = rights
 
@@ -213,10 +213,10 @@ class Reader:
         return warning + self._written(self._take(from_database))
 
     def _take(self, events: Iterable[RenderedEvent]) -> Iterator[RenderedEvent]:
-        """Move on behind each event, and answer with those that are wanted.
+        """Advance over each event, and yield those that the subscription includes.
 
-        A reader that comes from another server, or from the database, may be ahead of the tail: it passes over what
-        it had. It is never behind it: it joins the tail only when it has everything before.
+        A reader that comes from another server, or from the database, may be ahead of the tail: it skips the events
+        that it had. It is never behind: it joins the tail only when it has all events before it.
         """
         for rendered in events:
             already_read = rendered.event.seq <= self._positions.at(rendered.stream)
@@ -245,7 +245,7 @@ class Reader:
         return _is_in(rendered.stream, self._rights.attributed)
 
     def _backlog(self, lasts: Mapping[str, int]) -> dict[str, int]:
-        """The streams that have more for this reader, and where it stands in each."""
+        """The streams with more events for this reader, and its position in each."""
         visible_streams = (name for name in lasts if _can_see(self._subscription, self._rights.events, name))
         return {name: self._positions.at(name) for name in visible_streams if self._positions.at(name) < lasts[name]}
 

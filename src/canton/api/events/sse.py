@@ -1,4 +1,4 @@
-"""Server-sent events on the wire, as the HTML standard has them (§9.2)."""
+"""The text of server-sent events (HTML standard, section 9.2)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEEP_ALIVE = b": keep-alive\n\n"
 
 
 def unattributed(event: StoredEvent) -> StoredEvent:
-    """The event without who did it and why; the same object when it says neither."""
+    """The event without its actor and reason; the same object if it has neither."""
     if FIELDS.isdisjoint(event.body):
         return event
     return replace(event, body={name: value for name, value in event.body.items() if name not in FIELDS})
@@ -38,7 +38,7 @@ def as_json(event: StoredEvent, tenant: str | None) -> JsonObject:
 
 
 def render(event: StoredEvent, tenant: str | None) -> bytes:
-    """All lines but the id, which is each reader's own."""
+    """All lines but the id, which differs between readers."""
     return _lines(event.kind, as_json(event, tenant))
 
 
@@ -47,7 +47,7 @@ def numbered(cursor: str, lines: bytes) -> bytes:
 
 
 def progress(cursor: str) -> bytes:
-    """No event, but the place to resume at: an id without data is remembered all the same."""
+    """An id without an event, from which a client resumes: clients remember it without data too."""
     return f"id: {cursor}\n\n".encode()
 
 
@@ -56,7 +56,7 @@ def opening(cursor: str) -> bytes:
 
 
 def behind(count: int) -> bytes:
-    """Without an id: it is about the reader, and not part of what it resumes."""
+    """A warning without an id: it is not an event to resume after."""
     return _lines("canton.behind", {"behind": count})
 
 

@@ -1,1 +1,1 @@
-"""What happens to every request before a route sees it: limits, rates, bodies, versions. Knows no noun."""
+"""The middleware of every request: limits, rates, bodies, versions. Independent of the nouns of the API."""

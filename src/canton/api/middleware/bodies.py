@@ -33,18 +33,18 @@ BODIES_EACH = 16
 
 @dataclass(frozen=True, slots=True)
 class BodyLimits:
-    """Bytes, and the seconds that a body may take to arrive.
+    """The largest body in bytes, and the seconds that a body may take to arrive.
 
-    An address outside of ``/v1/`` has no caller that could be known: it gets the first part and no more.
+    For a path outside of ``/v1/``, whose caller is never authenticated, only the first part is accepted.
     """
 
     default: int
     by_path: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 20.0
     first_parts: int = 2048
-    """Requests whose first part is held, at a time; 128 MiB in all."""
+    """The most requests whose first part is held at a time: 128 MiB together."""
     first_parts_each: int = 128
-    """Of these, requests of one address whose first part has not come yet."""
+    """The most requests of one address whose first part has not arrived yet."""
 
     def of(self, path: str) -> int:
         return self.by_path.get(path, self.default if path.startswith("/v1/") else FIRST_PART)
@@ -56,18 +56,18 @@ class BodyLimits:
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Whose share of the room a body takes: a principal's, or that of all service accounts of one tenant."""
+    """The caller that a body counts for: a principal, or all service accounts of one tenant together."""
 
     name: str
     at_provider: bool = False
 
 
 class BodyCapacity:
-    """Room for bodies beyond their first part: how many are on their way, and the bytes of those that began to come.
+    """Limits the bodies beyond their first part: their number, and the bytes of those that have begun to arrive.
 
-    A body takes room for all of it when its first bytes come, so that of several at once some are taken whole. The
-    bytes of one sender are at most those of two of the largest bodies, of all together eight. A quarter is kept for
-    senders with a role at the provider.
+    A body reserves its whole size when its first bytes arrive, so that some of several are received completely. One
+    sender can reserve twice the size of the largest body, all together eight times. A quarter is kept for senders with
+    a role at the provider.
     """
 
     def __init__(self, largest: int) -> None:
@@ -75,7 +75,7 @@ class BodyCapacity:
         self.total = 8 * largest
         self.held: Counter[Sender] = Counter()
         self.on_their_way: Counter[Sender] = Counter()
-        # Parsing holds the interpreter: more at a time would be no faster, and need more memory.
+        # Parsing holds the interpreter lock: more at a time would not be faster, and would need more memory.
         self.parsing = asyncio.Semaphore(2)
 
     def enter(self, sender: Sender) -> None:
@@ -95,7 +95,7 @@ class BodyCapacity:
         self.held[sender] += size
 
     def leave(self, sender: Sender, size: int) -> None:
-        """Give back the place of one body, and the bytes that it took."""
+        """Release one body and the bytes that it reserved."""
         for counter, amount in ((self.on_their_way, 1), (self.held, size)):
             counter[sender] -= amount
             if not counter[sender]:
@@ -111,7 +111,7 @@ def _too_much() -> TooBusy:
 
 
 class RequestBody:
-    """The body of one request, as far as it was read."""
+    """The body of one request, as far as it has been read."""
 
     def __init__(self, receive: Receive, limit: int, stated: int, room: BodyCapacity, seconds: float) -> None:
         self.data = bytearray()
@@ -119,7 +119,7 @@ class RequestBody:
         self.gone = False
         self.room = room
         self.outside: Callable[[], AbstractContextManager[object]] = nullcontext
-        """While it is entered, the request has no place among those that are carried out."""
+        """A context in which the request does not count against ``api.concurrency``."""
         self._receive = receive
         self._limit = limit
         self._size = stated or limit
@@ -129,11 +129,11 @@ class RequestBody:
         self._taken = 0
 
     async def begin(self) -> None:
-        """Read the first part, or all of it if it is no more."""
+        """Read the first part, or the whole body if it is not larger."""
         await self._read_until(FIRST_PART)
 
     async def read(self, sender: Sender) -> bytearray:
-        """The whole body, which this caller sends."""
+        """Read the whole body, counted for this sender."""
         if not self.complete:
             self.room.enter(sender)
             self._sender = sender
@@ -144,7 +144,7 @@ class RequestBody:
         return self.data
 
     async def replay(self) -> Message:
-        """An ASGI ``receive`` that gives the first part only."""
+        """An ASGI ``receive`` that returns only the first part."""
         if not self._replayed:
             self._replayed = True
             return {"type": "http.request", "body": bytes(self.data), "more_body": not self.complete}
@@ -153,7 +153,7 @@ class RequestBody:
         return await self._receive()
 
     async def discard(self) -> None:
-        """Read on for a moment, keeping nothing."""
+        """Read and drop data for at most ``LINGER_SECONDS``."""
         count = 0
         with suppress(TimeoutError):
             async with asyncio.timeout(LINGER_SECONDS):
@@ -194,7 +194,7 @@ def request_body(request: Request) -> RequestBody:
 
 
 class BodyLimit:
-    """Reads the first part of a body before the request takes a place: a slow sender waits outside."""
+    """Reads the first part of a body before the request counts as concurrent, so that a slow sender blocks no other."""
 
     def __init__(self, app: ASGIApp, bounds: BodyLimits) -> None:
         self.app = app
@@ -243,7 +243,7 @@ class BodyLimit:
         return None
 
     def _make_room(self, address: str) -> bool:
-        """Drop the body of which least has come, the oldest first, where the address or the server has too many."""
+        """If the address or the server has too many bodies, drop the one with the fewest bytes, the oldest first."""
         of_address = [body for body, (sender, _) in self.arriving.items() if sender == address]
         full = self.under_way > self.bounds.first_parts
         if len(of_address) < self.bounds.first_parts_each and not full:
@@ -257,7 +257,7 @@ class BodyLimit:
 
 
 class _Closing:
-    """A ``send`` that closes the connection if the request was not read to its end."""
+    """A ``send`` that closes the connection if the request body was not read to its end."""
 
     def __init__(self, send: Send, body: RequestBody) -> None:
         self._send = send
@@ -275,7 +275,7 @@ class _Closing:
         await self._send(message)
 
     async def end(self) -> None:
-        """End an answer that was held open so that its client can read it while it still sends."""
+        """End an answer that was kept open so that the client can read it while it still sends its body."""
         if self._ended:
             await self._body.discard()
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -293,7 +293,7 @@ def _address(scope: Scope) -> str:
 
 
 def _stated(scope: Scope) -> int:
-    """What the request says of its length; 0 if it says nothing."""
+    """The Content-Length; 0 without one."""
     text = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
     return int(text[:20]) if text.isdigit() else 0
 

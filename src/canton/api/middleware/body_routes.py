@@ -1,4 +1,4 @@
-"""Routes with a body: it is read when the caller is known, and parsed and validated once, in a thread.
+"""Routes with a body: it is read once the caller is authenticated, and parsed and validated once, in a thread.
 
 FastAPI would read and parse it before any dependency, on the event loop. Here the token comes first. A body beyond its
 first part is read only for a caller who holds the permission of the route in some tenant or at the provider.
@@ -59,7 +59,7 @@ class Route(APIRoute):
 
 
 class _ParsedRequest(Request):
-    """A request whose body was read already: FastAPI gets the document where it would parse one."""
+    """A request whose body is already parsed: FastAPI gets the document instead of parsing it."""
 
     def __init__(self, request: Request, document: object) -> None:
         super().__init__(request.scope, request.receive)
@@ -89,8 +89,8 @@ def _require_json(request: Request) -> None:
 
 
 def _parse(raw: bytearray, body_type: TypeAdapter[Any]) -> tuple[Any, Json]:
-    """The document as the route takes it, and as plain data for the digest and for a second person."""
-    # Every value but the first stands behind one of these. More values than that are refused without making them.
+    """The validated document, and the same as plain data for the digest and for approvals."""
+    # Every value but the first follows one of these characters. Too many are refused before they are parsed.
     if raw.count(b",") + raw.count(b"[") + raw.count(b"{") > MOST_VALUES:
         raise TooLarge(f"the body holds more than {MOST_VALUES} values; send less at a time")
     try:

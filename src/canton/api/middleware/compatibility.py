@@ -1,4 +1,4 @@
-"""How far the client and this server may be apart: one minor version, either way."""
+"""Refuses clients whose version differs from the server's by more than one minor version."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from canton.api.rendering import problems
 from canton.domain.errors import ClientTooNew, ClientTooOld, Invalid
 
 HEADER = "Canton-Version"
-# Whoever is refused must still be able to ask which version it takes.
+# A client that is refused must still be able to ask for the server's version.
 ALWAYS = "/v1/version"
 _AGENT = re.compile(rb"canton/(\d{1,6})\.(\d{1,6})\.\d")
 
 
 class Compatibility:
-    """Says this server's version in every answer, and refuses a ``canton`` that is too far from it."""
+    """Sends the server's version in every answer, and refuses a ``canton`` of another minor version but the next."""
 
     def __init__(self, app: ASGIApp, version: str = __version__) -> None:
         self._app = app
@@ -49,7 +49,7 @@ class Compatibility:
 
 
 def too_far(client: tuple[int, int], server: str) -> Invalid | None:
-    """Why a client of this release is refused; None when it is not."""
+    """The refusal of a client of this release; None if it is accepted."""
     major, minor = (int(part) for part in server.split(".")[:2])
     if client[0] == major and abs(client[1] - minor) <= 1:
         return None

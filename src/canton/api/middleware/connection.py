@@ -1,4 +1,4 @@
-"""The HTTP connection itself: what uvicorn's httptools protocol leaves open, closed.
+"""The HTTP connection: limits that uvicorn's httptools protocol does not have.
 
 It has no limit on the size of a request's head, nor on the time that may take to arrive, nor on what comes between and
 behind the chunks of a body, nor on the requests that wait on one connection, and it waits without end for a client that
@@ -46,10 +46,10 @@ log = logging.getLogger("canton.connections")
 
 @dataclass
 class ConnectionLimiter:
-    """How many connections a server holds at most, which of them it can drop, and how many it dropped.
+    """Limits the connections of a server: knows which are idle and can be dropped, and counts those dropped.
 
-    Dictionaries keep the order in which connections came to rest. The clock of uvloop cannot: it counts whole
-    milliseconds.
+    The dictionaries keep the order in which connections became idle; the clock of uvloop is too coarse for that, as it
+    counts whole milliseconds.
     """
 
     most: int = 2000
@@ -80,7 +80,7 @@ class ConnectionLimiter:
             del self.awaiting_head[network]
 
     def connection_to_drop(self, connections: int, network: str) -> Connection | None:
-        """The connection to drop, after one of this network has come: the one that has rested longest."""
+        """The connection to drop after a new one of this network: the one that has been idle for longest."""
         if len(self.awaiting_head[network]) > HEADS_EACH:
             return next(iter(self.awaiting_head[network]))
         if connections - len(self.leaving) > self.most:
@@ -214,7 +214,7 @@ class Connection(HttpToolsProtocol):
         super().resume_writing()
 
     def _watch(self) -> None:
-        """Look again, some time later, whether the client has taken enough of what waits for it."""
+        """Check after ``WRITE_SECONDS`` whether the client has read at least ``WRITE_LEAST`` bytes."""
         self._stop_watching()
         if self.transport.get_write_buffer_size():
             self._unread = self.loop.call_later(WRITE_SECONDS, self._look_again, self._untaken())
@@ -226,7 +226,7 @@ class Connection(HttpToolsProtocol):
             self._watch()
 
     def _untaken(self) -> int:
-        """Bytes that the client has not taken, those in the kernel included: it asks for more in large parts only."""
+        """Bytes that the client has not read, including those in the kernel's buffer."""
         queued = ioctl(self.transport.get_extra_info("socket").fileno(), TIOCOUTQ, bytes(4))
         return self.transport.get_write_buffer_size() + int.from_bytes(queued, sys.byteorder)
 
@@ -285,7 +285,7 @@ class Connection(HttpToolsProtocol):
 
 
 def bounded(most: int) -> type[Connection]:
-    """The protocol of a server that holds at most this many connections."""
+    """The protocol class of a server with at most this many connections."""
 
     class Bounded(Connection):
         limiter = ConnectionLimiter(most)

@@ -1,4 +1,4 @@
-"""What a request may cost, and the id it goes by: pure ASGI, around everything else.
+"""Limits on requests, and the request id: pure ASGI middleware around everything else.
 
 Each answers with a problem before, or instead of, the app. A request leaves its place when its answer begins.
 A stream of events is told by the type of its answer: it has no time limit, since readers have places of their own.
@@ -30,12 +30,12 @@ from canton.domain.errors import Defect, HeadersTooLarge, InvalidRequest, TimedO
 from canton.settings.model import Api
 
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
-# Whoever watches the server must reach it when it is busiest.
+# Monitoring must reach these also when the server is busy, so they have no limits.
 WATCHED = frozenset({"/healthz", "/readyz", "/metrics"})
 IMPORT = "/v1/nodes/import"
 # Characters of a request's path that are logged; none of ours is longer.
 LONGEST_PATH = 300
-# What no name of a caller begins with.
+# No name of a caller begins with this.
 ADDRESS = "address "
 TENANTS = "callers without a role at the provider"
 PLACE = "place"
@@ -44,11 +44,11 @@ MOST_PARAMETERS = 100
 log = logging.getLogger("canton.access")
 
 Observe = Callable[[Scope, int, float], None]
-"""Told of every request when it has ended: its scope, its status (0: no answer) and its seconds."""
+"""Called for every request that has ended, with its scope, its status (0: no answer) and its seconds."""
 
 
 def guard(app: ASGIApp, api: Api, observe: Observe) -> ASGIApp:
-    """All of them, in the one right order: the id first, so that every refusal carries it."""
+    """The app inside all limits. The order matters: the id comes first, so that every refusal has it."""
     app = TimeLimit(app, api.timeout)
     app = Concurrency(app, api.concurrency)
     app = BodyLimit(app, BodyLimits(api.body_limit, {IMPORT: api.import_limit}))
@@ -60,7 +60,7 @@ def guard(app: ASGIApp, api: Api, observe: Observe) -> ASGIApp:
 
 
 class RequestId:
-    """Gives every request an id, says it in the answer and in every log line, and logs how the request ended."""
+    """Gives every request an id, for the answer and every log line, and logs how the request ended."""
 
     def __init__(self, app: ASGIApp, observe: Observe) -> None:
         self.app = app
@@ -117,11 +117,11 @@ class RequestId:
 
 
 class Concurrency:
-    """So many requests at a time; more are told to come back.
+    """At most ``limit`` requests at a time; further ones get 503.
 
-    Of one address, at most half while their callers are not known; of one caller outside of the provider (all service
-    accounts of a tenant are one), at most a quarter; of all these callers together, at most three eighths, so that one
-    address and they leave places to the provider.
+    One address has at most half of them, while its callers are not authenticated yet. One caller without a role at the
+    provider (all service accounts of a tenant count as one) has at most a quarter; all these callers together have at
+    most three eighths, so that one address and they leave places to the provider.
     """
 
     def __init__(self, app: ASGIApp, limit: int) -> None:
@@ -164,7 +164,7 @@ class Concurrency:
 
 
 class Place:
-    """Of one request, and whose share it is of."""
+    """The place of one request among the concurrent ones, counted for its address or its caller."""
 
     def __init__(self, among: Concurrency, name: str) -> None:
         self._among = among
@@ -173,7 +173,7 @@ class Place:
         self._take()
 
     def belongs_to(self, caller: str, *, at_provider: bool) -> None:
-        """From now on it is of the caller's share, and not of the address's."""
+        """Count the place for the caller from now on, instead of for the address."""
         with self._among.lock:
             names = [caller] if at_provider else [caller, TENANTS]
             for name in names:
@@ -194,7 +194,7 @@ class Place:
 
     @contextmanager
     def suspended(self) -> Iterator[None]:
-        """Without the place for a while; it is taken again even if all are taken: the work was let in before."""
+        """Give the place up inside the block. Afterwards it is taken again, even beyond the limit."""
         self.leave()
         try:
             yield
@@ -301,7 +301,7 @@ class TimeLimit:
 
 
 class _ObservedSend:
-    """A ``send`` that notes what is sent."""
+    """A ``send`` that remembers the status and whether the answer is complete, and calls back when it starts."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""How fast one caller may ask: token buckets in the memory of this server, for principals and for client addresses."""
+"""Rate limits: token buckets in the memory of this server, for principals and for client addresses."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ipaddress import ip_address, ip_network
 
 from canton.domain.errors import TooManyRequests
 
-# A caller who was silent for so many seconds may send what it would have in that time at once.
+# A bucket holds the requests of this many seconds, which a caller may send at once after a pause.
 BURST = 10.0
-# Entries of a list, and bytes of a body or read for one answer, that cost about what one other request does.
+# This many entries of a list, or bytes of a body or an answer, cost about as much as one request.
 ENTRIES = 100
 SIZE = 16 * 1024
-# Of each sort; the one used longest ago goes, and starts full if it comes back.
+# The most buckets of each kind; beyond it the least recently used one is dropped, and starts full if used again.
 MOST_BUCKETS = 10_000
 
 
@@ -28,7 +28,7 @@ class TokenBuckets:
         self._full_at: OrderedDict[str, float] = OrderedDict()
 
     def take(self, name: str, now: float) -> float:
-        """Take one; answers 0, or the seconds until there is one."""
+        """Take one request; returns 0, or the seconds until there is one."""
         with self._lock:
             # When it would be full again says how full it is.
             full_at = max(self._full_at.get(name, now), now) + 1 / self._rate
@@ -39,7 +39,7 @@ class TokenBuckets:
             return 0.0
 
     def owe(self, name: str, requests: float, now: float) -> None:
-        """Take so many, even more than there are: who comes next waits for them."""
+        """Take this many requests, even more than there are: the next one then waits for longer."""
         with self._lock:
             self._keep(name, max(self._full_at.get(name, now), now) + requests / self._rate)
 
@@ -51,7 +51,7 @@ class TokenBuckets:
 
 
 class RateLimits:
-    """In requests a second: of a principal with a role, of one without any, of an address without a good token."""
+    """Limits in requests per second: for principals with a role, those without, and addresses without a valid token."""
 
     def __init__(self, rate: float, without_roles: float, without_token: float) -> None:
         self._principals = TokenBuckets(rate)
@@ -63,9 +63,9 @@ class RateLimits:
         _require(buckets.take(principal, time.monotonic()), principal)
 
     def charge_work(self, principal: str, entries: int, size: int) -> None:
-        """More than one request's work counts as several: by entries or by bytes, whichever is more.
+        """Count much work as several requests: by entries or by bytes, whichever is more.
 
-        Only who has a role gets so far.
+        Only principals with a role get here.
         """
         requests = max(entries / ENTRIES, size / SIZE)
         if requests > 1:
@@ -76,7 +76,7 @@ class RateLimits:
 
 
 def network(address: str) -> str:
-    """One machine has all of an IPv6 /64."""
+    """The address, or its /64 for IPv6, since one machine can have all addresses of it."""
     try:
         return str(ip_network((address, 64), strict=False)) if ip_address(address).version == 6 else address
     except ValueError:

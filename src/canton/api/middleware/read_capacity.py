@@ -1,4 +1,4 @@
-"""Places for lists, so that searches through long tables leave threads and connections to others."""
+"""Limits concurrent lists, so that searches through long tables leave threads and connections to other requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from canton.domain.errors import TooBusy
 # Of the 16 threads and database connections of a server; changes take 8 of them.
 PLACES = 6
 EACH = 3
-# Of one caller, those that wait included: what waits counts as a request under way.
+# The most of one caller, including those that wait: a waiting list counts as a request under way.
 MOST = 16
 
 
@@ -28,11 +28,11 @@ class ReadCapacity:
         self._places = asyncio.Semaphore(PLACES)
         self._of: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self.under_way: Counter[str] = Counter()
-        """Lists that are read or wait, by whom they are counted for."""
+        """Lists that are read or wait, by the caller that they count for."""
 
     @asynccontextmanager
     async def place(self, caller: str, *, at_provider: bool) -> AsyncIterator[None]:
-        """Raises ``TooBusy`` when too many of the caller's wait already."""
+        """Wait for a place; raises ``TooBusy`` if the caller has too many waiting already."""
         if at_provider:
             yield
             return

@@ -1,4 +1,4 @@
-"""Places for changes, so that those which wait for the database leave threads and connections to those who read."""
+"""Limits concurrent changes, so that those which wait for the database leave threads and connections to reads."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class WriteCapacity:
         self._places = asyncio.Semaphore(PLACES)
         self._waiting = 0
         self.under_way: Counter[str] = Counter()
-        """Changes that are carried out or wait, by whom they are counted for."""
+        """Changes that are carried out or wait, by the caller that they count for."""
 
     @asynccontextmanager
     async def place(self, principal: str, *, at_provider: bool = False) -> AsyncIterator[None]:
-        """Raises ``TooBusy`` when none becomes free in time."""
+        """Wait for a place; raises ``TooBusy`` if none becomes free in time."""
         if self.under_way[principal] >= EACH:
             raise TooBusy(f"{principal} makes {EACH} changes at once, which is the limit; wait for some of them")
         self.under_way[principal] += 1

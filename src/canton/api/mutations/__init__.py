@@ -1,1 +1,1 @@
-"""The one way in which a request changes something: decided, given a reason, approved, done once, recorded."""
+"""Carries out changes: each is decided by policy, has a reason, is approved if needed, done once, and recorded."""

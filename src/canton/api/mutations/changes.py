@@ -1,7 +1,7 @@
-"""Every change goes through here: decided, given a reason, perhaps approved by a second person, done once, recorded.
+"""Carries out every change: decided by policy, with a reason, perhaps approved by a second person, once, recorded.
 
-The decision, the approval that is used up, the change itself, its audit record, its event and the answer kept for a
-repetition are one transaction. A refusal, and a change that could not be done, are recorded in one of their own.
+The decision, the use of the approval, the change itself, its audit record, its event and the answer that is stored for
+a repetition are one transaction. A refusal, and a change that failed, are recorded in a transaction of their own.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from canton.store import audit, idempotency, outbox
 from canton.store.access import approvals, tenants
 
 LONGEST_REASON = 500
-# What takes rights from people: those who would lose them could refuse it, or give them to another account meanwhile.
+# These take rights from people, who could otherwise refuse it, or give the rights to another account meanwhile.
 REVOKING = frozenset({"member.revoke", "service-account.delete", "service-account.revoke"})
 # A character has up to four bytes of UTF-8, and each is written with three.
 LONGEST_WRITTEN = 12 * LONGEST_REASON
@@ -49,29 +49,29 @@ LONGEST_WRITTEN = 12 * LONGEST_REASON
 
 @dataclass(frozen=True, slots=True)
 class ChangeTarget:
-    """What a change is about: whose it is, the permission to see it, and what a caller who may not is told."""
+    """The object of a change: its tenant, and the permission to see it."""
 
     tenant: str | None
     not_found: NotFound | None = None
-    """None: there is nothing yet to be hidden, as when a tenant is made."""
+    """The error for a caller who may not see the object; None if it does not exist yet, as when a tenant is created."""
     read_permission: str | None = None
     account: str | None = None
-    """The principal id of the service account that it is about."""
+    """The principal id of the service account that is changed, if it may change itself."""
     by_provider: bool = False
-    """It is the provider's work, if on a tenant's nodes: the tenant's own roles only look on."""
+    """Whether only roles at the provider may change it, although the nodes are a tenant's."""
     resolved: Json = None
-    """What the names in the request stand for now; an approval is for that."""
+    """The objects that the names in the request stand for now; an approval is only for these."""
     undone_permission: str | None = None
-    """The permission of the work that it takes back: where that needs a second person, so does this."""
+    """The permission of the operation that it undoes: if that needs a second person, so does this."""
     granted_rights: Rights | None = None
-    """What it lets somebody else do; a second person must hold that too."""
+    """The rights that the change gives to others; the second person must hold them too."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeResult:
-    """What was done: the answer, and what audit and events say of it.
+    """The result of a change: the answer, and the contents of its audit record and event.
 
-    An operation writes its own record, in the same transaction; then ``event`` is None.
+    An operation writes its own record in the same transaction; then ``event`` is None.
     """
 
     answer: Answer
@@ -93,11 +93,11 @@ class Change:
     path: str
     body: Json
     query_problem: str = ""
-    """What is wrong with the parameters of the address; said only to callers who may make the change."""
+    """The mistake in the query parameters; only callers who may make the change are told of it."""
 
     def carry_out(self, target: ChangeTarget, act: Callable[[Connection, Attribution], ChangeResult]) -> Response:
         decision = self.decide(target)
-        # Recorded with what is done, and then it was checked; otherwise it would be any text that looks like one.
+        # The approval is recorded only with a change that needs one, since only then it is checked.
         used = {"approval": self.approval} if self._needs_approval(target) else {}
         attribution = Attribution(self.caller.principal.id, self.reason, {**self._context(decision), **used})
         try:
@@ -106,23 +106,23 @@ class Change:
         except _DecisionChanged as changed:
             raise self._refuse(target, changed.decision) from None
         except DatabaseUnavailable:
-            # Its record would wait for the same database, and in vain.
+            # The record would fail too.
             raise
         except CantonError as error:
             self._record_alone(target, decision, error.code)
             raise
 
     def require_anywhere(self) -> None:
-        """Refuse, and record, a caller who holds the permission nowhere, whatever the change is about."""
+        """Refuse, and record, a caller who holds the permission in no tenant and not at the provider."""
         if self.caller.visible(self.permission) == frozenset():
             self.decide(ChangeTarget(None))
 
     def decide(self, target: ChangeTarget) -> Decision:
-        """Whether policy lets it through; a refusal is recorded and raised. Alone, for a dry run."""
+        """The decision of policy; a refusal is recorded and raised. A dry run calls only this."""
         question = Question(self.permission, target.tenant, account=target.account, by_provider=target.by_provider)
         decision = self.caller.decide(question)
         if decision.allowed and target.tenant is not None:
-            # Only now is the tenant looked at: whoever may not see it learns nothing, not even from the clock.
+            # Only now the tenant is read: a caller who may not see it learns nothing, also not from the time it takes.
             question = replace(question, suspended=self._is_suspended(target.tenant))
             decision = self.caller.decide(question)
         if not decision.allowed:
@@ -143,9 +143,9 @@ class Change:
         )
 
     def _decide_again(self, connection: Connection, target: ChangeTarget) -> None:
-        """Decide with the tenant and the caller's roles locked: who suspends or revokes first is seen, always."""
+        """Decide again with the tenant and the caller's roles locked: no suspension or revocation is missed."""
         state = None if target.tenant is None else tenants.hold(connection, target.tenant)
-        # The body may have been on its way for long: a role that has ended meanwhile gives nothing any more.
+        # The body may have taken long to arrive: a role that has ended meanwhile does not count any more.
         now = self.caller.services.clock()
         caller = replace(self.caller, principal=self.caller.principal_in(connection, lock=True), now=now)
         question = Question(
@@ -159,7 +159,7 @@ class Change:
         if not decision.allowed:
             raise _DecisionChanged(decision)
         if caller.active_bindings != self.caller.active_bindings:
-            # What the change checks beside the permission, it checks with the roles that it came with.
+            # The change makes further checks with the roles of the request's start, so these must not have changed.
             raise Conflict(f"the roles of {caller.principal.id} were changed at the same moment; try again")
 
     def _is_suspended(self, tenant: str) -> bool:
@@ -234,9 +234,9 @@ class Change:
         return digest([self.method, self.path, self.body])
 
     def _approval_digest(self, target: ChangeTarget) -> str:
-        """What a second person approves: what it takes, the request, why it is made, and what it is about.
+        """The digest of what a second person approves: permission, request, reason, and the objects of the change.
 
-        A node may get another number or tenant between the approval and its use.
+        The objects are included because a node may get another number or tenant between the approval and its use.
         """
         request = [self.permission, self.method, self.path, self.body, self.reason]
         return digest([*request, target.tenant, target.resolved])
@@ -247,11 +247,11 @@ class Change:
         )
 
     def _waits_at_provider(self, target: ChangeTarget) -> bool:
-        """It needs a second person of the provider's: until it is done, the tenant is not told of it."""
+        """Whether a second person of the provider has to approve it: the tenant does not see it before it is done."""
         return self._needs_approval(target) and (self._is_providers(target) or self.permission in PROVIDERS)
 
     def _is_providers(self, target: ChangeTarget) -> bool:
-        """Only the provider's people decide on it, although a tenant's roles can hold the permission."""
+        """Whether only people of the provider decide on it, although a tenant's roles can hold the permission."""
         revoked_by_provider = self.permission in REVOKING and self.caller.visible(self.permission) is None
         return target.by_provider or revoked_by_provider
 
@@ -296,7 +296,7 @@ class Change:
             )
 
     def _record_alone(self, target: ChangeTarget, decision: Decision, outcome: str) -> None:
-        # A stranger's attempt is the provider's matter: one tenant's audit does not name another's people.
+        # An attempt by a caller of another tenant is recorded for the provider: a tenant's audit names no others.
         hidden = not self.caller.is_bound_in(target.tenant) or (decision.allowed and self._waits_at_provider(target))
         tenant = None if hidden else target.tenant
         named_tenant = {"named_tenant": target.tenant} if target.tenant and tenant is None else {}
@@ -317,7 +317,7 @@ class Change:
 
 
 class _DecisionChanged(Exception):
-    """Inside the transaction the decision is a refusal, which it was not before."""
+    """The decision inside the transaction is a refusal, although it was not before."""
 
     def __init__(self, decision: Decision) -> None:
         super().__init__(decision.reason)
@@ -325,11 +325,11 @@ class _DecisionChanged(Exception):
 
 
 class _KeyTakenConcurrently(Conflict):
-    """Another transaction stored the same key between our look and our write."""
+    """Another transaction stored the same key between our read and our write."""
 
 
 def storable_answer(answer: Answer) -> JsonObject:
-    """A secret that is shown once is not kept for a repetition."""
+    """The answer to store for a repetition, without the secret of a token, which is shown only once."""
     document = answer.stored()
     if answer.body is not None and "token" in answer.body:
         document["body"] = {**answer.body, "token": None}
@@ -377,7 +377,7 @@ VersionHeader = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class ChangeDependency:
-    """The dependency of a route that changes something under this permission."""
+    """The FastAPI dependency of a route that changes something under this permission."""
 
     permission: str
 
@@ -415,18 +415,18 @@ class ChangeDependency:
 
 
 def change(permission: str) -> Any:
-    """For the parameter of a route that changes something: ``Annotated[Change, change("node.power")]``.
+    """The dependency for a route that changes something: ``Annotated[Change, change("node.power")]``.
 
-    Its place among the writers is given back before the answer is sent: a client that does not read holds none.
+    Its place in ``WriteCapacity`` is released before the answer is sent, so that a slow client does not hold it.
     """
     return Depends(ChangeDependency(PERMISSIONS[permission].name), scope="function")
 
 
 def _query_problem(request: Request) -> str:
-    """Parameters that the change does not take, or that come twice; "" if there are none.
+    """A message about parameters that the change does not take, or that are repeated; "" if there are none.
 
-    A dry run of a change that has none would be carried out, and a second person who reads the address would take for
-    a dry run what is none.
+    Otherwise ``dry_run`` on a route without it would be ignored and the change carried out, and a second person who
+    reads the address would take it for a dry run.
     """
     names = [name for name, _ in request.query_params.multi_items()]
     allowed_names = {"dry_run"} & signature(request.scope["endpoint"]).parameters.keys()
@@ -437,7 +437,7 @@ def _query_problem(request: Request) -> str:
 
 
 def _target(request: Request) -> str:
-    """As the connection has it, and not as an address made with the Host header: an approval is bound to this."""
+    """The path and query as received, without the Host header: an approval is bound to this."""
     query = request.scope["query_string"].decode("latin-1")
     return str(request.scope["path"]) + (f"?{query}" if query else "")
 

@@ -1,4 +1,4 @@
-"""From the names of nodes to an operation on them: who may, on which nodes, by which plan."""
+"""From the names of nodes to an operation on them: permission, nodes, plan."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from canton.store.inventory import nodes
 from canton.store.operations import lists as operation_lists
 from canton.store.operations import plans
 
-# As many as an operation claims in one statement, on every build of SQLite.
+# An operation claims this many nodes in one statement on every build of SQLite.
 LARGEST = 10_000
 # Characters of a short xname and its comma.
 LENGTH = 14
@@ -64,7 +64,7 @@ class NodeOrder(NodeNames):
 
 
 def parse_names(caller: Caller, nodeset: str) -> frozenset[str]:
-    """The names in a nodeset; they count as the entries of a list do, also in one that is refused."""
+    """The names in a nodeset. They count against the rate limit, also if the nodeset is refused."""
     caller.charge(entries=len(nodeset) // LENGTH)
     names, count = parse_counted(nodeset, limit=LARGEST)
     caller.charge(entries=count)
@@ -73,7 +73,7 @@ def parse_names(caller: Caller, nodeset: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class NodeTarget:
-    """The nodes that were found, and the names that were not."""
+    """The rows of the named nodes, and the names without a node."""
 
     rows: Sequence[RowMapping]
     missing: Collection[str]
@@ -83,7 +83,7 @@ class NodeTarget:
         return frozenset(row["tenant"] for row in self.rows)
 
     def change_target(self) -> ChangeTarget:
-        """Nodes of several owners at once are the provider's matter, and so is what is not there."""
+        """The target of the change; nodes of several tenants, and unknown ones, need a role at the provider."""
         if self.missing:
             return ChangeTarget(None, nodes.unknown(self.missing), "node.read")
         tenant = next(iter(self.tenants)) if len(self.tenants) == 1 else None
@@ -98,7 +98,7 @@ def order_operation(
     dry_run: bool,
     require: Requirement = lambda _connection, _plan: None,
 ) -> Response:
-    """Carry out what ``planner`` makes of the nodes, or only show it. A dry run checks what the real one checks."""
+    """Start the operation that ``planner`` plans for the nodes, or only show the plan, after the same checks."""
     target = find_nodes(change, node_order.nodes)
     change_target = target.change_target()
     plan = _plan_or_error(change.caller, target, change_target.tenant, planner)
@@ -116,7 +116,7 @@ def order_operation(
             tenants.lock(connection, current_plan.tenant)
         _check(connection, current_plan, rule, require)
         if node_order.plan is not None and node_order.plan != current_plan.digest:
-            # What moved since is told only of a plan that the caller may see.
+            # The caller is told what differs only if it may see the reviewed plan.
             plans.show(connection, node_order.plan, plans.PlanVisibility(change.caller.visible("plan.read"), PROVIDERS))
         submission = Submission(
             attribution.actor,
@@ -136,12 +136,12 @@ def order_operation(
 
 
 def _is_provider(rule: str) -> bool:
-    """A role at the provider let the change through."""
+    """Whether a role at the provider allowed the change."""
     return rule.startswith("provider:")
 
 
 def _check(connection: Connection, plan: Plan, rule: str, require: Requirement) -> None:
-    """The tenant exists, and has room for one more open operation of its own; the provider's work counts for none."""
+    """Raise unless the tenant exists and has quota for one more open operation; the provider's do not count."""
     if plan.tenant is not None:
         tenants.find(connection, plan.tenant)
         if not _is_provider(rule):
@@ -150,7 +150,7 @@ def _check(connection: Connection, plan: Plan, rule: str, require: Requirement) 
 
 
 def find_nodes(change: Change, nodeset: str) -> NodeTarget:
-    """Policy comes first: the names of 10,000 nodes are not made for a caller who may do this to none."""
+    """The named nodes. Policy is asked first, so that only callers with the permission cause names to be expanded."""
     change.require_anywhere()
     caller, names = change.caller, parse_names(change.caller, nodeset)
     if not names:
@@ -162,7 +162,7 @@ def find_nodes(change: Change, nodeset: str) -> NodeTarget:
 
 
 def _plan_or_error(caller: Caller, target: NodeTarget, tenant: str | None, planner: Planner) -> Plan | CantonError:
-    """Why there is no plan is said only once policy has decided, and not at all to a request that is a repetition."""
+    """The plan, or the error, which is raised only after policy has decided, and not for a repeated request."""
     if target.missing:
         return nodes.unknown(target.missing)
     try:
@@ -175,7 +175,7 @@ def _plan_or_error(caller: Caller, target: NodeTarget, tenant: str | None, plann
 
 
 def with_holders(connection: Connection, caller: Caller, rows: Sequence[RowMapping], error: WrongState) -> WrongState:
-    """The refusal, with the operations that keep nodes between two states, as far as the caller may see them."""
+    """The error with the operations that hold nodes in a transient state, as far as the caller may see them."""
     moving = [row for row in rows if is_transient(NodeState(row["state"])) and row["claimed_by"] is not None]
     if not moving:
         return error
@@ -221,7 +221,7 @@ def _site(rows: Sequence[RowMapping]) -> str:
 
 @contextmanager
 def _hide_foreign_holders(connection: Connection, caller: Caller) -> Iterator[None]:
-    """Who holds a node is told as far as the caller may see it: the purpose of a foreign operation names its nodes."""
+    """Hide the holders of nodes that the caller may not see: the purpose of an operation names its nodes."""
     try:
         yield
     except NodesClaimed as error:

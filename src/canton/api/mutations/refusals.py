@@ -1,8 +1,8 @@
-"""Refusals and failed changes, so recorded that nobody can fill the audit with them.
+"""Records refusals and failed changes in the audit, limited so that callers cannot fill it with them.
 
-The first of its kind within a window is a record of its own, at once. Those like it are counted in memory, and the
-count becomes one record when the window ends, when it reaches ``MOST_COUNTED``, or when the server stops. A crash loses
-at most that count, of one window and one server; every server counts for itself.
+The first of its kind within a window is recorded at once. Further ones are counted in memory, and the count becomes one
+record when the window ends, when it reaches ``MOST_COUNTED``, or when the server stops. A crash loses at most the
+counts of one window; every server counts for itself.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from canton.store.database import Database
 
 WINDOW = 60.0
 MOST_COUNTED = 1_000
-# Kinds of one actor with a record of their own: the tenant is a name that a caller may invent.
+# The most kinds of one actor per window: the tenant is a name that a caller may invent.
 KINDS_EACH = 20
 MOST_KINDS = 10_000
 EXAMPLES = 5
@@ -30,7 +30,7 @@ log = logging.getLogger("canton.api")
 
 @dataclass(frozen=True, slots=True)
 class RefusalKind:
-    """What is the same in refusals that are counted together; the outcome is "refused" or the code of an error."""
+    """Refusals with these fields in common are counted together; the outcome is "refused" or the code of an error."""
 
     actor: str
     permission: str
@@ -40,7 +40,7 @@ class RefusalKind:
 
 @dataclass(slots=True)
 class RefusalCount:
-    """How many there were beside the one with a record of its own, and the requests of the first few."""
+    """The number of refusals after the first, and the requests of the first few of them."""
 
     number: int = 0
     subjects: list[str] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Refusals:
     def record(
         self, database: Database, kind: RefusalKind, subject: str, reason: str, details: Mapping[str, Json]
     ) -> None:
-        """Append a record if this is the first of its kind, else count it."""
+        """Append an audit record if this is the first of its kind, else count it."""
         if not self._is_first(database, kind, subject):
             return
         with database.write() as connection:
@@ -70,7 +70,7 @@ class Refusals:
             )
 
     def flush(self, database: Database) -> None:
-        """Write what was counted, and begin a new window. What cannot be written now is written with the next one."""
+        """Write the counts, and start a new window. Counts that cannot be written now are kept for the next one."""
         with self._lock:
             counts, self._counts = self._counts, {}
             self._kinds_of.clear()

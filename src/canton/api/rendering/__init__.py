@@ -1,1 +1,1 @@
-"""How answers and errors are written: JSON, pages of lists, problems, the OpenAPI description. Reads no store."""
+"""Renders answers and errors: JSON, pages of lists, problems, the OpenAPI description. Does not read the store."""

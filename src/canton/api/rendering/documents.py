@@ -1,4 +1,4 @@
-"""How bodies and answers are written in OpenAPI, and how bodies are read."""
+"""The base of all body models, and the common parts of the OpenAPI description."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Description = Annotated[str, Field(max_length=500, pattern=r"^[^\x00-\x1f\x7f]*$
 
 
 class Body(BaseModel):
-    """Unknown fields are mistakes, and a number in quotes is no number."""
+    """A model that refuses unknown fields and converts no types: a number in quotes is not a number."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -75,7 +75,7 @@ _TAG = {"ETag": {"description": "The version, for If-Match.", "schema": {"type":
 def answers(
     model: Any, status: int = 200, *, change: bool = False, tagged: bool = False
 ) -> dict[int | str, dict[str, Any]]:
-    """What a route may answer, for OpenAPI: rows are rendered by hand, and tests hold them to these models."""
+    """The responses of a route, for OpenAPI. Rows are rendered by hand, and tests compare them with these models."""
     problem = {"content": {MEDIA_TYPE: {"schema": {"$ref": PROBLEM}}}}
     expected: dict[str, Any] = {"description": "Success."}
     if model is not None:

@@ -1,4 +1,4 @@
-"""The API's description, put right where FastAPI's own does not say what we do."""
+"""The OpenAPI description: FastAPI's own, corrected where Canton differs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from canton.api.services import services
 
 
 def openapi_maker(app: FastAPI) -> Callable[[], dict[str, Any]]:
-    """Made when first asked for, once: an answer of 405 asks for it too, in a thread."""
+    """A function that makes the description once, at its first call; an answer of 405 calls it too, in a thread."""
     making = threading.Lock()
 
     def openapi() -> dict[str, Any]:
@@ -43,7 +43,7 @@ def _make_description(app: FastAPI) -> dict[str, Any]:
     )
     schemas = spec["components"]["schemas"]
     schemas["Problem"] = Problem.model_json_schema(ref_template=PROBLEM.replace("Problem", "{model}"))
-    # What it refers to belongs beside it: the references say so.
+    # Its definitions belong beside it, where its references point.
     schemas |= schemas["Problem"].pop("$defs", {})
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
@@ -53,16 +53,16 @@ def _make_description(app: FastAPI) -> dict[str, Any]:
         operation["responses"].pop("422", None)
         for parameter in operation.get("parameters", ()):
             parameter["schema"] = _without_null(parameter["schema"])
-            # What a list can be filtered by needs no words of its own, unless it has them.
+            # The default description of a filter.
             parameter.setdefault("description", f"Only objects with this {parameter['name']}.")
     return spec
 
 
 def description_route(app: FastAPI) -> Callable[[Request], Awaitable[Response]]:
-    """The route of the description: written and packed once, since it is large and needs no token.
+    """The route of the description: serialised and compressed once, since it is large and needs no token.
 
-    Only that is done in a thread: readers without a token must not take threads from others. An answer with the
-    description is charged to the address of its reader.
+    Only that is done in a thread: callers without a token must not take threads from others. An answer with the
+    description counts against the rate limit of the address.
     """
     once: list[tuple[bytes, bytes, str]] = []
     writing = asyncio.Lock()
@@ -93,7 +93,7 @@ def operations(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _allow_sparse_items(schemas: dict[str, Any]) -> None:
-    """With ``fields`` an item has only those, so in a list no field must be there."""
+    """In a list no field is required, since ``fields`` selects some."""
     for name, schema in schemas.items():
         if name.startswith("Items_"):
             whole = schemas[schema["properties"]["items"]["items"]["$ref"].rpartition("/")[2]]
@@ -102,7 +102,7 @@ def _allow_sparse_items(schemas: dict[str, Any]) -> None:
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """A parameter is there or not; it is never null."""
+    """The schema without null: a parameter is left out, but never null."""
     choices = [choice for choice in schema.get("anyOf", ()) if choice != {"type": "null"}]
     if len(choices) != 1:
         return schema

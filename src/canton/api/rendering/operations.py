@@ -1,4 +1,4 @@
-"""Operations and plans as answers show them: more than one noun answers with them."""
+"""Renders operations and plans, which several nouns answer with."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from canton.store.operations import lists as operation_lists
 
 DIGEST_PATTERN = "^sha256:[0-9a-f]{64}$"
 ID_PATTERN = "^op_[0-9a-f]{16,40}$"
-# Of a name or an address: what no database can keep, or nobody can read, is in none of them.
+# The text of a name or an address has no control characters.
 TEXT_PATTERN = r"^[^\x00-\x1f\x7f]{1,300}$"
 Digest = Annotated[str, Field(pattern=DIGEST_PATTERN)]
 
@@ -82,9 +82,9 @@ class Plan(ListedPlan):
 
 @lru_cache(maxsize=128)
 def _folded(nodes: str) -> str:
-    """Kept for some: to fold takes longer than all else in a list, and most operations are on the same few sets.
+    """The folded nodeset, cached: folding is the slowest part of a list, and most operations are on the same few sets.
 
-    Of 10,000 nodes each, these are 25 MiB.
+    With 10,000 nodes each, the cache takes 25 MiB.
     """
     return fold(json.loads(nodes))
 
@@ -120,7 +120,7 @@ def render_plan(row: RowMapping) -> dict[str, Json]:
 
 
 def accepted(connection: Connection, operation_id: str, attribution: AttributionFilter) -> Answer:
-    """The operation as this transaction leaves it."""
+    """The answer with the operation, as it is in this transaction."""
     row = operation_lists.show(connection, operation_id, None)
     steps = operation_lists.count_steps(connection, [operation_id])[operation_id]
     return Answer(render_operation(row, steps, attribution), 202, location=f"/v1/operations/{operation_id}")

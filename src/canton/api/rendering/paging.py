@@ -1,4 +1,4 @@
-"""Lists: a window from the query, and a page with the cursor of the next."""
+"""Lists: the window from the query parameters, and the page with the cursor of the next one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from canton.domain.errors import InvalidCursor, InvalidRequest
 from canton.store.listing import ListPage, PageKey, Window
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-# What may differ from one page to the next; everything else makes it another list.
+# Parameters that may differ between pages of one list; another value of any other makes it another list.
 _FREE = frozenset({"limit", "after", "fields"})
 
 
@@ -27,7 +27,7 @@ class Paging:
     window: Window
     fields: tuple[str, ...]
     list: str
-    """A digest of which list this is: its path, sort and filters."""
+    """A digest of the list's path, sort and filters."""
     caller: Caller
 
     def answer(self, list_page: ListPage, render: Callable[[RowMapping], Mapping[str, Json]]) -> Response:
@@ -42,9 +42,9 @@ class Paging:
 
 
 def paging(sorts: Sequence[str], fields: Sequence[str], default: str | None = None) -> Any:
-    """For the parameter of a list that sorts by these and whose items have these fields; the first sort is the default.
+    """The dependency of a list with these sort keys and item fields; the first sort key is the default.
 
-    The list's place among those that are read is given back before the answer is sent.
+    Its place in ``ReadCapacity`` is released before the answer is sent.
     """
     first = default or sorts[0]
     allowed = "|".join(sorts)

@@ -1,4 +1,4 @@
-"""What the patterns of the API's description mean, in words: a person who made a mistake should not read a pattern."""
+"""The patterns of the OpenAPI description in words, for messages to people."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SORT = re.compile(r"\^-\?\(([a-z_|]+)\)\$")
 
 
 def words(pattern: str) -> str | None:
-    """What the pattern allows; None if that was not written down, which a test would find."""
+    """The pattern in words; None if it is not listed here, which a test checks."""
     if identifier := _IDENTIFIER.fullmatch(pattern):
         return f"an identifier that begins with {identifier[1]}, as a list shows it"
     if sort := _SORT.fullmatch(pattern):

@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problems, and a page for every code."""
+"""Errors as RFC 9457 problems, and an HTML page for every code."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from canton.domain.errors import (
 )
 
 MEDIA_TYPE = "application/problem+json"
-# Of the name of an unknown field that a caller sends, so much is repeated.
+# At most this many characters of an unknown field's name are repeated in the answer.
 LONGEST_NAME = 64
 log = logging.getLogger("canton.api")
 
@@ -77,7 +77,7 @@ def _headers(error: CantonError) -> dict[str, str]:
 
 
 async def respond(scope: Scope, receive: Receive, send: Send, error: CantonError) -> None:
-    """For middleware, which answers before there is a route."""
+    """Answer with a problem from middleware, before there is a route."""
     await response(error, scope.get("state", {}).get("request_id", "-"))(scope, receive, send)
 
 
@@ -86,7 +86,7 @@ def request_id(request: Request) -> str:
 
 
 def install(app: FastAPI) -> None:
-    """Every way in which a request can fail leaves as a problem."""
+    """Turn every failure of a request into a problem."""
 
     @app.exception_handler(CantonError)
     def canton_error(request: Request, error: CantonError) -> Response:
@@ -144,7 +144,7 @@ def _mistakes(mistakes: Any) -> Iterator[dict[str, Json]]:
 
 
 def what_is_wrong(mistake: Any) -> str:
-    """One mistake of a request, in words: pydantic would show a pattern as it is."""
+    """One mistake of a request in words; pydantic's own message would show the pattern."""
     if mistake["type"] == "extra_forbidden":
         return "there is no such field"
     if mistake["type"] == "string_pattern_mismatch":
@@ -165,7 +165,7 @@ def _from_http(request: Request, error: HTTPException) -> CantonError:
 
 
 def _allowed_methods(request: Request) -> str:
-    """Every method of this address; the router itself tells only those of the first route that it found."""
+    """All methods of this path; Starlette's router names only those of the first matching route."""
     paths = request.app.openapi()["paths"]
     for path in sorted(paths, key=lambda template: template.count("{")):
         if re.fullmatch(re.sub(r"\{[^}]*\}", "[^/]+", path), request.url.path):

@@ -1,4 +1,4 @@
-"""Answers: JSON as stored rows give it, entity tags, and what is sent again for a repeated request."""
+"""Answers: JSON, entity tags, and the stored answer for a repeated request."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ UNCHANGED = "Canton-Unchanged"
 
 
 def json_response(body: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    # Rows are rendered by hand and written as they are: validating our own output would cost more than reading it.
+    # Our own output is not validated: that would take longer than reading the rows.
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     return Response(text, status, headers=dict(headers or {}), media_type="application/json")
 
 
 def has_tag(request: Request, tag: str) -> bool:
-    """Whether the caller says that it has the version with this entity tag."""
+    """Whether If-None-Match has this entity tag."""
     return tag in (text.strip().removeprefix("W/") for text in request.headers.get("if-none-match", "").split(","))
 
 
 def object_response(request: Request, body: JsonObject, version: int | None = None) -> Response:
-    """One object; nothing but its tag if the caller has this version already."""
+    """The response with one object; 304 if the caller has this version already."""
     if version is None:
         return json_response(body)
     tag = f'"{version}"'
@@ -38,14 +38,14 @@ def object_response(request: Request, body: JsonObject, version: int | None = No
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a change answers; it can be kept and given again."""
+    """The answer to a change; it can be stored and sent again."""
 
     body: JsonObject | None = None
     status: int = 200
     version: int | None = None
     location: str | None = None
     changed: bool = True
-    """False when it was so already: success, and said."""
+    """False if the object already was as requested; the header Canton-Unchanged says so."""
 
     def response(self) -> Response:
         headers = {

@@ -1,4 +1,4 @@
-"""Instants of a long list: the same texts as everywhere, written five times as fast."""
+"""A fast writer of instants for long lists: the same text as ``to_text``, five times as fast."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _DAY = 86_400 * _SECOND
 
 
 def writer() -> Callable[[int], str]:
-    """For one answer; the calendar is asked once a day, and the rest of an instant is arithmetic."""
+    """A function for one answer; it computes the date once per day, and the time of day by arithmetic."""
     date = cache(lambda day: to_text(day * _DAY)[:11])
 
-    @cache  # what was seen or imported together has one instant
+    @cache  # nodes that were read or imported together have the same instant
     def write(instant: int) -> str:
         day, time_of_day = divmod(instant, _DAY)
         seconds, fraction = divmod(time_of_day, _SECOND)

@@ -1,7 +1,7 @@
 """Approvals: changes that wait for a second person; list, show, approve, refuse.
 
-They are recorded in the audit and not told as events: whoever may follow a tenant's events need not be one who may see
-what is asked for in it.
+They are recorded in the audit, but not sent as events: a reader of a tenant's events may lack the permission to see
+its approvals.
 """
 
 from __future__ import annotations
@@ -142,18 +142,18 @@ def _target(caller: Caller, approval_id: str) -> ChangeTarget:
 
 
 def _reader_tenant(row: RowMapping) -> str | None:
-    """What is the provider's to decide is not for the tenant to read before it is decided."""
+    """The tenant that may read it; None for a change that only the provider decides on."""
     return None if row["permission"] in PROVIDERS else row["tenant"]
 
 
 def _valid_until(caller: Caller, row: RowMapping) -> int:
-    """What somebody approved is good for as long as they may make the change and decide on it, and no longer."""
+    """An approval is valid only as long as its approver holds both permissions: for the change, and to decide."""
     needed = (row["permission"], DECIDING)
     return min(holds_until(caller.principal, permission, row["tenant"], caller.now) for permission in needed)
 
 
 def _require_granted_rights(who: Principal, row: RowMapping) -> None:
-    """Nobody lets another give what they could not give themselves, to themselves least of all."""
+    """Raise Forbidden if the change gives rights that the approver does not hold."""
     gives = row["gives"]
     if gives is not None:
         rights = Rights(frozenset(gives["permissions"]), gives["tenant"], gives["until"])
@@ -163,7 +163,7 @@ def _require_granted_rights(who: Principal, row: RowMapping) -> None:
 def _require_second_person(connection: Connection, caller: Caller, row: RowMapping) -> None:
     who = caller.principal
     details = {"permission": row["permission"], "tenant": row["tenant"]}
-    # By name as well: some issuers take a username in any case and repeat it as typed; alice and Alice are one person.
+    # Also by name: some issuers accept a username in any case, so that alice and Alice are one person.
     if who.identity == row["requested_identity"] or who.id.casefold() == row["requested_by"].casefold():
         message = f"{who.id} asked for this change and cannot decide on it; another person has to"
         raise Forbidden(message, rule="two-persons", **details)

@@ -1,4 +1,4 @@
-"""Events: a page of what happened, or a stream of what happens."""
+"""Events: a page of past ones, or a stream of new ones."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _start_position(
     since: Since = None,
     newest: Annotated[int | None, Query(ge=1, le=10_000, description="Start with the newest N events.")] = None,
 ) -> StartPosition:
-    """``since`` and ``newest`` together are the later of the two places; ``after`` goes before them."""
+    """``after`` overrides ``since`` and ``newest``; of these two the later position counts."""
     first = None if _is_live(request) or since or newest else START
     return StartPosition(last_event_id or after or first, from_text(since) if since else None, newest)
 
@@ -83,7 +83,7 @@ def _subscription(
 
 
 def _current_rights(request: Request) -> Callable[[], Awaitable[ReaderRights]]:
-    """A token that ran out or was revoked, and a binding that ended, end a stream that began with them."""
+    """A function that authenticates again, so that an expired token or an ended binding ends the stream."""
 
     async def sight() -> ReaderRights:
         caller = await run_in_threadpool(authenticate, request)
@@ -115,7 +115,7 @@ async def read_events(
     reader = await open_reader(hub, subscription)
     if live:
         visible = caller.visible(PERMISSION)
-        # One that follows a tenant which it does not see counts for its own all the same.
+        # A reader that follows a tenant which it may not see still counts for its own tenants.
         followed = visible and (visible & {subscription.tenant} or visible)
         return EventStream(hub, reader, caller.principal.id, followed)
     page = await reader.page(limit)

@@ -33,11 +33,11 @@ from canton.store.access import approvals, bindings, tenants
 
 router = APIRouter(tags=["members"], route_class=Route)
 ROLE = r"^[a-z][a-z0-9-]{0,62}$"
-# In the time zone that instants are shown in, there is no later year.
+# The text format of instants has no later year.
 LATEST = from_text("9999-12-31T23:59:59Z")
-# What it takes to let a binding end sooner.
+# The permission to set an earlier end of a binding.
 SHORTENING = "member.revoke"
-# Principals of this "issuer" are service accounts: they hold what they were made with, and are never bound.
+# Principals of this "issuer" are service accounts, whose permissions are set at their creation: they cannot be bound.
 ACCOUNTS = "service"
 
 BindingId = Annotated[
@@ -183,16 +183,16 @@ def grant(new_binding: NewBinding, change: Annotated[Change, change("member.gran
 
 
 def _rights(roles: Roles, new_binding: NewBinding) -> Rights | None:
-    """What the role holds; None for a role that there is not, which is refused when its time comes."""
+    """The rights of the role; None for an unknown role, which is refused later."""
     role = roles.get(new_binding.role)
     until = None if new_binding.until is None else from_text(new_binding.until)
     return None if role is None else Rights(role.permissions, new_binding.tenant, until)
 
 
 def _shortens(caller: Caller, new_binding: NewBinding) -> bool:
-    """Looked at only for a caller who may grant here: a refusal must not tell others that there is such a binding.
+    """Whether the change sets an earlier end. False for a caller who may not grant here, as it must not learn of it.
 
-    Inside the transaction of the change, a binding that was changed meanwhile is a conflict.
+    A binding that changes before the transaction of the change is a conflict there.
     """
     if new_binding.until is None or not caller.decide(Question("member.grant", new_binding.tenant)).allowed:
         return False
@@ -214,7 +214,7 @@ def _shorten(change: Change, target: ChangeTarget, new_binding: NewBinding) -> R
 
 
 def _checked(change: Change, new_binding: NewBinding) -> bindings.Grant:
-    """What is wanted, if it makes sense."""
+    """The grant, after checks of role, subject and end."""
     role = _find_role(change.caller.services.roles, new_binding.role)
     if not fits(role, new_binding.tenant):
         place = "the provider: leave the tenant null" if new_binding.tenant else "a tenant: name it"
@@ -239,7 +239,7 @@ def _find_role(roles: Roles, name: str) -> Role:
 
 
 def check_subject(settings: Settings, subject: str) -> None:
-    """Whether it is somebody whom an issuer of this server could vouch for."""
+    """Raise InvalidRequest unless the subject's issuer is trusted by this server and its name is readable."""
     issuer, _, name = subject.partition(":")
     trusted = settings.issuer_names
     if issuer == ACCOUNTS or (trusted and issuer not in trusted):
@@ -256,7 +256,7 @@ def _event_details(row: RowMapping) -> dict[str, Json]:
 
 
 def _withdraw_approvals(connection: Connection, row: RowMapping) -> dict[str, Json]:
-    """Whoever loses a role loses the say that they had by it in what was not done yet."""
+    """Withdraw the unused approvals of a person who loses a role; the number for the event, if any."""
     count = approvals.withdraw_of_approver(connection, row["subject"], row["identity"], row["tenant"])
     return {"approvals_withdrawn": count} if count else {}
 
@@ -281,6 +281,6 @@ def revoke(binding_id: BindingId, change: Annotated[Change, change("member.revok
         return ChangeResult(Answer(status=204), f"binding:{binding_id}", "member.revoked", details)
 
     with change.caller.database.read() as connection:
-        # Of one that is not there this is None: whoever is not of the provider is then refused as for a foreign one.
+        # None for an unknown binding: a caller without a role at the provider is then refused as for a foreign one.
         tenant = bindings.place(connection, binding_id)
     return change.carry_out(ChangeTarget(tenant, bindings.unknown(binding_id), "member.read"), act)

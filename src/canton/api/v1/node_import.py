@@ -1,4 +1,4 @@
-"""Nodes from a file: all of them or none, and every wrong row named at once."""
+"""Imports nodes, all of them or none; the answer names every wrong row."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from canton.store.inventory.node_import import Comparison, Line
 router = APIRouter(tags=["nodes"], route_class=Route)
 MOST = 20_000
 SHOWN = 100
-# Of a row; what a row can say has four. To list the mistakes of 190,000 fields took 220 MB.
+# The most fields of a row, which can use four. Listing the mistakes of 190,000 fields took 220 MB.
 MOST_FIELDS = 50
 RowMistake = tuple[int, str]
 _PYDANTIC = re.compile("^(Input|String) should ")
@@ -55,7 +55,7 @@ class NewNode(Body):
 class NodeImport(Body):
     site: Name
     renumber: Annotated[bool, Field(description="Change the nid of known nodes that have another one.")] = False
-    # Read row by row below: whoever has ten wrong rows wants to hear of all ten.
+    # Validated row by row below, so that the answer can name every wrong row.
     nodes: Annotated[
         list[Any],
         Field(max_length=MOST),
@@ -86,7 +86,7 @@ def import_nodes(
     target = ChangeTarget(None)
 
     def check(connection: Connection) -> Comparison:
-        """All that can be wrong; a dry run and the import itself both come through here."""
+        """All checks, for a dry run and for the import itself."""
         sites.find(connection, node_import_body.site)
         comparison = node_import.compare(connection, node_import_body.site, lines, renumber=node_import_body.renumber)
         _refuse([*wrong, *comparison.clashes], malformed=bool(wrong))
@@ -121,7 +121,7 @@ def _answer(comparison: Comparison) -> Answer:
 
 
 def _refuse(wrong: Sequence[RowMistake], *, malformed: bool) -> None:
-    """Name the rows that are wrong, if any; a row that can never be right makes the whole request malformed."""
+    """Raise with the wrong rows, if any: InvalidRequest if one is malformed, else Conflict."""
     if not wrong:
         return
     ordered = sorted(wrong)
@@ -161,7 +161,7 @@ def _line(number: int, row: NewNode) -> Line:
     try:
         place = xname.parse(row.xname)
     except InvalidXname as error:
-        # The message has a picture of the mistake, for terminals; here it is one line.
+        # The message shows the mistake on several lines, for terminals; here it must be one line.
         first, *_, last = error.message.splitlines()
         raise InvalidXname(f"{first}; {last}") from error
     if place.type is not XnameType.NODE:

@@ -1,4 +1,4 @@
-"""Nodes through their life cycle, by the provider's hand: enroll, assign, release, maintenance, retire, delete."""
+"""Orders of the provider for the life cycle of nodes: enroll, assign, release, maintenance, retire, delete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes: list and show them, switch them on and off."""
+"""Nodes: list, show, power on and off."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from canton.store.inventory import nodes
 router = APIRouter(tags=["nodes"], route_class=Route)
 NONE = "-"
 STALE_AFTER = 3
-"""Readings that may be missed before what was seen is called stale."""
+"""The power of a node is stale after this many intervals without a reading."""
 WITH_TENANT = frozenset(state for state in NodeState if must_have_tenant(state))
 Power = Literal["on", "off", "unknown"]
 
@@ -71,7 +71,7 @@ class PowerOrder(NodeOrder):
 
 
 def renderer(services: Services) -> Callable[[RowMapping], dict[str, Json]]:
-    """For one answer: a list of a thousand must not take longer than reading it."""
+    """A function that renders the rows of one answer, fast enough for lists of a thousand."""
     text = instants.writer()
     fresh_since = services.clock() - int(STALE_AFTER * services.settings.worker.power_interval * SECOND)
 
@@ -116,7 +116,7 @@ def _node_filter(
     if nodeset is None:
         names = None
     else:
-        # Nothing is looked for on behalf of a caller who sees no node.
+        # The nodeset of a caller who may see no node is not expanded.
         names = frozenset[str]() if caller.visible("node.read") == frozenset() else parse_names(caller, nodeset)
     return nodes.NodeFilter(site, None if tenant == NONE else tenant, tenant == NONE, state, power, names)
 
@@ -134,7 +134,7 @@ def list_nodes(
 
 
 def refuse_to_read() -> Response:
-    """A verb is no node's name."""
+    """GET on the path of a verb is 405, and not a node of that name."""
     raise HTTPException(405, headers={"Allow": "POST"})
 
 

@@ -59,7 +59,7 @@ class Step(Body):
 
 
 def step_renderer(*, to_provider: bool) -> Callable[[RowMapping], dict[str, Json]]:
-    """A tenant is told what went wrong, and not where the provider keeps what."""
+    """A function that renders steps; only callers of the provider see the driver's message with hosts and paths."""
     plain = ("n", "kind", "target", "state", "tries", "acts", "evidence", "error")
 
     def render(row: RowMapping) -> dict[str, Json]:
@@ -97,7 +97,7 @@ def list_operations(
     """The operations that the caller may see, the newest first."""
     visible = caller.visible("operation.read")
     if operation_filter.actor is not None:
-        # Otherwise a reader could try one name after the other.
+        # Otherwise a caller who may not see actors could find them by trying names.
         visible = visible_in_both(visible, caller.visible(ATTRIBUTION))
     with caller.database.read() as connection:
         list_page = lists.page(connection, visible, operation_filter, page.window)
@@ -150,7 +150,7 @@ def _intervene(
         journal.unknown(operation_id),
         "operation.read",
         by_provider=origin.by_provider,
-        # The kind of an operation is the permission that it took.
+        # The kind of an operation is also the permission that started it.
         undone_permission=origin.kind if undoes else None,
     )
     return change.carry_out(target, act)

@@ -1,4 +1,4 @@
-"""Plans: list and show what was planned, whether or not it was carried out."""
+"""Plans: list and show them, whether or not they were carried out."""
 
 from __future__ import annotations
 

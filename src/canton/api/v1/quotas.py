@@ -1,4 +1,4 @@
-"""Quotas: how much a tenant may have, and how much it has."""
+"""Quotas: the limits of a tenant, and what it uses."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def show_quota(caller: CallerDep, name: TenantName) -> Response:
     with caller.database.read() as connection:
         tenants.find(connection, name)
         body = _quota(connection, name)
-    # What is used moves without a new version: "not modified" would be a lie, so it is never said.
+    # The use changes without a new version, so the answer is never 304.
     return json_response(body, headers={"ETag": f'"{body["version"]}"'})
 
 

@@ -1,4 +1,4 @@
-"""Roles: what can be bound, and what each may do."""
+"""Roles: the ones that can be bound, and their permissions."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def list_roles(caller: CallerDep, page: Annotated[Paging, paging(("name",), tupl
 
 
 def _list_page(roles: list[dict[str, Json]], window: Window) -> ListPage:
-    """A page of what the configuration says, cut as the store cuts its rows."""
+    """A page of the roles of the configuration, as the store makes pages of rows."""
     last = str(window.after[0]) if window.after else None
     ordered = sorted(roles, key=lambda role: str(role["name"]), reverse=window.descending)
     names = [str(role["name"]) for role in ordered]
     beyond = [name for name in names if last is None or (name < last if window.descending else name > last)]
     page_roles = [role for role in ordered if role["name"] in beyond[: window.limit]]
     following = [beyond[window.limit - 1]] if len(beyond) > window.limit else None
-    # Not of a table, but a page only reads them by name.
+    # These are not rows of a table, but the page reads them only by key.
     return ListPage(cast("list[RowMapping]", page_roles), following)

@@ -1,6 +1,6 @@
 """Service accounts and their tokens: for pipelines.
 
-They are recorded in the audit and not told as events: whoever may follow a tenant's events need not be one who may see
+They are recorded in the audit, but not sent as events: a reader of a tenant's events may lack the permission to see
 its accounts.
 """
 
@@ -172,10 +172,10 @@ def show_service_account(request: Request, caller: CallerDep, account_id: Accoun
 
 
 def _target(caller: Caller, account_id: str, *, itself: bool = False, issues: bool = False) -> ChangeTarget:
-    """What a change to an account is about.
+    """The target of a change to an account.
 
-    With ``itself``, the account may make it to itself. With ``issues``, it makes a token, of all that the account holds
-    at most.
+    With ``itself``, the account may make the change to itself. With ``issues``, the change creates a token, with at
+    most the account's permissions.
     """
     with caller.database.read() as connection:
         row = service_accounts.look(connection, account_id)
@@ -275,7 +275,7 @@ def _token_permissions(row: RowMapping, requested: list[str] | None) -> frozense
 
 
 def _rotated_permissions(connection: Connection, caller: Caller, row: RowMapping) -> frozenset[str]:
-    """A narrower token does not become a wider one by being renewed."""
+    """The permissions of the new token: those of the tokens that it replaces, never more."""
     account_permissions = frozenset(row["permissions"])
     if caller.principal.id != service_accounts.principal_of(row):
         replaced = service_accounts.held_by_tokens(connection, row["id"])
@@ -289,14 +289,14 @@ def _issue(
     connection: Connection, change: Change, row: RowMapping, permissions: frozenset[str], ttl: int | None
 ) -> service_accounts.NewTokenText:
     policy, lifetime = change.caller.services.settings.policy, change.caller.principal.lifetime
-    # A token makes none that lasts longer than it was issued for itself, for this account or another.
+    # A token cannot create a token that lasts longer than its own lifetime, for this account or another.
     limit = int(policy.token_ttl_limit) if lifetime is None else min(int(policy.token_ttl_limit), lifetime)
     seconds = min(int(policy.token_ttl), limit) if ttl is None else ttl
     if seconds > limit:
         raise InvalidRequest(
             f"a token may last at most {limit} seconds, and {seconds} were requested; ask for fewer", ttl=limit
         )
-    # Whoever has a token renews it for ever: what is held for a time would be held for good by it.
+    # A token can be renewed for ever, so rights that end would be kept for good by it.
     require_own(change.caller.principal, change.permission, Rights(permissions, row["tenant"]))
     by = change.caller.principal.id
     return service_accounts.issue(connection, row["id"], tuple(permissions), seconds, by)

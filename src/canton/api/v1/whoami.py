@@ -148,7 +148,7 @@ def can_i(
 
 
 def _rights(caller: Caller, permission: str, tenant: str | None, role: str | None, until: str | None) -> Rights | None:
-    """What the caller would give away; None for a question that names no role."""
+    """The rights that the caller would give; None for a question without a role."""
     if role is None and until is None:
         return None
     if role is None or permission != GRANT:

@@ -1,3 +1,1 @@
-"""Carries operations out: the worker, one runner per leased operation, the pure judge and schedule, the journal
-writer.
-"""
+"""Carries out operations: worker, one runner per leased operation, pure judge and schedule, journal writer."""

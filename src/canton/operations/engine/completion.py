@@ -1,4 +1,4 @@
-"""How an operation comes to rest: one transaction for its state, its nodes, its claims, the audit and the event.
+"""Ends an operation, or brings it to rest: its state, nodes, claims, audit record and event in one transaction.
 
 Lock order in every transaction of Canton: operation, steps, claims and nodes, audit head, stream. Claims and nodes
 come in either order: only the holder of a node's claim moves it, so a rival waits at the claim and holds no node.
@@ -35,7 +35,7 @@ OUTCOMES = {
 class Attribution:
     """Who or what brings an operation to a state, and why.
 
-    ``context`` goes into the audit beside it: the request, and the rule by which policy let it through.
+    ``context`` is added to the audit record: the request, and the rule by which policy allowed it.
     """
 
     actor: str
@@ -55,7 +55,7 @@ def settle(
     attribution: Attribution,
     attention: JsonObject | None = None,
 ) -> outbox.Event:
-    """Bring an operation that is locked by this transaction to ``state``; the caller tells of it, last of all."""
+    """Bring an operation that this transaction has locked to ``state``; the caller appends the returned event last."""
     journal.set_state(connection, operation.id, state, attention)
     if state in ENDED:
         journal.skip_pending(connection, operation.id)
@@ -72,7 +72,7 @@ def announce(
     attribution: Attribution,
     details: JsonObject | None = None,
 ) -> None:
-    """Write what happened to the audit chain and to the tenant's events."""
+    """Append an audit record and an event of the tenant."""
     event = _record(connection, operation_id, tenant, action, attribution, details)
     outbox.append(connection, tenant or outbox.PROVIDER, [event])
 
@@ -103,7 +103,7 @@ def _record(
 
 
 def start_moves(connection: Connection, plan: Plan) -> None:
-    """The life-cycle events of an operation's first transaction; one that is not possible refuses it."""
+    """Apply the life-cycle events of the operation's start; an impossible one raises InvalidTransition."""
     moves = {move.node: move for move in plan.moves if move.start}
     for node in nodes.find(connection, sorted(moves), lock=True):
         move = moves[node.xname]
@@ -111,7 +111,7 @@ def start_moves(connection: Connection, plan: Plan) -> None:
 
 
 def _end_moves(connection: Connection, plan: Plan, state: OperationState) -> None:
-    """The life-cycle events of its last. An operation that was given up leaves what was in between in doubt."""
+    """Apply the life-cycle events of the operation's end; after an abandoned one, nodes in between are in doubt."""
     moves = {move.node: move for move in plan.moves}
     for node in nodes.find(connection, plan.nodes, lock=True):
         move = moves.get(node.xname, Move(node.xname))
@@ -122,7 +122,7 @@ def _end_moves(connection: Connection, plan: Plan, state: OperationState) -> Non
 
 
 def _next_or_doubt(state: NodeState, event: NodeEvent) -> NodeState:
-    """A node that somebody put in doubt meanwhile is not brought back by an operation that ends well."""
+    """The next state; if the event is not possible any more, as for a node in doubt, the state after ABANDON."""
     try:
         return next_state(state, event)
     except InvalidTransition:

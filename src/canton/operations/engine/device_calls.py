@@ -1,7 +1,7 @@
-"""Calls to devices: within their time, and with answers that can be believed to be answers.
+"""Calls to devices, with a time limit and checks of their answers.
 
-A step kind may time out, raise or answer nonsense. Each of these is a failure of the steps it was called for, never of
-the worker: a defect in one kind must not stop the operations of the others.
+A step kind may time out, raise or return a wrong type. Each of these is a failure of the steps that it was called for,
+never of the worker: a defect in one kind must not stop the operations of others.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _observation(kind: StepKind, answer: object) -> Observation:
 
 
 async def act(kind: StepKind, calls: Sequence[Call]) -> tuple[Mapping[int, StepFailure], bool]:
-    """The refusals, and whether they are certain: without an answer an act may still have happened."""
+    """The refusals, by step, and whether they are certain: without an answer the act may still have happened."""
     answers = await _call(kind, calls, kind.act)
     if isinstance(answers, StepFailure):
         return {call.step.n: answers for call in calls}, False
@@ -48,7 +48,7 @@ async def act(kind: StepKind, calls: Sequence[Call]) -> tuple[Mapping[int, StepF
 async def _call(
     kind: StepKind, calls: Sequence[Call], ask: Callable[[Sequence[Call]], Awaitable[object]]
 ) -> Mapping[int, object] | StepFailure:
-    """Call a device within its time; whatever goes wrong is a failure of these steps and of nothing else."""
+    """Call a device with its time limit; every error is a failure of these steps only."""
     try:
         async with asyncio.timeout(kind.pace.timeout):
             answers = await ask(calls)

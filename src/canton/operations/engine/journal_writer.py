@@ -1,8 +1,8 @@
-"""The pen of a drive: writes its rows in order, under its fence, as many as there are in one transaction.
+"""Writes the rows of an operation's steps in order, under its fence, all that are pending in one transaction.
 
-An *intent to act* must be in the journal before a device is called, so whoever notes one waits for ``write``. An
-*outcome* need not be: if it is lost, the next worker looks again and sees the same. Outcomes therefore travel
-with the next intent, and a chain of steps costs one transaction a step, not two.
+An *intent to act* must be in the journal before a device is called, so its caller waits for ``write``. An *outcome*
+need not be: if it is lost, the next worker observes the device again and sees the same. Outcomes are therefore written
+together with the next intent, and a chain of steps costs one transaction per step, not two.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from canton.store.operations import journal, leases
 from canton.store.operations.journal import StepRow
 
 T = TypeVar("T")
-# An outcome waits this long, in seconds, for an intent to travel with; nobody watching can tell.
+# An outcome waits this long, in seconds, for an intent to be written with.
 GROUP_COMMIT = 0.05
 AlsoWrite: TypeAlias = Callable[[Connection, leases.LeaseState], Sequence[outbox.Event]]
 
@@ -47,11 +47,11 @@ class JournalWriter:
 
     @property
     def seconds_until_write(self) -> float | None:
-        """Seconds until what is noted should be written on its own; None when nothing is."""
+        """Seconds until the pending rows should be written without an intent; None without pending rows."""
         return GROUP_COMMIT - (uptime() - self._noted_at) if self._rows else None
 
     def note(self, previous: StepRow, row: StepRow) -> None:
-        """Have a row written with the next transaction."""
+        """Add a row to the next transaction."""
         if not self._rows:
             self._noted_at = uptime()
         self._rows[row.n] = row
@@ -59,10 +59,10 @@ class JournalWriter:
             self._events.append(_step_event(self._lease.operation, row))
 
     async def write(self, also: AlsoWrite | None = None) -> leases.LeaseState | None:
-        """Return once everything noted so far is in the database, together with what ``also`` does.
+        """Return once all rows noted so far are in the database, together with the changes of ``also``.
 
-        Whoever waits for its turn finds its rows written by the one before. If that one failed, however it failed,
-        nobody may act on rows that are not there: the pen stays broken, and the drive ends.
+        A caller that waits for another write may find its rows written by it. If that write failed, for whatever
+        reason, no caller may act on rows that are not stored: every later write raises LeaseLost, and the drive ends.
         """
         async with self._one_at_a_time:
             if self._broken:
@@ -90,14 +90,14 @@ class JournalWriter:
         if rows:
             journal.save(connection, self._lease.operation, rows)
             _update_observations(connection, rows)
-        # What came of the steps is told before what came of the operation.
+        # The events of the steps come before that of the operation.
         last = also(connection, lease_state) if also is not None else ()
         outbox.append(connection, self._stream, [*events, *last])
         return lease_state
 
 
 def _update_observations(connection: Connection, rows: Sequence[StepRow]) -> None:
-    """What a step saw of a node's power is also what lists show of it."""
+    """Store the power that steps observed, so that lists of nodes show it."""
     power = {row.target: str(row.evidence["power"]) for row in rows if row.evidence and "power" in row.evidence}
     if power:
         nodes.observe(connection, power)

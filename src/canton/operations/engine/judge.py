@@ -1,7 +1,7 @@
-"""One step: what it saw decides what happens next. Pure.
+"""Decides what a step does next, from what was observed. Pure.
 
-``judge`` takes a step, its row and a sighting and answers with the row to write. ``acting`` means: act now, once
-this row is written. Everything a crash may interrupt is decided by looking first, so it can be decided again.
+``judge`` takes a step, its row and an observation and returns the row to write. ``acting`` means: act, once this row is
+written. Every decision begins with an observation, so it can be made again after a crash.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from canton.store.audit import cut
 from canton.store.database import SECOND
 from canton.store.operations.journal import StepRow
 
-# Of a step's row. A device may answer with megabytes, and one call may be the cause of a thousand steps.
+# Bounds of a step's row. A device may answer with megabytes, and one call may serve a thousand steps.
 LONGEST_TEXT = 2_000
 LONGEST_NAME = 200
 LONGEST_OBJECT = 10_000
@@ -28,32 +28,32 @@ Jitter = Callable[[], float]
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When a judgement is made; ``jitter`` draws from 0 to 1, so that many failures do not come back at once."""
+    """The time of a decision; ``jitter`` draws from 0 to 1, so that many failed steps are not tried again together."""
 
     now: int
     jitter: Jitter
     looked_at: int
-    """When the look began. A slow answer shows what was there then, not what is there now."""
+    """When the observation began. A slow answer shows the state of that time, not of now."""
     latest: int
-    """``now`` and ``looked_at`` are not later than the database's time, and this is not earlier: a time that an act
-    or a sight has to last begins here, so that it is over for those two only when it is over."""
+    """An upper bound of the database's time; ``now`` and ``looked_at`` are lower bounds. The settle time of an act and
+    the hold-down of a goal start at this upper bound and are compared with the lower bounds, so neither is too short."""
 
 
 def reached(goal: JsonObject, observed: JsonObject) -> bool:
-    """The goal is reached when everything it names is seen; what else is seen does not matter."""
+    """Whether everything that the goal names was observed; other observed values do not matter."""
     return all(name in observed and observed[name] == value for name, value in goal.items())
 
 
 def judge(step: Step, row: StepRow, pace: Pace, observation: Observation, moment: Moment) -> StepRow:
-    """What to write after a look: done, holding, waiting, failed, or acting."""
+    """The row to write after an observation: done, holding, waiting, failed, or acting."""
     row = _not_in_the_future(moment, row)
     if isinstance(observation, StepFailure):
-        # What cannot be seen is not in sight: a hold-down starts afresh.
+        # Without an observation, a hold-down starts again.
         row = replace(row, tries=row.tries + 1, held_at=None)
         return _after_failure(step, row, pace, observation, moment)
     row = replace(row, evidence=_bounded(observation))
     settling = row.acted_at is not None and moment.looked_at < row.acted_at + _microseconds(pace.settle)
-    # An undo step that never acted has the last act of what it undoes: that may still show and take the goal away.
+    # An undo step that never acted has the time of the act that it undoes, which may still take effect.
     if reached(step.goal, observation) and not (settling and row.acts == 0):
         return _at_goal(step, row, pace, moment)
     row = replace(row, held_at=None)
@@ -78,8 +78,8 @@ def judge(step: Step, row: StepRow, pace: Pace, observation: Observation, moment
 def judge_act(
     step: Step, row: StepRow, pace: Pace, observation: Observation, answer: StepFailure | None, moment: Moment
 ) -> StepRow:
-    """What to write after an act and its read-back. What is seen outranks what the device answered."""
-    # The device may have acted as late as now, at the end of a long call: from here it has its time to show.
+    """The row to write after an act and its read-back. The observation counts more than the device's answer."""
+    # The device may have acted as late as now, at the end of a long call, so its settle time starts here.
     row = replace(row, changed_at=moment.now, acted_at=None if row.acted_at is None else moment.latest)
     if isinstance(observation, StepFailure):
         return _after_failure(step, row, pace, observation, moment)
@@ -94,7 +94,7 @@ def judge_act(
 
 
 def _not_in_the_future(moment: Moment, row: StepRow) -> StepRow:
-    """Nothing was begun, done or seen later than now, whatever a clock said that was set back since."""
+    """The row without instants in the future, which remain when a clock was set back."""
     return replace(
         row,
         begun_at=min(row.begun_at or moment.now, moment.now),
@@ -120,7 +120,7 @@ def _after_failure(step: Step, row: StepRow, pace: Pace, failure: StepFailure, m
         return _failed(row, _deadline_passed(step, failure))
     if row.tries >= pace.tries:
         return _failed(row, _tries_spent(step, row, failure))
-    # Beyond 2 ** 60 a float has no use for the power, and beyond 2 ** 1023 no room.
+    # The exponent is bounded, because a float overflows beyond 2 ** 1023.
     pause = min(pace.backoff_limit, pace.backoff * 2 ** min(row.tries - 1, 60)) * (0.5 + moment.jitter() / 2)
     return _with_failure(_wait(step, row, pause, moment), failure)
 
@@ -140,13 +140,13 @@ def _with_failure(row: StepRow, failure: StepFailure) -> StepRow:
 
 
 def describe(failure: StepFailure) -> JsonObject:
-    """A failure as those see it who may see the operation: without its cause. A message may hold any character."""
+    """A failure without its cause, for everyone who may see the operation. A message may hold any character."""
     message = cut(str(storable(failure.message)), LONGEST_TEXT)
     return {"code": failure.code, "message": message, "details": _bounded(failure.details)}
 
 
 def _bounded(document: JsonObject) -> JsonObject:
-    """What a driver says, with a bound for each value and for all together; beyond it, the longest are left out."""
+    """A driver's document with a bound for each value and for all together; beyond it, the longest are left out."""
     short = {cut(name, LONGEST_NAME): _bounded_value(storable(value)) for name, value in document.items()}
     sizes = {name: len(canonical({name: value})) for name, value in short.items()}
     room, names = LONGEST_OBJECT, set()
@@ -170,7 +170,7 @@ def _deadline(step: Step, row: StepRow) -> int:
 
 
 def _goal(step: Step) -> str:
-    """``power on``: as a sentence has it."""
+    """The goal in words: ``power on``."""
     return ", ".join(f"{name} {value}" for name, value in step.goal.items())
 
 

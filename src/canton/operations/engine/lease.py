@@ -1,4 +1,4 @@
-"""A lease as its holder sees it: a fence for every write, and a clock that says when to stop believing in it."""
+"""A lease in memory of its holder: the fence for every write, and the time after which it must not be used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CLOCK: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 def uptime() -> float:
-    """Seconds that pass also while the machine or the process sleeps, and that nobody can set."""
+    """Seconds of a clock that also runs while the machine is suspended, and that cannot be set."""
     return time.clock_gettime(_CLOCK)
 
 
@@ -34,7 +34,7 @@ class Lease:
     cancel_by: str | None = None
 
     def require(self) -> None:
-        """Raise when the lease may have ended: called right before a device is touched."""
+        """Raise LeaseLost if the lease may have ended; called right before a request to a device."""
         if uptime() >= self.valid_until:
             raise LeaseLost(
                 f"operation {self.operation}: the lease ran out before it was renewed; another worker may act now",

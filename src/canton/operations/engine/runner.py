@@ -1,7 +1,7 @@
-"""One leased operation: start what can run, record what came of it, come to rest.
+"""Drives one leased operation: starts the steps that can run, records their results, and brings it to rest.
 
-Every write shows the fence first. Whatever interrupts a drive (the database, a lost lease, the end of the
-process) is left to whoever takes the operation next: there is one way to recover, and it is to look again.
+Every write checks the fence first. If a drive is interrupted (by the database, a lost lease, the end of the process),
+the next worker that takes the operation recovers in the only way there is: by observing the devices again.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ log = logging.getLogger("canton.worker")
 
 @dataclass(frozen=True, slots=True)
 class DriveResources:
-    """What a drive works with; shared by all drives of a worker."""
+    """The resources of a drive, shared by all drives of a worker."""
 
     kinds: Kinds
     write: WriteTransaction
     slot: Callable[[str], AbstractAsyncContextManager[None]]
-    """A place among the calls under way on a device."""
+    """Limits the calls under way on a device; entered for each call."""
     jitter: Jitter
     parallel: int
     stopping: Callable[[], bool]
 
 
 def load(connection: Connection, lease: Lease, resources: DriveResources) -> Drive:
-    """The drive of a leased operation, from its rows as they are now."""
+    """The drive of a leased operation, from its current rows."""
     lease.cancel_by = leases.hold(connection, lease.operation, lease.fence).cancel_by
     operation = journal.find(connection, lease.operation)
     plan = from_json(plans.find(connection, operation.plan))
@@ -58,23 +58,23 @@ def load(connection: Connection, lease: Lease, resources: DriveResources) -> Dri
 
 
 def _possibly_sent(row: StepRow, now: int) -> StepRow:
-    """A row as a successor must take it: whoever wrote the intent may have sent its request until its lease ended."""
+    """The row for a successor: the worker that wrote the intent may have sent its request until its lease ended."""
     return replace(row, acted_at=now) if row.state is StepState.ACTING else row
 
 
 def hand_back(connection: Connection, lease: Lease) -> None:
-    """Give up a lease before its time; the operation is due at once."""
+    """Release a lease before it ends; the operation is due at once."""
     leases.hold(connection, lease.operation, lease.fence)
     leases.release(connection, lease.operation, None)
     doorbell.ring(connection)
 
 
 def require_attention(connection: Connection, lease: Lease, defect: Exception) -> None:
-    """A defect of ours would happen again with every take: leave the operation to a person, not to a loop."""
+    """After a defect in Canton, which would happen again: bring the operation to ``needs_attention``."""
     leases.hold(connection, lease.operation, lease.fence)
     operation = journal.find(connection, lease.operation)
     reason = "interrupted by a defect of Canton; the worker's log says where"
-    # In ASCII: what broke the drive may be a text that the database cannot keep.
+    # In ASCII: the text of the error may hold characters that the database cannot store.
     journal.fail_under_way(
         connection, operation.id, describe(PermanentFailure(reason)), cut(f"{defect!a}", LONGEST_TEXT)
     )
@@ -126,7 +126,7 @@ class Drive:
             self._running.add(asyncio.create_task(self._attempt(batch)))
 
     async def _collect(self) -> None:
-        """Wait until a batch is over or a step that waits is due; write outcomes that nothing else takes along."""
+        """Wait until a batch ends or a waiting step is due; write outcomes that have waited long enough."""
         cancelled = self.lease.cancel_by is not None
         timer = None if self.resources.stopping() else self.schedule.next_timer(cancelled=cancelled)
         due = None if timer is None else (timer - self.lease.now()) / SECOND
@@ -171,7 +171,7 @@ class Drive:
             await self._act_and_read_back(kind, step_calls, acting)
 
     def _withdraw(self, previous: Mapping[int, StepRow], acting: list[StepRow]) -> list[StepRow]:
-        """A cancel may come to our knowledge with the very intents: those that it withholds are taken back."""
+        """A cancel may arrive with the write of the intents: take those back that it withholds."""
         if self.lease.cancel_by is None:
             return acting
         withheld = {row.n for row in acting if self.schedule.withholds(previous[row.n])}
@@ -217,7 +217,7 @@ class Drive:
             self.schedule.update(row)
 
     async def _rest(self) -> bool:
-        """Leave the operation where it can stay; False when there is a reason to go on."""
+        """Bring the operation to rest; False if it has to go on, because it was cancelled meanwhile."""
         cancel_by = self.lease.cancel_by
         if cancel_by is not None:
             self._note(self.schedule.withdrawn())

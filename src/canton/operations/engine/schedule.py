@@ -1,7 +1,6 @@
-"""Which steps can run now, and where an operation comes to rest when none can. Pure.
+"""Decides which steps can run now, and in which state an operation rests when none can. Pure.
 
-A failed step stops what depends on it and nothing else: the other branches go on as far as they can before a
-person is asked.
+A failed step stops only the steps that depend on it: the others go on as far as they can before a person has to decide.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from canton.store.operations.journal import StepRow
 
 @dataclass(frozen=True, slots=True)
 class RestingState:
-    """Nothing runs: wait for a timer, end, or ask a person."""
+    """What happens when no step runs: wait until ``due_at``, or go to ``state``, which ends or needs a person."""
 
     state: OperationState | None = None
     due_at: int | None = None
@@ -62,9 +61,9 @@ class StepSchedule:
         return not (cancelled and self._withheld(n)) and _is_due(self.rows[n], now)
 
     def withholds(self, row: StepRow) -> bool:
-        """A cancelled operation begins nothing new, but for the stretches that must not be left half-way.
+        """Whether a cancel prevents this step: it has not acted, and does not belong to an uninterruptible stretch.
 
-        A step that was only looked at, or waits to look again, has not begun.
+        A step that was only observed, or waits to be observed again, has not acted.
         """
         return row.acts == 0 and self.steps[row.n].interruptible
 
@@ -72,7 +71,7 @@ class StepSchedule:
         return self.withholds(self.rows[n])
 
     def update(self, row: StepRow) -> None:
-        """A row was written: what waited for it may run."""
+        """Take a row that was written; steps that needed it may now run."""
         self.rows[row.n] = row
         if row.state is StepState.DONE:
             for n in self._dependents[row.n]:
@@ -80,18 +79,18 @@ class StepSchedule:
                 self._make_ready(n)
 
     def finish(self, numbers: Iterable[int]) -> None:
-        """A batch is over; what did not get done may run again when its time comes."""
+        """Take the end of a batch; its steps that are not done may run again when they are due."""
         for n in numbers:
             self.running.discard(n)
             self._make_ready(n)
 
     def next_timer(self, *, cancelled: bool) -> int | None:
-        """When the next step that may run wants to be looked at."""
+        """When the next step that may run is due."""
         timers = (self.rows[n].not_before or 0 for n in self._ready if not (cancelled and self._withheld(n)))
         return min(timers, default=None)
 
     def withdrawn(self) -> list[StepRow]:
-        """The rows of a cancelled operation's steps that have not begun, as if they had never been looked at."""
+        """The rows of a cancelled operation's steps that have not acted, reset to pending."""
         return [
             replace(self.rows[n], state=StepState.PENDING, tries=0, begun_at=None, held_at=None, not_before=None)
             for n in self._ready
@@ -99,7 +98,7 @@ class StepSchedule:
         ]
 
     def rest(self, cancel_by: str | None) -> RestingState:
-        """Where to leave the operation, once nothing runs and nothing can start."""
+        """The resting state of the operation, once no step runs and none can start."""
         timers = [n for n in self._ready if not (cancel_by and self._withheld(n))]
         if timers:
             return RestingState(due_at=min(self.rows[n].not_before or 0 for n in timers))
@@ -120,7 +119,7 @@ class StepSchedule:
         if failed:
             reason = f"{len(failed)} of {len(self.rows)} steps failed"
         else:
-            # By whom is ``cancel_requested_by``, which not every reader of the operation may see.
+            # The actor is in ``cancel_requested_by``, which not every reader of the operation may see.
             reason = f"cancelled; stopped at a safe point, before step {point}"
         return {
             "reason": reason,
@@ -131,12 +130,12 @@ class StepSchedule:
 
 
 def choices(direction: OperationState) -> list[str]:
-    """What a person may do about an operation that needs attention; an undo is not undone."""
+    """The interventions that are possible for an operation that needs attention; an undo cannot be undone."""
     return ["retry", "abandon"] if direction is OperationState.UNDOING else ["retry", "undo", "abandon"]
 
 
 def make_schedule(plan: Plan, rows: Sequence[StepRow], state: OperationState) -> StepSchedule:
-    """The board of an operation as its rows describe it; undo steps are those with negative numbers."""
+    """The schedule of an operation from its rows; undo steps have negative numbers."""
     undoing = state is OperationState.UNDOING
     side = {row.n: row for row in rows if (row.n < 0) == undoing}
     steps = undo_steps(plan, frozenset(-n for n in side)) if undoing else plan.steps
@@ -144,7 +143,7 @@ def make_schedule(plan: Plan, rows: Sequence[StepRow], state: OperationState) ->
 
 
 def _is_due(row: StepRow, now: int) -> bool:
-    # A row from the future means that the clock was set back: its timer says nothing, so look.
+    # A row from the future means that the clock was set back: its timer is not valid, so observe now.
     return row.not_before is None or now >= row.not_before or row.changed_at > now + SECOND
 
 

@@ -1,8 +1,8 @@
-"""What a step kind is: two device calls and a pace.
+"""The protocol of a step kind: two device calls, and a pace.
 
-A kind reports what it *sees*; whether that is the goal, whether to act, to wait, to try again or to give up is
-decided in ``attempt`` for all kinds alike. Both calls get one or more steps of one device and answer for each by
-its number, so a batch that half fails is known target by target.
+A kind reports what it *observes*; ``judge`` decides for all kinds alike whether that is the goal, and whether to act,
+wait, try again or fail. Both calls get one or more steps of one device and answer for each by its number, so that a
+batch can fail in part.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from canton.operations.plan.plan import Step
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A step as a device call sees it.
+    """A step, for a device call.
 
     ``fence`` grows with every take-over: a device that can compare it refuses a worker that was replaced. ``key``
     is the same however often the step is tried: a device that remembers it does nothing twice. ``guard`` raises

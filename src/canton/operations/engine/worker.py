@@ -53,7 +53,7 @@ class Settings:
     device_limits: dict[str, int] = field(default_factory=dict)
     """Devices that take more or fewer."""
     sweep: float = 60.0
-    """How long to sleep at most; then lost bells and clocks that were set back are noticed."""
+    """The longest sleep; after it, lost doorbell rings and clocks that were set back are noticed."""
     grace: float = 30.0
     """How long a stop waits for device calls under way."""
 
@@ -77,7 +77,7 @@ class Worker:
         )
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Work until told to stop; raises if this worker cannot carry out what is open."""
+        """Work until ``stop`` is set; raises UnknownStepKind if open operations need kinds that this version lacks."""
         await self._arrive()
         renewing = asyncio.create_task(self._keep_renewing())
         try:
@@ -113,7 +113,7 @@ class Worker:
                 await asyncio.sleep(0.2 + 0.8 * _jitter())
 
     async def _take_on_bell(self, bell: Doorbell, stop: asyncio.Event) -> None:
-        """Take what is due whenever the bell rings, until told to stop."""
+        """Take due operations whenever the doorbell rings, until ``stop`` is set."""
         while not stop.is_set():
             if uptime() - self._swept >= self.settings.sweep:
                 await self._write(sweep)
@@ -121,7 +121,7 @@ class Worker:
             await self._sleep(bell, await self._take(), stop)
 
     async def _take(self) -> float:
-        """Lease what is due and there is room for; answers how long there is nothing more to take."""
+        """Lease due operations, as many as there is room for; returns the seconds until there is more to take."""
         room = self.settings.operations - len(self._driving)
         if room <= 0:
             return self.settings.sweep
@@ -137,7 +137,7 @@ class Worker:
             lease.synchronise(taken_lease.at, started_at)
             task = asyncio.create_task(self._drive_with_log_context(lease, taken_lease.step_kinds))
             self._driving[lease.operation] = (lease, task)
-        # A due row that nobody can take is locked by a transaction that is about to end.
+        # A due row that cannot be taken is locked by a transaction that is about to end.
         return 0.0 if taken_leases else 0.05 + 0.1 * _jitter()
 
     def _until_due(self) -> float | None:
@@ -149,7 +149,7 @@ class Worker:
             await self._drive(lease, step_kinds)
 
     async def _drive(self, lease: Lease, step_kinds: str) -> None:
-        """Drive one operation until it rests. Whatever stops us, it is taken again when its lease ends."""
+        """Drive one operation until it rests. After any interruption it is taken again when its lease ends."""
         try:
             if self.kinds.keys() >= set(step_kinds.split()):
                 drive = await self._write(lambda connection: load(connection, lease, self._resources))
@@ -206,7 +206,7 @@ class Worker:
                 task.cancel()
 
     async def _sleep(self, bell: Doorbell, seconds: float, stop: asyncio.Event) -> None:
-        """Until the doorbell rings, a drive ends, a timer is due or we are told to stop."""
+        """Wait until the doorbell rings, a drive ends, the time is over or ``stop`` is set."""
         until = uptime() + min(seconds, self.settings.sweep)
         while not stop.is_set() and not self._something_ended.is_set() and (seconds_left := until - uptime()) > 0:
             # In slices, so that a stop does not wait for the bell; a slice is a local wait, not a query.
@@ -215,7 +215,7 @@ class Worker:
         self._something_ended.clear()
 
     async def _shut_down(self) -> None:
-        """Finish the calls under way, hand the operations back, sign off."""
+        """Finish the calls under way, hand the operations back, and remove this worker from the list."""
         self._stopping = True
         tasks = [task for _, task in self._driving.values()]
         if tasks:
@@ -244,7 +244,7 @@ class Worker:
 
 
 def sweep(connection: Connection) -> None:
-    """Housekeeping: what has served its time is forgotten."""
+    """Delete expired idempotency keys, approvals and unused plans, and repair timers after a clock was set back."""
     leases.forgive_the_future(connection)
     idempotency.forget_old(connection)
     approvals.forget_expired(connection)

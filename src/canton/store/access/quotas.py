@@ -1,4 +1,4 @@
-"""Quotas: how much a tenant may have, and how much it has."""
+"""Quotas: the limits of a tenant, and what it uses."""
 
 from __future__ import annotations
 
