@@ -1,8 +1,8 @@
-"""Who did what, when and why: append-only, every record sealed to the one before it.
+"""The audit: who did what, when and why. Append-only; every record is chained to the one before it.
 
 A record's hash covers its own fields and the hash of its predecessor; ``audit_head`` repeats the last one.
-Whoever changes, removes, inserts or reorders records breaks the chain at that place. Whoever can rewrite the
-whole chain and its head leaves no trace inside the database: only a head kept elsewhere (``anchor``) finds that.
+A change, removal, insertion or reordering of records breaks the chain at that place. A rewrite of the whole chain and
+its head leaves no trace inside the database: only a head stored elsewhere (``anchor``) reveals it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from canton.store.listing import ListPage, Visible, Window, fetch, visible_to
 GENESIS = "sha256:" + "0" * 64
 # Rows held in memory at a time while the chain is read.
 BATCH = 1_000
-# How far a record is looked for that may have been renumbered. To try every number of a chain of a million would
-# take longer than PostgreSQL lets a transaction sleep.
+# How far away a renumbered record is searched. Trying every number of a chain of a million would take longer than
+# PostgreSQL allows a transaction to be idle.
 NEIGHBOURHOOD = 1_000
 
 SORTS = {"seq": schema.audit.c.seq}
@@ -44,7 +44,7 @@ Anchor: TypeAlias = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Where the chain ends. There are ``seq`` records: the first has number 1 and none is ever left out."""
+    """The end of the chain. There are ``seq`` records, numbered from 1 without gaps."""
 
     seq: int
     hash: str
@@ -67,7 +67,7 @@ class Record:
     hash: str
 
     def seal(self) -> str:
-        """What the hash must be. ``details`` enters as the stored text: not even a space in it may change."""
+        """The correct hash. It covers ``details`` as the stored text, in which not even a space may change."""
         return digest(
             [
                 self.seq,
@@ -93,7 +93,7 @@ class Record:
 
 
 def tenant_of(details: str) -> str | None:
-    """Whose matter it is, as the sealed text says; the column of that name must agree."""
+    """The tenant of a record according to its hashed details; the column ``tenant`` must agree."""
     return json.loads(details).get("tenant") if '"tenant"' in details else None
 
 
@@ -105,7 +105,7 @@ _records = sa.select(*(schema.audit.c[name] for name in Record.__slots__)).order
 
 
 def lock_end(connection: Connection) -> sa.Row[tuple[int, str, int]]:
-    """The end of the chain, which is this transaction's until it ends."""
+    """The end of the chain, locked until this transaction ends."""
     end = connection.execute(_locked_head).one_or_none()
     if end is None:
         raise _head_is_missing()
@@ -153,7 +153,7 @@ def _bounded(details: JsonObject) -> str:
 
 
 def head(connection: Connection) -> Head:
-    """The end of the chain as the head row has it; ``verify`` says whether that is true."""
+    """The end of the chain according to the head row; ``verify`` checks whether that is true."""
     row = connection.execute(_head).one_or_none()
     if row is None or type(row.seq) is not int:
         raise _head_is_missing()
@@ -161,12 +161,12 @@ def head(connection: Connection) -> Head:
 
 
 def matching(**values: str | None) -> list[sa.ColumnElement[bool]]:
-    """Records by their columns; what is None does not matter."""
+    """Conditions for records with these columns; None matches any."""
     return [schema.audit.c[name] == value for name, value in values.items() if value is not None]
 
 
 def since(instant: int | None) -> list[sa.ColumnElement[bool]]:
-    """Records from an instant on. By number as well: a list goes by that, and would else read on to its beginning."""
+    """Conditions for records from an instant on; also by number, the sort key, so that a list stops reading there."""
     if instant is None:
         return []
     first = sa.select(sa.func.min(schema.audit.c.seq)).where(schema.audit.c.at >= instant).scalar_subquery()
@@ -181,7 +181,7 @@ def page(
 
 
 def verify(connection: Connection, anchor: Anchor | None = None) -> Head:
-    """Check every record, in one snapshot (``Database.read``), and name the first that is broken."""
+    """Check every record in one snapshot (``Database.read``); raises AuditBroken with the first that is broken."""
     end = head(connection)
     good = Head(0, GENESIS)
     _check(good, end, anchor)
@@ -197,7 +197,7 @@ def verify(connection: Connection, anchor: Anchor | None = None) -> Head:
 
 
 def _check(good: Head, end: Head, anchor: Anchor | None) -> None:
-    """Compare a record that is whole with what the head row and the anchor say about it."""
+    """Compare an intact record with the head row and the anchor."""
     if good.seq == end.seq and good.hash != end.hash:
         raise _broken(
             good.seq,
@@ -228,7 +228,7 @@ def _check_length(good: Head, end: Head, anchor: Anchor | None) -> None:
 
 
 def _diagnose(connection: Connection, good: Head, record: Record, end: Head) -> AuditBroken:
-    """Say what happened to the record after ``good``, where ``found`` now stands."""
+    """The error that says what happened to the record after ``good``, where ``record`` now is."""
     n = good.seq + 1
     if type(record.seq) is not int or record.seq < n:
         return _broken(record.seq, "inserted", f"record {record.seq} stands where no record can, before {n}")
@@ -261,7 +261,7 @@ def _reordered(n: int, now_at: int) -> AuditBroken:
 
 
 def _wrong_link(connection: Connection, good: Head, record: Record, end: Head) -> AuditBroken:
-    """``found`` is whole but names another predecessor. If its own successor vouches for it, that one is forged."""
+    """``record`` is intact but names another predecessor. If its own successor names it, the predecessor is forged."""
     n = record.seq
     follower = connection.scalar(sa.select(schema.audit.c.previous).where(schema.audit.c.seq == n + 1))
     if record.hash in (follower, end.hash) and good.seq > 0:
@@ -273,7 +273,7 @@ def _wrong_link(connection: Connection, good: Head, record: Record, end: Head) -
 
 
 def _find_successor(connection: Connection, good: Head) -> int | None:
-    """Where the genuine successor of ``good`` stands, when that is not where it should."""
+    """The number of the genuine successor of ``good``, if it is not the next one."""
     candidates = _records.where(schema.audit.c.previous == good.hash, schema.audit.c.seq != good.seq + 1)
     for row in connection.execute(candidates):
         record = Record(*row)
@@ -283,7 +283,7 @@ def _find_successor(connection: Connection, good: Head) -> int | None:
 
 
 def _original_number(record: Record, now_at: int | None) -> int | None:
-    """The number with which a record is whole, looked for where its place was taken and in the neighbourhood."""
+    """The number with which a record's hash is correct, searched nearby; None if there is none."""
     if record.is_sealed():
         return record.seq
     nearby = range(record.seq - NEIGHBOURHOOD, record.seq + NEIGHBOURHOOD)

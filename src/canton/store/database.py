@@ -1,7 +1,7 @@
-"""How to reach the database: one place that knows there are two of them.
+"""Connects to the database: the only module that distinguishes SQLite and PostgreSQL connections.
 
-``Database.write`` is a transaction that may change things, ``Database.read`` one consistent look. What a
-driver raises when the database does not answer leaves here as ``DatabaseUnavailable``: try again.
+``Database.write`` is a transaction, ``Database.read`` a consistent snapshot. Driver errors of a database that does not
+answer are raised as ``DatabaseUnavailable``.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ IDLE_IN_TRANSACTION = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How many seconds a statement waits for a lock, and may take altogether; None is for ever.
+    """How many seconds a statement waits for a lock, and may take altogether; None is without limit.
 
-    SQLite knows the first only: for the place of its one writer.
+    On SQLite only ``lock`` has an effect: the wait for its single writer.
     """
 
     lock: float | None = None
     statement: float | None = None
 
 
-# Of a command on the server: a migration or a backup may wait, and take as long as it does.
+# For commands on the server: a migration or a backup may take as long as it needs.
 UNBOUNDED = Timeouts()
-# Of an API server. A change holds its locks for milliseconds; behind one that does not, a client is told to come back.
+# For an API server. A change holds its locks for milliseconds; if one does not, other requests get 503.
 SERVING = Timeouts(lock=3.0, statement=15.0)
-# Of a worker. Longer than IDLE_IN_TRANSACTION: PostgreSQL first ends the session of a frozen predecessor.
+# For a worker. Longer than IDLE_IN_TRANSACTION, so that PostgreSQL ends the session of a frozen predecessor first.
 WORKING = Timeouts(lock=10.0, statement=60.0)
 # lock_not_available, query_canceled (by statement_timeout), deadlock_detected.
 _BUSY = frozenset({"55P03", "57014", "40P01"})
@@ -76,7 +76,7 @@ def _now_on_sqlite(*_: object, **__: object) -> str:
 
 
 class Database:
-    """An open database; made in ``wiring`` or in a test, handed to whoever needs it."""
+    """An open database; constructed in ``wiring`` or in a test."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -84,9 +84,9 @@ class Database:
 
     @contextmanager
     def write(self, lock_wait: float | None = None) -> Iterator[Connection]:
-        """A transaction that commits when the block ends and leaves nothing when it raises.
+        """A transaction that commits when the block ends and rolls back when it raises.
 
-        With ``lock_wait``, a statement of it waits at most so many seconds for a lock, and not as long as others do.
+        With ``lock_wait``, its statements wait at most that many seconds for a lock, instead of ``Timeouts.lock``.
         """
         with foreign_errors_stop_here(self.engine), self.engine.connect() as connection:
             connection.execution_options(canton_lock_wait=lock_wait)
@@ -97,7 +97,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """One consistent snapshot; nothing can be changed in it."""
+        """A read-only transaction on one consistent snapshot."""
         with foreign_errors_stop_here(self.engine), self.engine.connect() as connection:
             options = {"isolation_level": "REPEATABLE READ"} if self.is_postgresql else {"canton_read": True}
             with connection.execution_options(**options, postgresql_readonly=True).begin():
@@ -105,7 +105,7 @@ class Database:
 
     @property
     def address(self) -> str:
-        """Where it is, without secrets; for the server's log and command line."""
+        """The database URL without secrets, for the server's log and command line."""
         return without_secrets(self.engine.url.render_as_string(hide_password=True))
 
     def close(self) -> None:
@@ -200,7 +200,7 @@ def _postgresql(url: URL, idle_in_transaction: float, waits: Timeouts) -> Engine
     try:
         make_conninfo("", **_libpq_arguments(engine))
     except psycopg.ProgrammingError:
-        # Neither name nor value is said: either may be a password.
+        # The message names neither the option nor its value: either may be a password.
         raise InvalidSetting(
             'the database address has an option behind the "?" that PostgreSQL does not know; correct its name, as in '
             "sslmode=require"
@@ -209,7 +209,7 @@ def _postgresql(url: URL, idle_in_transaction: float, waits: Timeouts) -> Engine
 
 
 def insert_new(connection: Connection, table: sa.Table, rows: list[dict[str, Any]], **values: Any) -> int:
-    """Insert the rows whose key is not there yet; answers how many were new."""
+    """Insert the rows whose key does not exist yet; returns how many were inserted."""
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
     stamped: list[dict[str, Any]] = [row | values for row in rows]
     key = next(iter(table.primary_key.columns))

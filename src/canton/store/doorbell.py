@@ -1,4 +1,4 @@
-"""The doorbell: how a waiting worker learns that there is new work, without asking the database over and over."""
+"""The doorbell: wakes a waiting worker when there is new work, without polling the database."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Doorbell(Protocol):
     """Blocking; made, used and closed in one thread at a time."""
 
     def wait(self, seconds: float) -> bool:
-        """True as soon as the bell rings, False after this time."""
+        """True as soon as the bell rings, False after ``seconds``."""
 
     def close(self) -> None: ...
 
@@ -64,7 +64,7 @@ class SqliteDoorbell:
         self.last_version = self._version()
 
     def wait(self, seconds: float) -> bool:
-        # Sleep first: our own commits ring too, and a busy worker must not turn them into a storm of queries.
+        # Sleep first: our own commits ring too, and must not make a busy worker query all the time.
         until = time.monotonic() + seconds
         while (seconds_left := until - time.monotonic()) > 0:
             time.sleep(min(SQLITE_GLANCE, seconds_left))

@@ -1,4 +1,4 @@
-"""Idempotency keys: the same request twice is one change, and the second caller gets the first one's answer."""
+"""Idempotency keys: a repeated request is one change, and gets the first answer again."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from canton.domain.errors import IdempotencyKeyReused
 from canton.store.database import SECOND, insert_new, now
 from canton.store.schema import idempotency
 
-# A client that lost the answer asks again within minutes; a week also covers a pipeline that is run again by hand.
+# A client that lost the answer repeats within minutes; a week also covers a pipeline that is run again by hand.
 REMEMBERED = 7 * 24 * 3600 * SECOND
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What came of a request: the operation that it started, or the answer that it was given."""
+    """The result of a request: the operation that it started, or its answer."""
 
     request: str
     operation: str | None
@@ -33,7 +33,7 @@ def find(connection: Connection, actor: str, key: str) -> Remembered | None:
 
 
 def repeated(connection: Connection, actor: str, key: str, request: str) -> Remembered | None:
-    """What came of the same request before; the same key with another request is a mistake."""
+    """The result of the same request, None if it is new; raises if the key was used for another request."""
     remembered = find(connection, actor, key)
     if remembered is not None and remembered.request != request:
         belongs = (
@@ -51,7 +51,7 @@ def repeated(connection: Connection, actor: str, key: str, request: str) -> Reme
 
 
 def begin(connection: Connection, actor: str, key: str, request: str) -> bool:
-    """Take the key, before anything else: an equal request at the same moment waits here. False when it is taken."""
+    """Take the key, before anything else: a concurrent equal request waits here. False if it is taken."""
     row = {"actor": actor, "key": key, "request": request}
     return insert_new(connection, idempotency, [row], created_at=now()) == 1
 
@@ -59,12 +59,12 @@ def begin(connection: Connection, actor: str, key: str, request: str) -> bool:
 def finish(
     connection: Connection, actor: str, key: str, *, operation: str | None = None, answer: JsonObject | None = None
 ) -> None:
-    """Keep what came of it, in the transaction that took the key."""
+    """Store the result, in the transaction that took the key."""
     connection.execute(sa.update(idempotency).where(*_is(actor, key)).values(operation=operation, answer=answer))
 
 
 def forget_old(connection: Connection) -> int:
-    """Remove keys that nobody will repeat any more; answers how many."""
+    """Delete keys older than a week; returns how many."""
     return connection.execute(sa.delete(idempotency).where(idempotency.c.created_at < now() - REMEMBERED)).rowcount
 
 

@@ -1,4 +1,4 @@
-"""Identifiers of what is made: sortable by time of creation, and not to be guessed."""
+"""New identifiers: sortable by time of creation, and random."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""One page of a list: a keyset window, and the filter by whose the rows are.
+"""One page of a list: keyset pagination, and the filter by tenant.
 
-A page starts after the last row of the one before, by its sort key and, where that is not unique, its identifier. So
-a page costs the same at the end of a list as at its beginning, and rows that come or go in between shift nothing.
+A page starts after the last row of the previous one, by sort key and, if that is not unique, identifier. So a page
+costs the same at the end of a list as at its beginning, and rows that are added or deleted in between shift nothing.
 
-Rows are read a few at a time until the page is full or large, and the rest stays in the database: a caller can ask for
-1,000 rows, and a row can have a document of megabytes.
+Rows are read a few at a time until the page is full or large: a caller can ask for 1,000 rows, and a row can have a
+document of megabytes.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ class Window:
 class ListPage:
     rows: list[RowMapping]
     next: PageKey | None
-    """Where the next page starts; None at the end."""
+    """The key after which the next page starts; None at the end."""
     size: int = 0
-    """Bytes of the rows, about."""
+    """The approximate size of the rows in bytes."""
 
 
 def visible_in_both(one: Visible, other: Visible) -> Visible:
-    """The tenants that are in both."""
+    """The tenants that are visible in both."""
     if one is None or other is None:
         return other if one is None else one
     return one & other
@@ -61,7 +61,7 @@ def fetch(
     sorts: Mapping[str, sa.ColumnElement[Any]],
     unique: sa.ColumnElement[Any],
 ) -> ListPage:
-    """At most ``LARGEST_PAGE`` bytes of rows, but one row if there is any.
+    """One page of at most ``LARGEST_PAGE`` bytes of rows, but at least one row if there is any.
 
     ``sorts`` are the columns, never NULL, that a caller may sort by; ``unique`` is the identifier.
     """
@@ -91,7 +91,7 @@ def _beyond(after: PageKey, keys: Sequence[sa.ColumnElement[Any]], *, descending
 
 
 def _fits(value: int | str, key: sa.ColumnElement[Any]) -> bool:
-    """Whether the column could hold it: PostgreSQL refuses to compare a number that it could not."""
+    """Whether the column could hold the value: PostgreSQL raises for a comparison with a larger number."""
     if type(value) is not key.type.python_type:
         return False
     bits = 63 if isinstance(key.type, sa.BigInteger) else 31

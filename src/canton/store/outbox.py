@@ -1,9 +1,9 @@
-"""What others are told: one numbered stream of events per tenant, without gaps.
+"""The outbox: one numbered stream of events per tenant, without gaps.
 
-A reader remembers the last number it saw and asks for what comes after. That is only right if a number never
-becomes visible before a smaller one. So a number is taken by updating the stream's row, and that row stays
-locked until the writer commits: the next writer of the same stream gets its numbers after that. A rollback gives
-the numbers back. Other streams do not wait.
+A reader remembers the number of its last event and asks for later ones. That is only correct if a number never becomes
+visible before a smaller one. So numbers are taken by updating the stream's row, which stays locked until the writer
+commits: the next writer of this stream gets its numbers after that. A rollback releases the numbers. Other streams do
+not wait.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from canton.store import schema
 from canton.store.database import insert_new, now
 from canton.store.prepared_statements import PreparedStatement
 
-# What concerns no tenant. A tenant's name holds no colon.
+# The stream of events without a tenant. A tenant's name has no colon.
 PROVIDER = "provider:"
 
 
@@ -89,9 +89,9 @@ def lasts(connection: Connection) -> dict[str, int]:
 def beginning(
     connection: Connection, lasts: Mapping[str, int], subject: str | None, since: int | None, newest: int | None
 ) -> dict[str, int]:
-    """Where to begin in each of these streams, to read what happened ``since`` and no more than the ``newest``.
+    """The start position in each stream for a reader of events ``since`` an instant, and of at most the ``newest`` N.
 
-    A stream with nothing of that begins at its end.
+    A stream without such events starts at its end.
     """
     events = schema.event.c
     conditions: list[sa.ColumnElement[bool]] = [events.stream.in_(list(lasts))]

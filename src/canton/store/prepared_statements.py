@@ -1,8 +1,8 @@
-"""Statements of the hot path, compiled once per database.
+"""Frequent statements, compiled to SQL text once per dialect.
 
 A step costs four statements. SQLAlchemy finds a compiled statement in its cache by walking the whole expression each
 time, which takes as long as the database takes to answer; here the text is looked up by the name of the dialect.
-Connections, transactions and errors stay SQLAlchemy's. Documents are given as JSON text.
+Connections, transactions and errors are still SQLAlchemy's. Parameters that are documents must be JSON text.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class PreparedStatement:
         return connection.exec_driver_sql(self._text(connection), dict(parameters))
 
     def execute_each(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-        """One round trip for many rows; for a few, one after the other is cheaper."""
+        """Execute for many rows in one round trip; for at most ``FEW`` rows one after the other, which is cheaper."""
         if len(rows) > FEW:
             connection.exec_driver_sql(self._text(connection), [dict(row) for row in rows])
         else:

@@ -1,8 +1,8 @@
-"""What is kept.
+"""The tables.
 
-Every table says in ``info["holds"]`` what its columns are: *intent* (what Canton wants or decided),
-*observation* (what a driver saw), *journal* (what was tried and what came of it) or *record* (what happened,
-never changed again). No table mixes intent and observation.
+Every table says in ``info["holds"]`` what its columns are: *intent* (what Canton decided), *observation* (what a driver
+observed), *journal* (what was tried, with its result) or *record* (what happened, never changed again). No table mixes
+intent and observation.
 
 Instants are whole microseconds since 1970 UTC: one type, one arithmetic and one text to hash on both.
 """
@@ -45,7 +45,7 @@ Document = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postg
 
 
 def _unique_at_its_place(table: Table, *names: str) -> None:
-    """Once in a tenant, and once at the provider; one rule would not do, since no NULL equals another."""
+    """Unique in a tenant, and unique at the provider: two indexes, since a NULL tenant does not equal another NULL."""
     tenant = table.c.tenant
     columns = [table.c[name] for name in names]
     for place, where, keys in (
@@ -66,7 +66,7 @@ site = Table(
     info=INTENT,
 )
 
-# A deleted tenant keeps its row: audit and events go by its name, which therefore nobody gets again.
+# A deleted tenant keeps its row: audit and events refer to its name, which therefore cannot be used again.
 tenant = Table(
     "tenant",
     metadata,

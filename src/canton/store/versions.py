@@ -15,7 +15,7 @@ _KEYS = {"node": node.c.xname, "tenant": tenant.c.name}
 
 
 def current(connection: Connection, names: Iterable[str]) -> dict[str, int]:
-    """The versions now; these rows cannot move before the transaction ends. A row that is gone is left out."""
+    """The current versions; these rows cannot change before the transaction ends. Deleted rows are left out."""
     keys_by_table: dict[str, list[str]] = defaultdict(list)
     for name in names:
         table, _, key = name.partition(":")
@@ -34,7 +34,7 @@ def current(connection: Connection, names: Iterable[str]) -> dict[str, int]:
 
 
 def require(what: str, current_version: int, expected_version: int | None) -> None:
-    """Refuse a change by somebody who read an older version."""
+    """Raise VersionMismatch if the caller read another version."""
     if expected_version is not None and expected_version != current_version:
         raise VersionMismatch(
             f"{what} is at version {current_version}, and the request is for version {expected_version}; "

@@ -36,7 +36,7 @@ class Moment:
     """When the observation began. A slow answer shows the state of that time, not of now."""
     latest: int
     """An upper bound of the database's time; ``now`` and ``looked_at`` are lower bounds. The settle time of an act and
-    the hold-down of a goal start at this upper bound and are compared with the lower bounds, so neither is too short."""
+    the hold-down of a goal start at this upper bound and are compared with lower bounds, so neither is too short."""
 
 
 def reached(goal: JsonObject, observed: JsonObject) -> bool:

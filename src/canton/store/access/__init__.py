@@ -1,1 +1,1 @@
-"""Queries about who may what: tenants, bindings, approvals, quotas, service accounts."""
+"""Queries about access: tenants, bindings, approvals, quotas, service accounts."""

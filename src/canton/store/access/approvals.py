@@ -1,4 +1,4 @@
-"""Changes that wait for a second person: asked for, approved or refused by somebody else, used once."""
+"""Changes that wait for a second person: requested by one, approved or refused by another, used once."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class ApprovalState(StrEnum):
     EXPIRED = "expired"
 
 
-# Of one person. A request can have a megabyte, and one person can send many.
+# The most of one person. A request can have a megabyte, and one person can send many.
 MOST_PENDING = 50
-# How long one that expired without having been used can still be looked up. Each may hold a request of a megabyte.
+# How long an approval that expired unused can still be read. Each may hold a request of a megabyte.
 EXPIRED_FOR = 3600 * SECOND
 _LIVE = (ApprovalState.PENDING, ApprovalState.APPROVED)
-# Whatever time has ended is expired, without anybody having to write it down.
+# An approval past its end is expired, without a write.
 STATE = sa.case(
     (sa.and_(approval.c.state.in_(_LIVE), approval.c.expires_at <= now()), ApprovalState.EXPIRED.value),
     else_=approval.c.state,
@@ -40,10 +40,10 @@ SORTS = {"id": approval.c.id, "created_at": approval.c.created_at}
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """The change, to the letter.
+    """The change that needs approval.
 
-    ``request`` is the digest of permission, method, path, body, reason, and of what the change is about. ``gives`` is
-    what it lets somebody else do, if that is what it is for.
+    ``request`` is the digest of permission, method, path, body, reason, and objects of the change. ``gives`` are the
+    rights that the change gives to others, if any.
     """
 
     permission: str
@@ -64,7 +64,7 @@ def unknown(approval_id: str) -> UnknownApproval:
 
 
 def ask(connection: Connection, by: str, identity: str, request: ApprovalRequest, seconds: float) -> str:
-    """The identifier to be approved; asking for the same again gives the same, while it waits."""
+    """The id of the approval; the same request again gets the same id while that is pending or approved."""
     same = sa.and_(approval.c.requested_identity == identity, approval.c.request == request.request, STATE.in_(_LIVE))
     waiting = connection.scalar(sa.select(approval.c.id).where(same))
     if waiting is not None:
@@ -91,20 +91,20 @@ def _require_room(connection: Connection, by: str, identity: str) -> None:
 
 
 def forget_expired(connection: Connection) -> int:
-    """Remove approvals that expired unused some time ago; returns how many."""
+    """Delete approvals that expired unused some time ago; returns how many."""
     old = sa.and_(approval.c.state.in_(_LIVE), approval.c.expires_at < now() - EXPIRED_FOR)
     return connection.execute(sa.delete(approval).where(old)).rowcount
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalFilter:
-    """Which approvals a list is about, and for whom: what somebody asked for themselves they always see."""
+    """The approvals of a list. Callers always see their own requests."""
 
     visible: Visible
     providers: frozenset[str]
-    """Permissions that only the provider holds: their use is not for a tenant to read before it is decided."""
+    """Permissions that only the provider holds: a tenant does not see approvals for them."""
     own: str
-    """The identity of who asks for the list."""
+    """The identity of the caller."""
     state: str | None = None
     tenant: str | None = None
 
@@ -135,18 +135,18 @@ def find(connection: Connection, approval_id: str, *, lock: bool = False) -> Row
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the second person says."""
+    """The decision of the second person."""
 
     state: ApprovalState
     by: str
     identity: str
     reason: str
     until: int
-    """When the roles end by which that person has a say."""
+    """When the roles end that allow that person to decide."""
 
 
 def settle(connection: Connection, approval_id: str, verdict: Verdict) -> tuple[RowMapping, bool]:
-    """Approve or refuse what waits; the approval as it is now, and whether that is new."""
+    """Approve or refuse a pending approval; returns the row, and whether it changed."""
     row = find(connection, approval_id, lock=True)
     state, by = verdict.state, verdict.by
     if (row["state"], row["decided_by"]) == (state, by):
@@ -161,11 +161,11 @@ def settle(connection: Connection, approval_id: str, verdict: Verdict) -> tuple[
 
 
 def withdraw_of_approver(connection: Connection, subject: str, identity: str | None, tenant: str | None) -> int:
-    """Let what a person approved, and is not used yet, wait again, after their role was taken; returns how many.
+    """Make the unused approvals of a person pending again, after their role was revoked; returns how many.
 
-    ``subject`` and ``identity`` are as a binding has them: a person who was renamed approved by another name. Of a
-    group nobody here knows the members: what any person of its issuer approved waits again. Without a tenant the role
-    was at the provider, and gave a say in every tenant.
+    ``subject`` and ``identity`` are those of the binding; a person who was renamed approved under another name. The
+    members of a group are not known here, so the approvals of every person of its issuer become pending. Without a
+    tenant the role was at the provider, and valid in every tenant.
     """
     issuer, _, name = subject.partition(":")
     decided_by_subject = approval.c.decided_by == subject
@@ -177,7 +177,7 @@ def withdraw_of_approver(connection: Connection, subject: str, identity: str | N
 
 
 def withdraw_of_tenant(connection: Connection, tenant: str, providers: frozenset[str]) -> int:
-    """The same for what the members of a suspended tenant may have approved: not what only the provider may do."""
+    """As above, for what the members of a suspended tenant may have approved; not what only the provider decides."""
     return _withdraw(connection, approval.c.tenant == tenant, approval.c.permission.not_in(sorted(providers)))
 
 
@@ -188,7 +188,7 @@ def _withdraw(connection: Connection, *which: sa.ColumnElement[bool]) -> int:
 
 
 def use(connection: Connection, approval_id: str, identity: str, request: str) -> None:
-    """In the transaction of the change itself: if that fails, the approval stays good."""
+    """Mark the approval as used, in the transaction of the change: if that fails, the approval stays valid."""
     row = look(connection, approval_id, lock=True)
     if row is None or row["requested_identity"] != identity or row["request"] != request:
         raise ApprovalNotUsable(

@@ -1,4 +1,4 @@
-"""Bindings that Canton keeps: who has which role, where, and until when."""
+"""Bindings stored in Canton: which subject has which role, in which tenant or at the provider, until when."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class GrantResult(NamedTuple):
     row: RowMapping
     created: bool
     changed: bool
-    """It, or when it ends, is new."""
+    """Whether the binding or its end is new."""
 
 
 @dataclass(frozen=True, slots=True)
 class BindingFilter:
-    """Which bindings a list is about; None is any."""
+    """The bindings of a list; None matches any."""
 
     tenant: str | None = None
     role: str | None = None
@@ -65,15 +65,15 @@ def unknown(binding_id: str) -> UnknownBinding:
 def of_subjects(
     connection: Connection, subjects: Sequence[str], identity: str | None = None, *, lock: bool = False
 ) -> list[RowMapping]:
-    """What is bound to these subjects or pinned to this identity, expired or not; nothing in a deleted tenant.
+    """The bindings of these subjects or pinned to this identity, also expired ones, but not in deleted tenants.
 
-    With ``lock``, none of it can be taken from them before the transaction ends.
+    With ``lock``, none of them can be revoked before the transaction ends.
     """
     query = (
         sa.select(*(binding.c[name] for name in _SUBJECT_COLUMNS))
         .outerjoin(tenant, binding.c.tenant == tenant.c.name)
         .where(
-            # A group's name is the issuer's to choose; one that no database can keep has no binding.
+            # An issuer chooses the names of groups; one that the database cannot store has no binding.
             sa.or_(
                 binding.c.subject.in_([subject for subject in subjects if storable(subject) == subject]),
                 binding.c.identity == identity if identity is not None else sa.false(),
@@ -87,13 +87,13 @@ def of_subjects(
 
 
 def pin(connection: Connection, subject: str, identity: str) -> list[RowMapping]:
-    """Pin what is bound to the name and nobody's yet to this identity; of two at the same moment one is first."""
+    """Pin the unpinned bindings of the name to this identity; returns them. Of two concurrent calls the first pins."""
     unpinned = sa.and_(binding.c.subject == subject, binding.c.identity.is_(None))
     return _updated(connection, unpinned, identity=identity)
 
 
 def note_other(connection: Connection, subject: str, identity: str) -> list[RowMapping]:
-    """Keep that another identity came with the name; only the first other one is kept."""
+    """Record another identity with the name of pinned bindings; only the first other one is recorded."""
     same_name = sa.and_(
         binding.c.subject == subject, binding.c.identity != identity, binding.c.other_identity.is_(None)
     )
@@ -122,7 +122,7 @@ def members(connection: Connection, of: str, window: Window) -> tuple[ListPage, 
 
 
 def place(connection: Connection, binding_id: str) -> str | None:
-    """The tenant of a binding; None when it is at the provider, or not there at all."""
+    """The tenant of a binding; None if it is at the provider or does not exist."""
     return connection.scalar(sa.select(binding.c.tenant).where(binding.c.id == binding_id))
 
 
@@ -134,7 +134,7 @@ def find(connection: Connection, binding_id: str) -> RowMapping:
 
 
 def is_shortened_by(connection: Connection, new_grant: Grant) -> bool:
-    """The binding is there, and would end sooner than it does."""
+    """Whether the binding exists and would end sooner than it does."""
     ends = connection.execute(sa.select(binding.c.until).where(_same_binding(new_grant))).one_or_none()
     return ends is not None and _is_sooner(new_grant.until, ends.until)
 
@@ -144,9 +144,9 @@ def _is_sooner(until: int | None, than: int | None) -> bool:
 
 
 def grant(connection: Connection, new_grant: Grant, by: str, reason: str) -> GrantResult:
-    """One role is held once at one place; granted again, it ends when the new grant says, but never sooner.
+    """Create a binding, or set a later end of an existing one.
 
-    One that is over is granted to the name anew: who had the name then may not be who has it now.
+    An expired one is unpinned, because the name may now be another person's.
     """
     if new_grant.tenant is not None:
         tenants.lock(connection, new_grant.tenant)
@@ -169,7 +169,7 @@ def grant(connection: Connection, new_grant: Grant, by: str, reason: str) -> Gra
 
 
 def shorten(connection: Connection, new_grant: Grant) -> tuple[RowMapping, int | None]:
-    """Let a binding end sooner; the binding as it is now, and when it would have ended."""
+    """Set an earlier end; returns the binding and its former end."""
     if new_grant.tenant is not None:
         tenants.lock(connection, new_grant.tenant)
     existing = _lock_existing(connection, new_grant)

@@ -24,14 +24,14 @@ def find(connection: Connection, tenant: str) -> tuple[Quota, int]:
 
 
 def used(connection: Connection, tenant: str) -> dict[str, int]:
-    """What counts against the quota: of the open operations, those that the tenant's own members started."""
+    """What counts against the quota; only operations that the tenant's own members started."""
     contents = tenants.count_contents(connection, tenant)
     own = tenants.own_open_operations(connection, tenant)
     return {kind: getattr(contents, kind) for kind in KINDS} | {"open_operations": own}
 
 
 def put(connection: Connection, tenant: str, new_quota: Quota, if_version: int | None) -> tuple[int, bool]:
-    """The version now, and whether it is new. What a tenant has beyond its quota stays; it only gets no more."""
+    """Set the quota; returns its version, and whether it changed. A tenant keeps what it has beyond its quota."""
     tenants.lock(connection, tenant)
     current, version = find(connection, tenant)
     versions.require(f'the quota of tenant "{tenant}"', version, if_version)
@@ -44,7 +44,7 @@ def put(connection: Connection, tenant: str, new_quota: Quota, if_version: int |
 
 
 def require_room(connection: Connection, tenant: str, kind: str, more: int = 1) -> None:
-    """The caller has locked the tenant, so that two requests cannot both take the last place."""
+    """Raise QuotaExceeded if there is no room. The caller has locked the tenant, so two requests cannot both pass."""
     limit = getattr(find(connection, tenant)[0], kind)
     if limit is None:
         return

@@ -1,7 +1,7 @@
 """Service accounts and their tokens: for pipelines, scoped to one tenant (or the provider) and to permissions.
 
-A token is ``canton_<id>_<secret>``. The id finds the row, which keeps a hash of the whole: nobody who reads the
-database can act as an account. A token that is revoked is deleted, so it ends with the transaction that says so.
+A token is ``canton_<id>_<secret>``. The id finds the row, which stores only a hash of the whole token, so that the
+database gives no access. A revoked token is deleted, so it ends with that transaction.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _TOKEN = re.compile(r"canton_(tk_[0-9a-f]{28})_[0-9A-Za-z_-]{43}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Who a token speaks for."""
+    """The service account that a token belongs to."""
 
     id: str
     principal: str
@@ -46,7 +46,7 @@ class Account:
     permissions: frozenset[str]
     expires_at: int
     lifetime: int
-    """Seconds from the making of the token to its end."""
+    """Seconds from the creation of the token to its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class NewAccount:
 
 @dataclass(frozen=True, slots=True)
 class NewTokenText:
-    """A new token; the only time that its text exists outside of its holder's hands."""
+    """A new token with its text, which is not stored."""
 
     id: str
     text: str
@@ -83,9 +83,9 @@ def unknown(account_id: str) -> UnknownServiceAccount:
 
 
 def authenticate(connection: Connection, text: str, at: int, *, lock: bool = False) -> Account:
-    """Whom the token speaks for; what it may do is the less of what it and its account were given.
+    """The account of the token, with the permissions that both have.
 
-    With ``lock``, neither can be changed or taken away before the transaction ends.
+    With ``lock``, neither can be changed or deleted before the transaction ends.
     """
     match = _TOKEN.fullmatch(text)
     query = (
@@ -113,7 +113,7 @@ def authenticate(connection: Connection, text: str, at: int, *, lock: bool = Fal
     if row["expires_at"] <= at:
         raise TokenExpired("this service account's token has run out; rotate it in time, or have a new one issued")
     permissions = frozenset(row["permissions"]) & frozenset(row["narrowed"])
-    # Rounded up: the row is written a moment after its end was reckoned.
+    # Rounded up: the row is written shortly after its end was computed.
     lifetime = -((row["created_at"] - row["expires_at"]) // SECOND)
     principal, ends = principal_of(row), row["expires_at"]
     return Account(row["id"], principal, row["name"], row["tenant"], permissions, ends, lifetime)
@@ -132,7 +132,7 @@ def look(connection: Connection, account_id: str, *, lock: bool = False) -> RowM
 
 
 def find(connection: Connection, account_id: str, *, lock: bool = False) -> RowMapping:
-    """Locked, it cannot be deleted before this transaction ends."""
+    """The row; with ``lock`` it cannot be deleted before this transaction ends."""
     row = look(connection, account_id, lock=lock)
     if row is None:
         raise unknown(account_id)
@@ -155,7 +155,7 @@ def create(connection: Connection, new_account: NewAccount, by: str) -> RowMappi
 
 
 def delete(connection: Connection, account_id: str, if_version: int | None) -> RowMapping:
-    """With all its tokens, which end at once; answers what it was."""
+    """Delete the account with all its tokens, which end at once; returns its row."""
     row = find(connection, account_id, lock=True)
     versions.require(f"service account {account_id}", row["version"], if_version)
     connection.execute(sa.delete(service_account).where(service_account.c.id == account_id))
@@ -174,23 +174,23 @@ def issue(connection: Connection, account_id: str, permissions: tuple[str, ...],
 
 
 def tokens(connection: Connection, account_id: str, window: Window) -> ListPage:
-    """Without their hashes."""
+    """One page of the account's tokens, without their hashes."""
     names = ("id", "permissions", "created_by", "created_at", "expires_at")
     query = sa.select(*(service_token.c[name] for name in names)).where(service_token.c.account == account_id)
     return fetch(connection, query, window, TOKEN_SORTS, service_token.c.id)
 
 
 def held_by_tokens(connection: Connection, account_id: str) -> frozenset[str] | None:
-    """What the account's live tokens hold together; None when it has none."""
+    """The permissions of all valid tokens of the account together; None if it has none."""
     live = sa.and_(service_token.c.account == account_id, service_token.c.expires_at > now())
     rows = connection.scalars(sa.select(service_token.c.permissions).where(live)).all()
     return frozenset(name for permissions in rows for name in permissions) if rows else None
 
 
 def end_others(connection: Connection, account_id: str, new_token: NewTokenText, overlap: int) -> int:
-    """After a rotation: the other tokens end now, or soon; answers how many.
+    """After a rotation: end the other tokens now or after ``overlap`` seconds; returns how many.
 
-    Those that hold more than the new one stay: a narrow token must not end what it could not do itself.
+    Tokens with a permission that the new one lacks stay valid: a token must not end one with more permissions.
     """
     mine = service_token.c.account == account_id
     permission_sets = connection.scalars(sa.select(service_token.c.permissions).where(mine).distinct()).all()
@@ -211,5 +211,5 @@ def revoke(connection: Connection, account_id: str, token_id: str) -> None:
 
 
 def _hash(text: str) -> str:
-    # The secret has 256 bits: there is nothing to guess that a slow hash would slow down.
+    # The secret has 256 random bits and cannot be guessed, so a slow hash is not needed.
     return hashlib.sha256(text.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Tenants: who has, or had, a part of the machine."""
+"""Tenants: the institutions that have, or had, a part of the machine."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from canton.store.schema import binding, node, operation, service_account, tenan
 
 _NODES = sa.select(sa.func.count()).where(node.c.tenant == tenant.c.name).correlate(tenant).scalar_subquery()
 _TENANT = sa.select(tenant, _NODES.label("nodes")).where(tenant.c.state != TenantState.DELETED)
-# The provider's service accounts are service:provider/<name>: a tenant of that name could have their namesakes.
+# The provider's service accounts are service:provider/<name>: a tenant of that name could have equal ones.
 RESERVED = "provider"
 SORTS = {"name": tenant.c.name, "created_at": tenant.c.created_at}
 
 
 def unknown(name: str) -> UnknownTenant:
-    """For what is absent and for what the caller may not see: nobody can tell them apart."""
+    """The same error for an absent object and for one that the caller may not see."""
     return UnknownTenant(
         f'there is no tenant "{name}" that you may see; list those with: canton tenant list', tenant=name
     )
@@ -46,19 +46,19 @@ def find(connection: Connection, name: str) -> RowMapping:
 
 
 def lock(connection: Connection, name: str) -> RowMapping:
-    """The tenant, which nobody else can change or delete before this transaction ends."""
+    """The tenant's row, locked against changes by others until this transaction ends."""
     connection.execute(sa.select(tenant.c.name).where(tenant.c.name == name).with_for_update())
     return find(connection, name)
 
 
 def state(connection: Connection, name: str) -> str | None:
-    """None when there is no such tenant."""
+    """The state of the tenant; None if it does not exist."""
     query = sa.select(tenant.c.state).where(tenant.c.name == name, tenant.c.state != TenantState.DELETED)
     return connection.scalar(query)
 
 
 def hold(connection: Connection, name: str) -> str | None:
-    """The state, which cannot change before the transaction ends; a change of the tenant's waits for all others."""
+    """The state, which cannot change before the transaction ends. The tenant's changes wait for each other."""
     mine = sa.select(tenant.c.name).where(tenant.c.name == name)
     # FOR NO KEY UPDATE: rows that refer to the tenant can still be written, by a worker for instance.
     connection.execute(mine.with_for_update(key_share=True))
@@ -66,7 +66,7 @@ def hold(connection: Connection, name: str) -> str | None:
 
 
 def deleted(connection: Connection, names: Collection[str]) -> frozenset[str]:
-    """Those of the names that were a tenant's which was deleted."""
+    """Those of the names that belong to deleted tenants."""
     if not names:
         return frozenset()
     query = sa.select(tenant.c.name).where(tenant.c.name.in_(sorted(names)), tenant.c.state == TenantState.DELETED)
@@ -74,7 +74,7 @@ def deleted(connection: Connection, names: Collection[str]) -> frozenset[str]:
 
 
 def create(connection: Connection, name: str, description: str, visible: Visible = frozenset()) -> RowMapping:
-    """``visible`` are the tenants of which the caller may be told that they exist."""
+    """Create a tenant. ``visible`` are the tenants that the caller may see, for the message if the name is taken."""
     if name == RESERVED:
         raise InvalidRequest(f'"{name}" cannot be a tenant\'s name, since it stands for no tenant; choose another')
     row = {"name": name, "description": description, "state": TenantState.ACTIVE}
@@ -90,7 +90,7 @@ def create(connection: Connection, name: str, description: str, visible: Visible
 
 
 def change(connection: Connection, name: str, if_version: int | None, **values: Any) -> tuple[RowMapping, bool]:
-    """The tenant as it is now, and whether that is new."""
+    """Set columns of a tenant; returns its row, and whether it changed."""
     row = lock(connection, name)
     versions.require(f'tenant "{name}"', row["version"], if_version)
     if all(row[column] == value for column, value in values.items()):
@@ -102,7 +102,7 @@ def change(connection: Connection, name: str, if_version: int | None, **values: 
 
 @dataclass(frozen=True, slots=True)
 class TenantContents:
-    """What still belongs to a tenant."""
+    """How many objects a tenant has."""
 
     nodes: int
     open_operations: int
@@ -128,13 +128,13 @@ def count_contents(connection: Connection, name: str) -> TenantContents:
 
 
 def own_open_operations(connection: Connection, name: str) -> int:
-    """Those that a role of the tenant's own allowed; the provider's work on its nodes is not among them."""
+    """The number of open operations that the tenant's own roles started, without the provider's on its nodes."""
     own = (operation.c.tenant == name, operation.c.by_provider == 0, operation.c.state.not_in(ENDED))
     return int(connection.scalar(sa.select(sa.func.count()).select_from(operation).where(*own)) or 0)
 
 
 def delete(connection: Connection, name: str, if_version: int | None) -> None:
-    """Refused while anything remains; the name stays taken."""
+    """Delete a tenant; raises NotEmpty if it has anything left. Its name cannot be used again."""
     row = lock(connection, name)
     versions.require(f'tenant "{name}"', row["version"], if_version)
     contents = count_contents(connection, name)

@@ -1,1 +1,1 @@
-"""Queries about what exists: sites, nodes, what was read from them."""
+"""Queries about the inventory: sites, nodes, and their readings."""

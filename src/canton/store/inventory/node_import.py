@@ -1,4 +1,4 @@
-"""An import of nodes: what it would change, what stands in its way, and the change itself."""
+"""The import of nodes: compare the rows with the store, and apply them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CHUNK = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One node as the import has it; ``number`` counts from 1. None leaves what is known as it is."""
+    """One row of an import; ``number`` counts from 1. None keeps the stored value."""
 
     number: int
     xname: str
@@ -34,7 +34,7 @@ class Line:
 
     @property
     def first_state(self) -> NodeState:
-        """Of a node that is new."""
+        """The state of the node if it is new."""
         return self.state or (NodeState.DISCOVERED if self.tenant is None else NodeState.ASSIGNED)
 
 
@@ -44,14 +44,14 @@ class Comparison:
     changed: list[Line]
     unchanged: list[Line]
     clashes: list[tuple[int, str]]
-    """The lines that cannot be had, and why."""
+    """The numbers of the rows that cannot be imported, and why."""
 
 
 def lock(connection: Connection, lines: Sequence[Line]) -> None:
-    """One import after the other: two at once could give one number to two nodes, or take a tenant's last place.
+    """Serialise imports: two at once could give one number to two nodes, or both use a tenant's last quota.
 
-    The tenants of known nodes are locked too, all in the order of their names and before any node: a change of a
-    tenant's nodes locks the tenant first, and an import that came to it by its nodes would wait for it crosswise.
+    The tenants of known nodes are locked too, in the order of their names and before any node: other changes lock the
+    tenant before its nodes, and the opposite order would deadlock with them.
     """
     connection.execute(sa.select(site.c.name).order_by(site.c.name).with_for_update()).all()
     names = {line.tenant for line in lines} | {row.tenant for row in _find_known(connection, lines).values()}
@@ -79,9 +79,9 @@ def compare(connection: Connection, where: str, lines: Sequence[Line], *, renumb
 
 
 def carry_out(connection: Connection, where: str, comparison: Comparison) -> None:
-    """What ``compare`` found, in the transaction that it found it in."""
+    """Apply the result of ``compare``, in the same transaction."""
     known_nodes = _find_known(connection, comparison.changed)
-    # First let go of every number that changes hands: two nodes may swap theirs.
+    # First clear every number that changes: two nodes may swap theirs.
     for chunk in _chunks([line.xname for line in comparison.changed if line.nid is not None]):
         connection.execute(sa.update(node).where(node.c.xname.in_(chunk)).values(nid=None))
     if comparison.added:
@@ -105,7 +105,7 @@ def _move(connection: Connection, where: str, moved: Sequence[Line], old_nids: M
 
 
 def _find_known(connection: Connection, lines: Sequence[Line]) -> dict[str, Row[Any]]:
-    """Every node that has a name or a number of the import's."""
+    """The stored nodes that have an xname or a number of the import, by xname."""
     query = sa.select(node.c.xname, node.c.nid, node.c.site, node.c.state, node.c.tenant)
     known_nodes: dict[str, Row[Any]] = {}
     for column, values in (
@@ -132,7 +132,7 @@ def _clashes(known_nodes: Mapping[str, Row[Any]], where: str, lines: Sequence[Li
 def _contradictions(
     known_nodes: Mapping[str, Row[Any]], lines: Sequence[Line], *, renumber: bool
 ) -> Iterator[tuple[int, str]]:
-    """What a row says of a node that is known must be so: an import decides nothing about it."""
+    """Rows that contradict a known node: an import does not change its state or tenant."""
     for line in lines:
         row = known_nodes.get(line.xname)
         if row is None:
@@ -158,7 +158,7 @@ def _unknown_tenants(connection: Connection, lines: Sequence[Line]) -> Iterator[
 
 
 def require_room(connection: Connection, added: Sequence[Line]) -> None:
-    """The quotas of the tenants have room for the nodes that the import adds to them."""
+    """Raise QuotaExceeded unless the tenants have quota for the nodes that the import adds to them."""
     for name, count in sorted(Counter(line.tenant for line in added if line.tenant is not None).items()):
         quotas.require_room(connection, name, "nodes", count)
 

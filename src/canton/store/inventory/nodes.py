@@ -1,4 +1,4 @@
-"""Nodes: what they are meant to be, and beside it what was last seen."""
+"""Nodes: their state and tenant (intent), and separately their power as last observed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LONGEST_NAMED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class NodeFilter:
-    """Which nodes a list is about; what is None does not matter."""
+    """The nodes of a list; None matches any."""
 
     site: str | None = None
     tenant: str | None = None
@@ -72,7 +72,7 @@ _NODE_WITH_OBSERVATION = (
 
 
 def place_of(xname: str) -> str:
-    """Sorts as a text where the xname sorts by its numbers."""
+    """The xname with padded numbers, so that text order is the order of its numbers."""
     return _NUMBER.sub(lambda number: number[0].zfill(6), xname)
 
 
@@ -119,20 +119,20 @@ def show(connection: Connection, xname: str, visible: Visible) -> RowMapping:
 
 
 def named(connection: Connection, visible: Visible, names: Collection[str]) -> dict[str, RowMapping]:
-    """The nodes of these names, xnames or numbers such as ``nid001234``, by the name that each was given."""
+    """The visible nodes by xname or by number such as ``nid001234``, keyed by the given name."""
     query = _NODE_WITH_OBSERVATION.where(visible_to(visible, node.c.tenant), _has_name(names)).order_by(node.c.place)
     rows = list(connection.execute(query).mappings())
     by_xname = {row["xname"]: row for row in rows}
-    # A node without a number must not answer to every name that is none.
+    # A name that is not a number (None) must not match nodes without a number.
     by_nid = {row["nid"]: row for row in rows if row["nid"] is not None}
     by_name = {name: by_xname.get(name) or by_nid.get(_nid(name)) for name in names}
     return {name: row for name, row in by_name.items() if row is not None}
 
 
 def find(connection: Connection, xnames: Sequence[str], *, lock: bool = False) -> list[Node]:
-    """The nodes of these names that exist; with ``lock`` nobody else decides about them before this transaction ends.
+    """The existing nodes of these names; with ``lock`` no other transaction changes them before this one ends.
 
-    Whoever decides from what a node is must lock it: a doubt raised in between would be overwritten.
+    A decision that depends on a node's state must lock it; otherwise it could overwrite a concurrent change.
     """
     query = _NODE.where(node.c.xname.in_(xnames))
     rows = connection.execute(query.with_for_update(key_share=True) if lock else query)
@@ -140,7 +140,7 @@ def find(connection: Connection, xnames: Sequence[str], *, lock: bool = False) -
 
 
 def hold(connection: Connection, xnames: Sequence[str]) -> list[Node]:
-    """The same, and none of them can be deleted before this transaction ends; others may decide about them."""
+    """The same; none of them can be deleted before this transaction ends, but others may change them."""
     query = _NODE.where(node.c.xname.in_(xnames)).with_for_update(read=True, key_share=True)
     return [_node(*row) for row in connection.execute(query)]
 
@@ -150,7 +150,7 @@ def every(connection: Connection) -> list[Node]:
 
 
 def put(connection: Connection, xname: str, state: NodeState, tenant: str | None) -> None:
-    """Record a decision about a node; its version moves, and with it every plan made from it."""
+    """Set a node's state and tenant, and increase its version, which invalidates every plan made from it."""
     connection.execute(
         sa.update(node)
         .where(node.c.xname == xname)
@@ -159,12 +159,12 @@ def put(connection: Connection, xname: str, state: NodeState, tenant: str | None
 
 
 def lock_for_deletion(connection: Connection, xnames: Sequence[str]) -> None:
-    """Nobody claims one of these nodes before this transaction ends: a claim holds the node that it names."""
+    """Lock the nodes, so that none of them is claimed before this transaction ends."""
     connection.execute(_NODE.where(node.c.xname.in_(xnames)).with_for_update())
 
 
 def require_deletable(connection: Connection, xnames: Sequence[str]) -> None:
-    """Only a retired node that no operation holds can be deleted."""
+    """Raise unless every node is retired and not claimed by an operation."""
     not_retired = {node.xname: node.state for node in find(connection, xnames) if node.state is not NodeState.RETIRED}
     if not_retired:
         raise WrongState(
@@ -179,25 +179,25 @@ def require_deletable(connection: Connection, xnames: Sequence[str]) -> None:
 
 
 def delete(connection: Connection, xnames: Sequence[str]) -> None:
-    """With what was observed of them."""
+    """Delete nodes with their observations."""
     connection.execute(sa.delete(node).where(node.c.xname.in_(xnames)))
 
 
 def observe(connection: Connection, power: Mapping[str, str | None]) -> None:
-    """Record what was seen of these nodes; intent and its version stay as they are. Others than nodes are left out."""
+    """Store the observed power of nodes, now. Their versions stay as they are; unknown names are ignored."""
     rows = [{"of": xname, "seen": state} for xname, state in sorted(power.items())]
     _UPDATE_OBSERVATION.execute_each(connection, rows)
     _INSERT_OBSERVATION.execute_each(connection, rows)
 
 
 def at_site(connection: Connection, site: str) -> list[str]:
-    """The nodes that stand at a site, without the retired ones."""
+    """The xnames of a site, without retired nodes."""
     query = sa.select(node.c.xname).where(node.c.site == site, node.c.state != NodeState.RETIRED)
     return list(connection.scalars(query.order_by(node.c.place)))
 
 
 def observe_at(connection: Connection, power: Mapping[str, str], at: int) -> None:
-    """Record a reading of many nodes that was begun at ``at``; what was seen later than that stays."""
+    """Store a reading of many nodes that began at ``at``; later observations are kept."""
     for state in sorted(set(power.values())):
         names = [xname for xname, observed in power.items() if observed == state]
         older = (node_observation.c.xname.in_(names), node_observation.c.seen_at < at)

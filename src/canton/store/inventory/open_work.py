@@ -1,4 +1,4 @@
-"""How much there is of what is open: for whoever watches the server, without a word about whose it is."""
+"""Counts of open operations and live workers, for the metrics; without names of tenants."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from canton.store.schema import operation
 
 @dataclass(frozen=True, slots=True)
 class OpenWork:
-    """``due`` are operations that a worker should have taken by now."""
+    """``due`` is the number of operations that wait for a worker."""
 
     open_operations: dict[str, int]
     due: int

@@ -1,7 +1,7 @@
-"""Readings of a site: which of them is due, and which worker makes it.
+"""Readings of a site: when one is due, and which worker makes it.
 
-``due_at`` is both timer and lease: whoever moves it to the next interval makes the reading. A worker that dies in
-the middle loses one reading; any worker makes the next one.
+``due_at`` is both timer and lease: the worker that moves it to the next interval makes the reading. If it dies in the
+middle, one reading is lost; any worker makes the next one.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ POWER = "power"
 
 
 def seconds_until_due(connection: Connection, site: str, what: str, interval: float) -> float:
-    """0 when it is due or was never made; at most the interval, whatever a clock said that was set back since."""
+    """0 if it is due or was never made; at most the interval, also after a clock was set back."""
     query = sa.select(site_reading.c.due_at - now()).where(_row(site, what))
     return min(max((connection.scalar(query) or 0) / SECOND, 0.0), interval)
 
 
 def take(connection: Connection, site: str, what: str, interval: float) -> int | None:
-    """The database's time if the reading is due and the caller is to make it; None when another worker does."""
+    """The database's time if the caller has to make the reading; None if it is not due or another worker makes it."""
     insert_new(connection, site_reading, [{"site": site, "what": what, "due_at": 0}])
     pause = int(interval * SECOND)
     due = sa.or_(site_reading.c.due_at <= now(), site_reading.c.due_at > now() + pause)
@@ -32,7 +32,7 @@ def take(connection: Connection, site: str, what: str, interval: float) -> int |
 
 
 def finish(connection: Connection, site: str, what: str, at: int) -> None:
-    """The reading that was begun at this time is complete."""
+    """Record that the reading that began at this time is complete."""
     connection.execute(sa.update(site_reading).where(_row(site, what)).values(read_at=at))
 
 

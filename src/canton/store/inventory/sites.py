@@ -1,4 +1,4 @@
-"""Sites: the places that nodes stand in."""
+"""Sites: the places where nodes stand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def unknown(name: str) -> UnknownSite:
 
 
 def page(connection: Connection, visible: Visible, window: Window) -> ListPage:
-    """A site is no tenant's: whoever may see one sees all, and a set of tenants, which is always empty, sees none."""
+    """One page of the sites. Sites belong to no tenant: ``visible`` None sees all of them, anything else none."""
     query = sa.select(site).where(sa.true() if visible is None else sa.false())
     return fetch(connection, query, window, SORTS, site.c.name)
 
@@ -32,7 +32,7 @@ def find(connection: Connection, name: str) -> RowMapping:
 
 
 def lock(connection: Connection, name: str) -> RowMapping:
-    """The site, which nobody else can change or delete before this transaction ends."""
+    """The site's row, locked against changes by others until this transaction ends."""
     row = connection.execute(sa.select(site).where(site.c.name == name).with_for_update()).mappings().one_or_none()
     if row is None:
         raise unknown(name)
@@ -46,7 +46,7 @@ def create(connection: Connection, name: str, description: str) -> RowMapping:
 
 
 def describe(connection: Connection, name: str, description: str, if_version: int | None) -> tuple[RowMapping, bool]:
-    """The site as it is now, and whether that is new."""
+    """Set the description; returns the site's row, and whether it changed."""
     row = lock(connection, name)
     versions.require(f'site "{name}"', row["version"], if_version)
     if row["description"] == description:
@@ -57,7 +57,7 @@ def describe(connection: Connection, name: str, description: str, if_version: in
 
 
 def delete(connection: Connection, name: str, if_version: int | None) -> None:
-    """Refused while it has nodes."""
+    """Delete a site; raises NotEmpty if it has nodes."""
     row = lock(connection, name)
     versions.require(f'site "{name}"', row["version"], if_version)
     node_count = connection.scalar(sa.select(sa.func.count()).select_from(node).where(node.c.site == name))

@@ -1,4 +1,4 @@
-"""Is this database as it should be? One check after the other, each of which finds something or raises."""
+"""The checks of ``canton db check``: each returns what it found to be in order, or raises."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from canton.store.maintenance import migrate, write_probe
 OLDEST_POSTGRESQL = 14
 # Seconds, as a change of the API.
 LOCK_WAIT = 3.0
-# What keeps records from being changed, by name.
+# The triggers that refuse changes of records, by name.
 GUARDS = {
     "postgresql": {"audit_refuses", "event_refuses", "plan_refuses"},
     "sqlite": {
@@ -41,7 +41,7 @@ Check: TypeAlias = Callable[[Database], str]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """``found`` says what is there; when not ``ok``, also what to do next."""
+    """The result of a check. If it is not ``ok``, the message also says what to do next."""
 
     check: str
     ok: bool
@@ -49,13 +49,13 @@ class Finding:
 
 
 def examine(database: Database) -> Iterator[Finding]:
-    """Run every check, the cheap ones first. Without its tables a database is not worth looking at further."""
+    """Run every check, the cheap ones first. Without its tables the remaining checks are skipped."""
     checks = {"answers": _answers, "revision": _revision, "tables": _tables, "guards": _guards}
     checks |= _ON_POSTGRESQL if database.is_postgresql else _ON_SQLITE
     good = True
     for name, check in (checks | {"audit": _audit, "writes": _writes}).items():
         if check is _writes and not good:
-            # Into what is damaged nothing is written.
+            # A damaged database is not written to.
             return
         try:
             finding = Finding(name, ok=True, message=check(database))
@@ -70,7 +70,7 @@ def examine(database: Database) -> Iterator[Finding]:
 
 
 def differences(connection: Connection) -> list[str]:
-    """What must be added or removed to make the tables those of ``schema``; Alembic leaves out the rules."""
+    """The differences between the tables and ``schema``; check constraints are added, which Alembic leaves out."""
     options = {"compare_type": True, "compare_server_default": True}
     context = MigrationContext.configure(connection, opts=options)
     table_differences = [_describe(difference) for difference in compare_metadata(context, schema.metadata)]
@@ -177,7 +177,7 @@ def _audit(database: Database) -> str:
 
 
 def _writes(database: Database) -> str:
-    """A full disk, or a database that can only be read, shows in nothing else."""
+    """Check that the database takes writes: only this finds a full disk or a read-only database."""
     with database.write(LOCK_WAIT) as connection:
         write_probe.touch(connection)
     return "taken"

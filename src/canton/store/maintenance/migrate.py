@@ -33,7 +33,7 @@ Phase: TypeAlias = Literal["all", "pre"]
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """What an upgrade did; ``held_back`` is the first revision that has to wait for the new code."""
+    """The revisions before and after an upgrade; ``held_back`` is the first that has to wait for the new code."""
 
     before: str | None
     after: str | None
@@ -41,7 +41,7 @@ class Upgrade:
 
 
 def upgrade(database: Database, phase: Phase = "all", directory: Path = MIGRATIONS) -> Upgrade:
-    """Apply what is pending, all of it or nothing; processes that do this at the same time take turns."""
+    """Apply the pending revisions, all or none; concurrent upgrades wait for each other."""
     all_revisions = revisions(directory)
     with _alone(database) as connection:
         current_revision = _current(connection)
@@ -55,7 +55,7 @@ def upgrade(database: Database, phase: Phase = "all", directory: Path = MIGRATIO
 
 
 def current(database: Database) -> str | None:
-    """The revision the database is at; None when Canton never made it."""
+    """The revision of the database; None if Canton never created it."""
     with database.read() as connection:
         return _current(connection)
 

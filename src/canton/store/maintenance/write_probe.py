@@ -1,6 +1,6 @@
 """A write that changes nothing but its own row: whether the disk has room and the database takes changes.
 
-It waits for the end of the audit chain, as every change does: behind a foreign lock on it, nothing can be changed.
+It locks the end of the audit chain, as every change does: while another session holds that lock, no change is possible.
 """
 
 from __future__ import annotations

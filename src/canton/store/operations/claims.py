@@ -1,4 +1,4 @@
-"""Claims: at most one open operation holds a node, and says what for."""
+"""Claims: at most one open operation holds a node, with a purpose."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from canton.store.schema import claim
 
 
 def take(connection: Connection, operation_id: str, purpose: str, nodes: Sequence[str]) -> list[Claim]:
-    """Claim all nodes, or answer with the claims in the way (the caller then rolls back).
+    """Claim all nodes, or return the claims in the way (the caller then rolls back).
 
-    Nodes are claimed in one order everywhere, so that two takers wait for each other and never in a circle.
+    Nodes are claimed in the same order everywhere, so that two transactions cannot deadlock.
     """
     rows = [{"node": node, "operation": operation_id, "purpose": purpose} for node in sorted(set(nodes))]
     in_the_way: list[Claim] = []
@@ -24,15 +24,15 @@ def take(connection: Connection, operation_id: str, purpose: str, nodes: Sequenc
         if insert_new(connection, claim, rows, since=now()) == len(rows):
             attempt.commit()
             return []
-        # Whoever was in the way may have let go before we see who it was: then once more, from the start, since
-        # with some nodes in hand we would no longer claim in that one order.
+        # The claims in the way may be released before they are read: then all nodes are claimed again from the start,
+        # since claiming only the rest would break the order.
         attempt.rollback()
         in_the_way = held(connection, nodes)
     return in_the_way
 
 
 def held(connection: Connection, nodes: Sequence[str]) -> list[Claim]:
-    """Who holds these nodes."""
+    """The claims on these nodes."""
     rows = connection.execute(
         sa.select(claim.c.node, claim.c.operation, claim.c.purpose, claim.c.since)
         .where(claim.c.node.in_(nodes))
@@ -42,6 +42,6 @@ def held(connection: Connection, nodes: Sequence[str]) -> list[Claim]:
 
 
 def release(connection: Connection, operation_id: str) -> list[str]:
-    """Let go of everything an operation holds; answers with the nodes."""
+    """Release all claims of an operation; returns the nodes."""
     nodes = connection.scalars(sa.delete(claim).where(claim.c.operation == operation_id).returning(claim.c.node))
     return sorted(nodes)

@@ -1,4 +1,4 @@
-"""Operations and their steps: what was decided, tried and seen."""
+"""The journal: operations and their steps."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class StepRow:
-    """A step's place in the journal. ``acts`` counts device calls ever; ``tries`` what a retry starts afresh."""
+    """The row of a step. ``acts`` counts all its device calls; ``tries`` those since the last retry."""
 
     n: int
     kind: str
@@ -54,7 +54,7 @@ class StepRow:
     evidence: JsonObject | None = None
     error: JsonObject | None = None
     cause: str | None = None
-    """What only the provider may read of the error: hosts, paths, accounts, a driver's own words."""
+    """The part of the error that only the provider may read: hosts, paths, accounts, the driver's own message."""
 
 
 _OPERATION = sa.select(*(operation.c[name] for name in Operation.__slots__))
@@ -81,7 +81,7 @@ def insert_steps(connection: Connection, operation_id: str, rows: Iterable[StepR
 
 
 def find(connection: Connection, operation_id: str, *, lock: bool = False) -> Operation:
-    """One operation; with ``lock`` nobody else can change it before this transaction ends."""
+    """One operation; with ``lock`` no other transaction can change it before this one ends."""
     query = _OPERATION.where(operation.c.id == operation_id)
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
     if row is None:
@@ -90,7 +90,7 @@ def find(connection: Connection, operation_id: str, *, lock: bool = False) -> Op
 
 
 def unknown(operation_id: str) -> UnknownOperation:
-    """For what is absent and for what the caller may not see: nobody can tell them apart."""
+    """The same error for an absent object and for one that the caller may not see."""
     return UnknownOperation(
         f"there is no operation {operation_id} that you may see; list those with: canton operation list",
         operation=operation_id,
@@ -125,7 +125,7 @@ def skip_pending(connection: Connection, operation_id: str) -> None:
 
 
 def fail_under_way(connection: Connection, operation_id: str, error: JsonObject, cause: str) -> None:
-    """Nobody goes on with these steps by himself; a retry looks at them again."""
+    """Fail the steps under way; a retry observes them again."""
     connection.execute(
         sa.update(step)
         .where(step.c.operation == operation_id, step.c.state.in_(UNDER_WAY))
@@ -134,7 +134,7 @@ def fail_under_way(connection: Connection, operation_id: str, error: JsonObject,
 
 
 def revive_failed(connection: Connection, operation_id: str, *, undoing: bool) -> int:
-    """Give the failed steps of one direction a fresh deadline and fresh tries; ``acts`` keeps what they did."""
+    """Reset deadline and tries of the failed steps of one direction; ``acts`` keeps its count."""
     side = step.c.n < 0 if undoing else step.c.n > 0
     return connection.execute(
         sa.update(step)
@@ -146,7 +146,7 @@ def revive_failed(connection: Connection, operation_id: str, *, undoing: bool) -
 def set_state(
     connection: Connection, operation_id: str, state: OperationState, attention: JsonObject | None = None
 ) -> None:
-    """Bring an operation to a state, driven by nobody; a worker that still believes in its lease is fenced out."""
+    """Set the state of an operation and release its lease; the fence grows, so a former worker can no longer write."""
     connection.execute(
         sa.update(operation)
         .where(operation.c.id == operation_id)
@@ -163,7 +163,7 @@ def set_state(
 
 
 def set_cancel(connection: Connection, operation_id: str, actor: str | None) -> None:
-    """Leave word for whoever drives the operation, or take it back; one that waits for a timer becomes due."""
+    """Set or clear the request to cancel, for the worker that drives it; a waiting operation becomes due."""
     waiting = operation.c.worker.is_(None)
     connection.execute(
         sa.update(operation)
@@ -173,7 +173,7 @@ def set_cancel(connection: Connection, operation_id: str, actor: str | None) -> 
 
 
 def open_step_kinds(connection: Connection) -> frozenset[str]:
-    """Every step kind that an operation which has not ended may still need."""
+    """The step kinds that open operations may still need."""
     open_states = [*DRIVEN, OperationState.NEEDS_ATTENTION]
     rows = connection.scalars(sa.select(operation.c.step_kinds).where(operation.c.state.in_(open_states)).distinct())
     return frozenset(kind for kinds in rows for kind in kinds.split())

@@ -1,8 +1,8 @@
-"""Where the lease is taken: which worker may drive which operation, and until when.
+"""Leases: which worker may drive which operation, and until when.
 
-``operation.due_at`` is the one timer: from that instant any worker may take the operation. While one drives it,
-that is the end of its lease; while it waits for a device, the moment to look again; without it nobody may.
-Every take adds one to ``fence``, and whoever writes must show the fence it was given.
+``operation.due_at`` is the one timer: from that instant any worker may take the operation. While a worker drives it,
+that is the end of the lease; while it waits for a device, the time of the next observation; NULL: no worker may take
+it. Every take adds one to ``fence``, and every write must have the current fence.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from canton.store.schema import operation
 
 @dataclass(frozen=True, slots=True)
 class TakenLease:
-    """``at`` is the database's time of the take."""
+    """A lease that was taken; ``at`` is the database's time."""
 
     operation: str
     fence: int
@@ -32,13 +32,13 @@ class TakenLease:
 
 @dataclass(frozen=True, slots=True)
 class LeaseState:
-    """What a holder of the fence learns with every write."""
+    """The current request to cancel and the database's time, which a worker reads with every write."""
 
     cancel_by: str | None
     at: int
 
 
-# Built once: putting a statement together takes SQLAlchemy longer than the database takes to answer it.
+# Built once: constructing a statement takes SQLAlchemy longer than the database takes to execute it.
 _MINE = operation.c.step_kinds.not_in(sa.bindparam("except_kinds", expanding=True))
 _DUE = (
     sa.select(operation.c.id)
@@ -65,13 +65,13 @@ _TAKE = (
 def take(
     connection: Connection, worker: str, lease: float, limit: int, except_kinds: Collection[str] = ()
 ) -> list[TakenLease]:
-    """Lease up to ``limit`` due operations, the longest due first; rows that others are taking are passed over."""
+    """Lease up to ``limit`` due operations, the longest due first; rows that others are taking are skipped."""
     parameters = {"by": worker, "lease": _microseconds(lease), "limit": limit, "except_kinds": list(except_kinds)}
     return [TakenLease(*row) for row in connection.execute(_TAKE, parameters)]
 
 
 def renew(connection: Connection, fences: Mapping[str, int], lease: float) -> dict[str, LeaseState]:
-    """Extend the leases that are still ours; an operation missing from the answer is somebody else's now."""
+    """Extend the leases that are still ours; an operation that is missing in the result was taken over."""
     renewed: dict[str, LeaseState] = {}
     for identity, fence in sorted(fences.items()):
         row = connection.execute(
@@ -93,10 +93,10 @@ _HOLD = PreparedStatement(
 
 
 def hold(connection: Connection, operation_id: str, fence: int) -> LeaseState:
-    """Make sure the fence is ours until this transaction ends. The first statement of every engine write.
+    """Check the fence, and lock it until this transaction ends. The first statement of every write of the engine.
 
-    The row lock matters: without it a take-over could commit between this look and our commit, and our write
-    would land behind the back of the new owner.
+    Without the row lock, a take-over could commit between this check and our commit, and our write would come after
+    it unnoticed.
     """
     row = _HOLD.execute(connection, {"id": operation_id, "fence": fence}).one_or_none()
     if row is None:
@@ -109,7 +109,7 @@ def hold(connection: Connection, operation_id: str, fence: int) -> LeaseState:
 
 
 def release(connection: Connection, operation_id: str, due_at: int | None) -> None:
-    """Let go of an operation that is held; it is due at ``due_at``, or at once."""
+    """Release the lease; the operation is due at ``due_at``, or at once."""
     connection.execute(
         sa.update(operation)
         .where(operation.c.id == operation_id)
@@ -126,13 +126,13 @@ _EARLIEST = (
 
 
 def seconds_until_due(connection: Connection, except_kinds: Collection[str] = ()) -> float | None:
-    """How long until some operation is due; not positive when one is, None when nothing is open."""
+    """Seconds until an operation is due; zero or negative if one is, None if none will be."""
     wait = connection.execute(_EARLIEST, {"except_kinds": list(except_kinds)}).scalar_one_or_none()
     return None if wait is None else wait / SECOND
 
 
 def forgive_the_future(connection: Connection) -> int:
-    """Make due what was last touched in the future: the clock was set back, and its timers would ring too late."""
+    """Make operations due that were touched in the future: the clock was set back, and their timers are too late."""
     return connection.execute(
         sa.update(operation)
         .where(operation.c.due_at.is_not(None), operation.c.touched_at > now() + SECOND)

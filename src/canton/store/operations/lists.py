@@ -1,4 +1,4 @@
-"""Operations and their steps as lists and answers show them: with the plan's words and the steps counted."""
+"""Operations and steps for lists and answers, with the plan's summary and counts of steps."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SHOWN = (
 )
 _OPERATION = sa.select(
     *(operation.c[name] for name in _SHOWN),
-    # What an earlier version planned has no summary beside its body.
+    # Plans of an earlier version have no summary column.
     sa.func.coalesce(plan.c.summary, operation.c.kind).label("summary"),
     nodes_in(plan.c.body).label("nodes"),
 ).join(plan, plan.c.digest == operation.c.plan)
@@ -44,7 +44,7 @@ _STEP = sa.select(*(step.c[name] for name in _STEP_SHOWN))
 
 @dataclass(frozen=True, slots=True)
 class OperationFilter:
-    """Which operations a list is about; what is None does not matter. ``node`` is one that a step is about."""
+    """The operations of a list; None matches any. ``node`` is the target of a step."""
 
     tenant: str | None = None
     state: str | None = None
@@ -75,7 +75,7 @@ def show(connection: Connection, operation_id: str, visible: Visible) -> RowMapp
 
 
 class Origin(NamedTuple):
-    """Where an operation comes from; that of one that is not there is all empty."""
+    """The tenant, kind and role of an operation; all empty if it does not exist."""
 
     tenant: str | None = None
     by_provider: bool = False
@@ -89,13 +89,13 @@ def origin(connection: Connection, operation_id: str) -> Origin:
 
 
 def visible_among(connection: Connection, visible: Visible, operation_ids: Sequence[str]) -> set[str]:
-    """Those of these operations that may be seen."""
+    """Those of these operations that are visible."""
     query = sa.select(operation.c.id).where(operation.c.id.in_(operation_ids), visible_to(visible, operation.c.tenant))
     return set(connection.scalars(query))
 
 
 def count_steps(connection: Connection, operation_ids: Sequence[str]) -> dict[str, Counter[str]]:
-    """How many steps of each are in which state, undo steps included."""
+    """The number of steps by state for each operation, including undo steps."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     query = (
         sa.select(step.c.operation, step.c.state, sa.func.count())

@@ -16,7 +16,7 @@ from canton.store.listing import ListPage, Visible, Window, fetch, visible_to
 from canton.store.schema import operation, plan
 
 SORTS = {"created_at": plan.c.created_at}
-# A plan that no operation uses is a dry run's: it is reviewed and carried out on the same day, or made again.
+# A plan without an operation comes from a dry run: it is carried out on the same day, or made again.
 UNUSED_FOR = 24 * 3600 * SECOND
 MOST_UNUSED = 100
 _UNUSED = ~sa.exists().where(operation.c.plan == plan.c.digest)
@@ -41,7 +41,7 @@ def _nodes_on_sqlite(element: nodes_in, compiler: SQLCompiler, **options: object
 
 @dataclass(frozen=True, slots=True)
 class PlanFacts:
-    """What lists show of a plan and go by."""
+    """The columns of a plan for lists and filters."""
 
     kind: str
     tenant: str | None
@@ -54,23 +54,23 @@ _LISTED = sa.select(
 
 
 def put(connection: Connection, digest: str, body: str, facts: PlanFacts) -> None:
-    """Keep a plan; the same digest is the same plan, so a second time changes nothing."""
+    """Store a plan; an equal digest is the same plan, which is stored once."""
     row = {"digest": digest, "body": body, **asdict(facts)}
     if not insert_new(connection, plan, [row], created_at=now()) and not _hold(connection, digest):
-        # It was there, unused, and was forgotten at this moment.
+        # It existed, unused, and was deleted at this moment.
         insert_new(connection, plan, [row], created_at=now())
 
 
 def _hold(connection: Connection, digest: str) -> bool:
-    """The plan is there, and is not forgotten before this transaction ends."""
+    """Whether the plan exists; it is then not deleted before this transaction ends."""
     query = sa.select(plan.c.digest).where(plan.c.digest == digest).with_for_update(read=True, key_share=True)
     return connection.execute(query).one_or_none() is not None
 
 
 def forget_excess(connection: Connection, kind: str, tenant: str | None) -> None:
-    """Remove the oldest of a tenant's unused plans, or the provider's, so that no more are left than may be.
+    """Delete the oldest unused plans of a kind and tenant (None: the provider) beyond ``MOST_UNUSED``.
 
-    Of one kind: otherwise a tenant's dry runs would push out what the provider planned for its nodes.
+    Per kind, because otherwise a tenant's dry runs would delete the provider's plans for its nodes.
     """
     own = sa.and_(plan.c.kind == kind, plan.c.tenant.is_(None) if tenant is None else plan.c.tenant == tenant)
     newest_first = (plan.c.created_at.desc(), plan.c.digest)
@@ -81,13 +81,13 @@ def forget_excess(connection: Connection, kind: str, tenant: str | None) -> None
 
 
 def forget_old(connection: Connection) -> None:
-    """Remove plans that were not used in time."""
+    """Delete plans that were not used within ``UNUSED_FOR``."""
     old = sa.select(plan.c.digest).where(plan.c.created_at < now() - UNUSED_FOR, _UNUSED).limit(10 * MOST_UNUSED)
     _forget(connection, list(connection.execute(old).scalars()))
 
 
 def _forget(connection: Connection, digests: list[str]) -> None:
-    """Locked first, and only then deleted if still unused: an operation may take one of them at the same moment."""
+    """Lock the plans, then delete those that are still unused: an operation may use one at the same moment."""
     query = sa.select(plan.c.digest).where(plan.c.digest.in_(digests)).with_for_update(skip_locked=True)
     locked = list(connection.execute(query).scalars()) if digests else []
     if locked:
@@ -103,11 +103,11 @@ def find(connection: Connection, digest: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PlanVisibility:
-    """Which plans somebody may see."""
+    """The plans that a caller may see."""
 
     visible: Visible
     providers: frozenset[str]
-    """Kinds that only the provider orders: a tenant reads of one once it is ordered, and not while it is considered."""
+    """Kinds that only the provider orders: a tenant sees such a plan only once it is carried out."""
 
     def condition(self) -> sa.ColumnElement[bool]:
         own = visible_to(self.visible, plan.c.tenant)
@@ -118,7 +118,7 @@ class PlanVisibility:
 
 def page(connection: Connection, visibility: PlanVisibility, values: dict[str, str | None], window: Window) -> ListPage:
     exact = (plan.c[name] == value for name, value in values.items() if value is not None)
-    # What an earlier version kept has no facts beside its body; nobody can list what it is about.
+    # Plans of an earlier version have no kind column and are not listed.
     query = _LISTED.where(visibility.condition(), plan.c.kind.is_not(None), *exact)
     return fetch(connection, query, window, SORTS, plan.c.digest)
 

@@ -8,12 +8,12 @@ from sqlalchemy.engine import Connection
 from canton.store.database import SECOND, now
 from canton.store.schema import worker
 
-# How long a worker that died is remembered, for those who ask what became of it.
+# How long a worker that died stays in the table.
 REMEMBERED = 24 * 3600 * SECOND
 
 
 def arrive(connection: Connection, identity: str, host: str, pid: int) -> None:
-    """Sign in; whoever has not been seen for a day is forgotten."""
+    """Register a worker; delete those without a heartbeat for a day."""
     connection.execute(sa.delete(worker).where(worker.c.seen_at < now() - REMEMBERED))
     connection.execute(sa.insert(worker).values(id=identity, host=host, pid=pid, started_at=now(), seen_at=now()))
 
@@ -27,6 +27,6 @@ def leave(connection: Connection, identity: str) -> None:
 
 
 def alive(connection: Connection, within: float) -> int:
-    """How many gave a sign of life within so many seconds."""
+    """The number of workers with a heartbeat within ``within`` seconds."""
     recently = worker.c.seen_at >= now() - int(within * SECOND)
     return connection.scalar(sa.select(sa.func.count()).select_from(worker).where(recently)) or 0
