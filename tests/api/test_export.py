@@ -67,7 +67,7 @@ def test_an_export_differs_in_nothing(
     [empty, psi] = sorted(yaml.safe_load(exported)["tenants"], key=lambda tenant: str(tenant["name"]))
     assert (empty["members"], psi["quota"]["open_operations"], len(psi["members"])) == ([], None, 2)
     assert run(monkeypatch, "apply", "-f", str(home / "export.yaml")) == 0
-    assert "everything is already so" in capsys.readouterr().err
+    assert "the server already matches the file" in capsys.readouterr().err
 
 
 def test_an_unknown_issuer_stops_everything_beforehand(

@@ -158,7 +158,7 @@ def test_an_end_must_be_to_come(admin: Api) -> None:
         refused = grant(admin, "test:ann", "tenant-viewer", "psi", until=until)
         assert (refused.status, refused.code) == (400, "invalid-request"), until
     over = grant(admin, "test:ann", "tenant-viewer", "psi", until="2020-01-01T00:00:00Z").json["detail"]
-    assert over == "until is 2020-01-01T00:00:00Z, which is over; name an instant to come"
+    assert over == "until is 2020-01-01T00:00:00Z, which is in the past; give a time in the future"
 
 
 def test_nobody_grants_more_than_they_hold(admin: Api) -> None:

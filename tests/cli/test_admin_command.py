@@ -88,7 +88,7 @@ def test_a_name_that_another_person_has_now_is_not_called_an_administrator(canto
         ("cscs:rosa", " ", "with a reason"),
         ("cscs:rosa", "line\nbreak", "one line"),
         ("rosa", "first", "such as cscs:rosa"),
-        ("csc:rosa", "first", "no issuer that this server trusts; it trusts cscs"),
+        ("csc:rosa", "first", "not an issuer that this server trusts; it trusts cscs"),
         ("service:psi/ci", "first", "is not a person; write ISSUER:USERNAME"),
     ],
 )

@@ -97,7 +97,7 @@ class TestDiff:
             ),
             ("tenants: [{name: psi, quota: {nodes: true}}]", "limit, not yes"),
             ("tenants: [{name: psi, members: [{role: x}]}]", "tenants[0].members[0] has no subject"),
-            ("tenants: [{name: psi}, {name: psi}]", "tenants: psi is there twice"),
+            ("tenants: [{name: psi}, {name: psi}]", "tenants: psi is listed twice"),
             ("tenants: psi", "  tenants must be a list, not psi"),
             ("- a", "the file must be a mapping"),
             ("a: [", "neither YAML nor JSON: while parsing a flow node"),
@@ -194,10 +194,10 @@ MEMBER = "tenants: [{name: psi, members: [{subject: 'SUBJECT', role: ROLE}]}]"
             MEMBER.replace("SUBJECT", "cscs:bob").replace("ROLE", "tenant-admn"),
             'there is no role "tenant-admn"; did you mean "tenant-admin"?',
         ),
-        (MEMBER.replace("SUBJECT", "cscs:bob").replace("ROLE", "auditor"), '"auditor" is bound at the provider'),
+        (MEMBER.replace("SUBJECT", "cscs:bob").replace("ROLE", "auditor"), '"auditor" is a role at the provider'),
         (
             "tenants: [{name: psi, members: [{subject: 'cscs:bob', role: r, until: 2020-01-01T00:00:00Z}]}]",
-            "2020-01-01T00:00:00+00:00 is over",
+            "2020-01-01T00:00:00+00:00 is in the past",
         ),
         ("tenants: [{name: psi, members: [{subject: 'cscs:bob', role: r, until: soon}]}]", "soon is not a time"),
         ("sites: [{name: Alps}]", "site Alps: a name is"),
@@ -305,5 +305,5 @@ def test_a_member_twice_is_a_mistake(canton: Run, script: Script) -> None:
     member = "{subject: 'cscs:bob', role: r}"
     ran = canton("apply", "-f", "-", stdin=f"tenants: [{{name: psi, members: [{member}, {member}]}}]")
     assert ran.status == 2
-    assert "tenants[0].members: cscs:bob r is there twice" in ran.err
+    assert "tenants[0].members: cscs:bob r is listed twice" in ran.err
     assert script.asked == []

@@ -398,7 +398,7 @@ class TestAlreadySo:
         look_ups(script)
         ran = canton("quota", "set", "psi", "--nodes", "64")
         assert ran.status == 0
-        assert "already so" in ran.err
+        assert "already has these limits" in ran.err
         assert script.lines() == ["GET /v1/tenants/psi/quota"]
 
 
@@ -507,7 +507,7 @@ class TestApproval:
         script.on("DELETE /v1/tenants/psi", self.needed)
         ran = canton("tenant", "delete", "psi", "--reason", "contract ended")
         assert ran.status == 4
-        assert "somebody else who has the permission tenant.delete runs\n  canton approval approve ap_1" in ran.err
+        assert "a second person with the permission tenant.delete runs\n  canton approval approve ap_1" in ran.err
         assert "canton tenant delete psi --reason 'contract ended' --approval ap_1" in ran.err
 
     def test_the_approval_goes_with_the_repeated_request(self, canton: Run, script: Script) -> None:

@@ -72,7 +72,7 @@ class TestFile:
             ('[contexts.a]\ntoken = "x"', "secrets do not belong here"),
             ('[contexts.a]\nread_only = "yes"', "read_only must be true or false, not 'yes'"),
             ("[contexts]\na = 1", "contexts.a is not a table"),
-            ("current = 1", "current must be a text in quotes"),
+            ("current = 1", "current must be a string in quotes"),
             ("a = = b", "is not TOML"),
         ],
     )
@@ -158,7 +158,7 @@ class TestCommands:
     def test_a_server_must_be_one(self, canton: Run, home: Path, server: str) -> None:
         ran = canton("context", "set", "bad", "--server", server)
         assert ran.status == 2
-        assert "write https://canton.example.org" in ran.err
+        assert "write it as https://canton.example.org" in ran.err
         assert not (home / "config").exists()
 
     @pytest.mark.parametrize("name", ["a b", "../x", "", "[x]", "a" * 64, "ä"])
@@ -170,7 +170,7 @@ class TestCommands:
         system_file(home, '[contexts.a]\nserver = "https://a"\n')
         ran = canton("context", "delete", "a")
         assert ran.status == 2
-        assert "not yours to change" in ran.err
+        assert "which this command does not change" in ran.err
 
     def test_the_file_holds_no_secret(
         self, canton: Run, context: Script, home: Path, monkeypatch: pytest.MonkeyPatch

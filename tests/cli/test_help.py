@@ -49,13 +49,15 @@ def test_every_page_says_what_it_does_and_shows_an_example(page: tuple[str, ...]
 
 
 def test_the_commands_that_need_a_reason_are_those_of_the_policy() -> None:
-    required = {page for page in PAGES if "kept in the audit. [required]" in " ".join(run(*page, "--help").split())}
+    required = {
+        page for page in PAGES if "recorded in the audit log. [required]" in " ".join(run(*page, "--help").split())
+    }
     policy = {name.replace("revoke", "remove") for name, it in PERMISSIONS.items() if it.needs_reason}
     assert {".".join(page) for page in required} == policy
 
 
 def test_a_dry_run_needs_no_reason(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    for options, said in (([], "node assign needs a reason: add --reason '…'"), (["--dry-run"], "which tenant?")):
+    for options, said in (([], "node assign needs a reason: add --reason '…'"), (["--dry-run"], "no tenant is named")):
         monkeypatch.setattr(sys, "argv", ["canton", "node", "assign", "x1", *options, "--server", "http://127.0.0.1:9"])
         assert main() == 2
         assert said in capsys.readouterr().err

@@ -135,7 +135,7 @@ class TestLogout:
         issuer.on("POST /issuer/revocation", Reply(500))
         ran = canton("logout")
         assert ran.status == 0
-        assert "could not be told" in ran.err
+        assert "could not be revoked" in ran.err
         assert list((home / "state/canton/credentials").glob("*.json")) == []
 
 

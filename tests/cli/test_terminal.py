@@ -134,7 +134,7 @@ class TestQuestions:
         script.on("GET /v1/bindings/bd_1", Reply(body=samples.binding()))
         script.on("DELETE /v1/bindings/bd_1", Reply(204))
         shell = terminal("member", "remove", "bd_1", "--reason", "left")
-        shell.until("Take away: cscs:alice as tenant-admin in psi? [y/N]: ")
+        shell.until("Remove: cscs:alice as tenant-admin in psi? [y/N]: ")
         shell.type("perhaps")
         shell.until("canton: answer y or n\n")
         shell.type("y")

@@ -151,7 +151,7 @@ class TestSets:
     @pytest.mark.parametrize(
         ("arguments", "status", "said"),
         [
-            ([], 2, "which nodes?"),
+            ([], 2, "no nodes are named"),
             (["-"], 2, "name no nodes"),
             (["x1!x1"], 2, "name no nodes"),
             (["x[1-"], 2, "x[1-\n"),
@@ -220,7 +220,7 @@ class TestImport:
             ("[{]", ["is not JSON"]),
             ('[{"xnam": "x1"}, 7]', ["node 1: no xname", 'node 1: unknown key "xnam"', "node 2: 7 is not an object"]),
             ('{"node": []}', ['unknown key "node"; did you mean "nodes"?']),
-            ('{"site": "daint", "nodes": []}', ["is for the site daint, and --site says alps"]),
+            ('{"site": "daint", "nodes": []}', ["names the site daint, and --site names alps"]),
             ("", ["line 1: the first line must name the columns: xname,nid,state,tenant"]),
         ],
     )
@@ -266,7 +266,7 @@ class TestImport:
         ]
 
     def test_no_site_is_asked_for(self, canton: Run) -> None:
-        assert "Give --site" in self.imported(canton, "xname\nx1\n").err
+        assert "no site is named" in self.imported(canton, "xname\nx1\n").err
 
     def test_not_text(self, canton: Run, tmp_path: Any) -> None:
         (tmp_path / "nodes").write_bytes(b"xname\n\xff\n")
@@ -377,13 +377,13 @@ class TestNodesThatAreNotThere:
         script.on("GET /v1/nodes", items(samples.node(nid=12)))
         ran = canton("node", "list", "-q", "nid000012", "nid000013", "x1000c0s0b0n[0-1]")
         assert (ran.status, ran.out) == (3, "x1000c0s0b0n0\n")
-        assert "not yours to see: nid000013,x1000c0s0b0n1;" in ran.err
+        assert "you may not see it: nid000013,x1000c0s0b0n1;" in ran.err
 
     def test_some_of_those_that_standard_input_names(self, canton: Run, script: Script) -> None:
         script.on("GET /v1/nodes", items(samples.node()))
         ran = canton("node", "list", "-q", "-", stdin="x1000c0s0b0n0\nx1000c0s0b0n1\n")
         assert (ran.status, ran.out) == (3, "x1000c0s0b0n0\n")
-        assert "not yours to see: x1000c0s0b0n1;" in ran.err
+        assert "you may not see it: x1000c0s0b0n1;" in ran.err
 
     def test_all_are_there(self, canton: Run, script: Script) -> None:
         script.on("GET /v1/nodes", items(samples.node(nid=12)))

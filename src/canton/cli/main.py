@@ -132,7 +132,7 @@ def _explain_verb(group: Root, ctx: click.Context, words: list[str]) -> None:
     "\b\nExit codes:\n"
     "  0 ok   1 failed   2 usage   3 not found   4 not logged in or forbidden\n"
     "  5 conflict   6 time-out while waiting (the work goes on)   7 partial\n"
-    "  8 unreachable   130 interrupted   141 the reader of the output closed the pipe\n",
+    "  8 unreachable   130 interrupted   141 output pipe closed by its reader\n",
 )
 @click.version_option(__version__, message="canton %(version)s")
 @click.option("--context", metavar="NAME", help="The context to use; also CANTON_CONTEXT.")

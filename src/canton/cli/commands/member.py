@@ -94,7 +94,7 @@ def add_member(session: Session, show: Show, change: ChangeOptions, provider: bo
 @change_options_with_reason
 @session_options
 def remove_member(session: Session, change: ChangeOptions, subject: str, role: str | None, provider: bool) -> None:
-    """Remove a role from a person or group; without ROLE, all roles that they were given there."""
+    """Remove a role from a person or group. Without ROLE, all roles that they were given there."""
     bindings = (
         _by_id(session, subject)
         if subject.startswith("bd_")

@@ -138,7 +138,7 @@ def _follow_in_json(session: Session, operation: str, timeout: float | None) -> 
 @output_options(OPERATION)
 @session_options
 def wait_for_operation(session: Session, show: Show, operation: str, timeout: float | None) -> None:
-    """Wait, without progress, until an operation ends or needs attention."""
+    """Wait without output until an operation ends or needs attention."""
     with detaching(operation):
         ended = session.client.operations.wait(operation, timeout)
     conclude(session, show, ended)
@@ -169,7 +169,7 @@ _intervention("undo", ("undone",), "Undo the steps that an operation has done.",
 _intervention(
     "abandon",
     ("abandoned",),
-    "End an operation without undoing it; nodes in an unknown state are quarantined.",
+    "End an operation without undoing it. Nodes in an unknown state are quarantined.",
     ask=True,
 )
 _intervention("cancel", ("cancelled", "undone"), "Start no further step, and undo the steps that are done.", ask=True)

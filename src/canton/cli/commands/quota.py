@@ -79,7 +79,7 @@ def show_quota(session: Session, show: Show, name: str | None) -> None:
 def set_quota(
     session: Session, show: Show, change: ChangeOptions, name: str | None, **limits: int | str | None
 ) -> None:
-    """Set the limits of a tenant; limits without an option stay as they are."""
+    """Set limits of a tenant. Limits without an option stay as they are."""
     new_limits = {key: _number(value) for key, value in limits.items() if value is not None}
     if not new_limits:
         raise click.UsageError("Name at least one of --nodes, --open-operations and --service-accounts.")

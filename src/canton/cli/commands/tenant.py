@@ -103,7 +103,7 @@ def suspend_tenant(session: Session, show: Show, change: ChangeOptions, name: st
 @change_options
 @session_options
 def resume_tenant(session: Session, show: Show, change: ChangeOptions, name: str) -> None:
-    """End the suspension of a tenant: its members can make changes again."""
+    """End the suspension of a tenant. Its members can make changes again."""
     resumed = carry_out(session, change, lambda headers: session.client.tenants.resume(name, **headers))
     say_result(session, f"resumed tenant {name}", f"tenant {name} is already active")
     show.one(TENANT, resumed)
