@@ -56,7 +56,7 @@ class Stage:
         (self.folder / "nodes.csv").write_text(nodes_csv(machine))
         (self.folder / "new.csv").write_text(new_nodes_csv(machine))
         users = self.folder / "users.toml"
-        # Passwords in the clear: before anything is written, nobody else may read it.
+        # Holds passwords in the clear, so the mode is set before anything is written.
         users.touch(mode=0o600)
         users.write_text(
             "\n".join(

@@ -96,7 +96,7 @@ class Story:
         self.expect(self.stage.switched_on(nodes) == len(nodes), "all nodes are on")
 
     def lose_an_answer(self) -> None:
-        self.say("Somebody breaks the wire: PCS will carry out the next order, and its answer will be lost.")
+        self.say("A fault is injected: PCS will carry out the next order, and its answer will be lost.")
         self.play("csm-emulator fault set lost-response pcs method=POST path=/transitions --next 1", expect="1 more")
         self.say("Ann switches one node off. Canton does not know what became of the order, looks, and does not guess.")
         self.play(f"canton node power off {BUSY} --reason 'beam time over' --yes --wait --context ann", expect="done")
@@ -134,7 +134,7 @@ class Story:
 
 
 def free_port() -> int:
-    """The usual one, or any if somebody has it."""
+    """The preferred one, or a free one if it is in use."""
     for port in (PORT, 0):
         with socket.socket() as probe:
             try:

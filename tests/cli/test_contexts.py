@@ -115,7 +115,7 @@ class TestFile:
         path = user_file(home, text)
         ran = canton("context", "set", "a", "--server", "https://a")
         assert ran.status == 2
-        assert "change it by hand" in ran.err
+        assert "edit the file by hand" in ran.err
         assert path.read_text() == text
 
     def test_a_link_stays_a_link(self, home: Path) -> None:

@@ -42,10 +42,10 @@ class Renewing:
         self.used: list[str] = []
         self._lock = threading.Lock()
 
-    def __call__(self, stored: StoredLogin) -> Grant:
+    def __call__(self, stored_login: StoredLogin) -> Grant:
         with self._lock:
-            assert stored["refresh_token"] not in self.used, "a refresh token was used twice"
-            self.used.append(stored["refresh_token"])
+            assert stored_login["refresh_token"] not in self.used, "a refresh token was used twice"
+            self.used.append(stored_login["refresh_token"])
             number = len(self.used)
         time.sleep(0.02)
         return {"access_token": f"new{number}", "refresh_token": f"r{number + 1}", "expires_at": time.time() + 300}
@@ -190,11 +190,11 @@ class TestIssuer:
     )
     def test_nobody_is_sent_to_what_is_no_safe_page(self, issuer: Issuer, script: Script, page: str) -> None:
         script.on("POST /device_authorization_endpoint", Reply(body={"device_code": "d", "verification_uri": page}))
-        with pytest.raises(NotAuthenticated, match="nobody was sent there"):
+        with pytest.raises(NotAuthenticated, match="the login was stopped"):
             issuer.start_device()
         told = {"issuer": script.url, "authorization_endpoint": page or "-"}
         script.on("GET /.well-known/openid-configuration", Reply(body=told))
-        with pytest.raises(NotAuthenticated, match="nobody was sent there"):
+        with pytest.raises(NotAuthenticated, match="the login was stopped"):
             Issuer(script.url, "canton-cli").authorize_url("http://127.0.0.1:9/callback", "st", "v")
 
 

@@ -1,4 +1,4 @@
-"""``canton admin``: what is done on the server itself: the first administrator, and hashes of passwords."""
+"""``canton admin``: add the first administrator, and hash passwords, on the server itself."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ ROLE = "provider-admin"
 
 @click.group(epilog="\b\nExample:\n  canton admin add cscs:rosa --reason 'first administrator'")
 def admin() -> None:
-    """Make an administrator of the provider, or a hash of a password."""
+    """Add an administrator of the provider, or hash a password."""
 
 
 @admin.command(epilog="\b\nExamples:\n  canton admin hash-password\n  pass show canton | canton admin hash-password")
 def hash_password() -> None:
     """Print the hash of a password.
 
-    It is for the users file of the embedded issuer. The password is asked for twice on a terminal, and otherwise read
-    from the first line of standard input.
+    The hash is for the users file of the embedded issuer. On a terminal it asks for the password twice; otherwise it
+    reads the first line of standard input.
     """
     if sys.stdin.isatty():
         password = str(click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
@@ -50,15 +50,15 @@ def hash_password() -> None:
 
 @admin.command(epilog="\b\nExample:\n  canton admin add cscs:rosa --reason 'first administrator'")
 @click.argument("subject", metavar="ISSUER:NAME")
-@click.option("--reason", required=True, help="Why; it goes into the audit.")
+@click.option("--reason", required=True, help="The reason, recorded in the audit log.")
 @config_option
 @database_option
 def add(subject: str, reason: str, config: Path | None, address: str | None) -> None:
-    """Make somebody a provider-admin, without the API.
+    """Make a person a provider-admin, without the API.
 
-    For the first administrator, and for the day when the last one is gone. It needs the server's configuration and its
-    database, and no token; who may read both is who may do this. The audit names the account of the operating system.
-    Every other role is given with `canton member add`.
+    For the first administrator, or if the last one has left. It needs no token: everyone who can read the server's
+    configuration and write its database can do this. The audit names the account of the operating system. To give any
+    other role, use `canton member add`.
     """
     flags = loading.Flags(config, address)
     check_subject_and_reason(load_settings(flags), subject, reason)
@@ -80,7 +80,7 @@ def check_subject_and_reason(settings: Settings, subject: str, reason: str) -> N
 
 def _grant(connection: Connection, subject: str, reason: str) -> bool:
     """Grant and record, in one transaction; whether it is new."""
-    # Without a colon it is nobody whom an issuer could vouch for.
+    # Without a colon, the name cannot be that of an issuer's user.
     actor = f"server/{pwd.getpwuid(os.geteuid()).pw_name}"
     result = bindings.grant(connection, bindings.Grant(subject, ROLE, None, None), actor, reason)
     about = f"binding:{result.row['id']}"

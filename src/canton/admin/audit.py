@@ -32,14 +32,14 @@ class AnchorType(click.ParamType[chain.Anchor]):
 
 
 @audit.command(epilog='\b\nExample:\n  canton audit verify --anchor "$(cat /safe/place/audit-head)"')
-@click.option("--anchor", type=AnchorType(), help="A head printed earlier, by `canton audit head`, and kept elsewhere.")
+@click.option("--anchor", type=AnchorType(), help="A head that `canton audit head` printed earlier, stored elsewhere.")
 @config_option
 @database_option
 def verify(anchor: chain.Anchor | None, config: Path | None, address: str | None) -> None:
-    """Check every audit record and name the first that was changed, removed, put in or moved.
+    """Check every audit record and name the first that was changed, removed, inserted or moved.
 
-    Somebody who may write to the whole database could seal the whole chain anew. Only an anchor finds that: a head
-    that was kept where they could not reach it. It proves everything up to its own record.
+    A person who can write to the database could compute the whole chain again. Only an anchor reveals that: a head that
+    was stored where they cannot change it. It proves every record up to its own.
     """
     with open_chosen_database(Flags(config, address)) as database:
         migrate.require_known(database)
@@ -57,7 +57,7 @@ def verify(anchor: chain.Anchor | None, config: Path | None, address: str | None
 @config_option
 @database_option
 def head(config: Path | None, address: str | None) -> None:
-    """Print the number and hash of the last audit record, to be kept elsewhere as an anchor for `verify`."""
+    """Print the number and hash of the last audit record, to store elsewhere as an anchor for `verify`."""
     with open_chosen_database(Flags(config, address)) as database:
         migrate.require_known(database)
         with database.read() as connection:

@@ -31,12 +31,12 @@ def db() -> None:
     type=click.Choice(["all", "pre"]),
     default="all",
     show_default=True,
-    help="pre: only what the release before this one can run with.",
+    help="pre: only changes that the previous release can run with.",
 )
 @config_option
 @database_option
 def upgrade(phase: migrate.Phase, config: Path | None, address: str | None) -> None:
-    """Create the tables, or bring them to what this release needs. All of it happens, or nothing."""
+    """Create the tables, or upgrade them to this release; all changes or none."""
     with open_chosen_database(Flags(config, address), create=True) as database:
         result = migrate.upgrade(database, phase)
     if result.before == result.after:
@@ -52,10 +52,10 @@ def upgrade(phase: migrate.Phase, config: Path | None, address: str | None) -> N
 @database_option
 @click.pass_context
 def check(context: click.Context, config: Path | None, address: str | None) -> None:
-    """Look for damage; exit code 1 if there is any.
+    """Check the database; exit code 1 if a check fails.
 
-    It checks the revision, the tables, the guards, the file or server, and the audit chain; if these are good, also
-    that the database takes writes.
+    It checks the revision, the tables, the triggers that protect records, the file or server, and the audit chain; if
+    these are good, also that the database takes writes.
     """
     failed = False
     with open_chosen_database(Flags(config, address)) as database:
@@ -74,7 +74,7 @@ def check(context: click.Context, config: Path | None, address: str | None) -> N
 def backup(file: Path, config: Path | None, address: str | None) -> None:
     """Copy the database into FILE while Canton runs.
 
-    The copy is of one consistent moment, checked, and complete or absent.
+    The copy is a consistent snapshot and is checked. If the command fails, there is no FILE.
 
     To restore, stop every server and worker first. SQLite: remove the database with its -wal and -shm,
     which would be read into the restored one, and put FILE in its place. PostgreSQL: pg_restore FILE

@@ -51,19 +51,19 @@ SPARE_FILES = 100 + BACKLOG
     "--listen", metavar="HOST:PORT", help="Where to listen; port 0 takes a free one.  [env var: CANTON_API_LISTEN]"
 )
 @database_option
-@click.option("--all", "everything", is_flag=True, help="Run a worker too, as a process that is watched.")
-@click.option("--dev", is_flag=True, help="A server to try things on, without any configuration; see above.")
+@click.option("--all", "everything", is_flag=True, help="Also run a worker, in a process that is restarted if it dies.")
+@click.option("--dev", is_flag=True, help="Run a server for development, without any configuration; see above.")
 @click.option("--json", "as_json", is_flag=True, help="When ready, print one JSON line: url and pid.")
 def serve(
     config: Path | None, listen: str | None, address: str | None, everything: bool, dev: bool, as_json: bool
 ) -> None:
     """Run the API server.
 
-    With --dev it needs nothing: at the first start it makes a configuration, a database, an issuer with one
-    administrator, whose password is printed once, and a few pretend nodes in canton/dev under $XDG_STATE_HOME. It runs
-    a worker as well, listens on this machine only, and prints what to type next. It is not for production.
+    With --dev it needs no configuration: at the first start it creates a configuration, a database, an issuer with one
+    administrator, whose password is printed once, and a few pretend nodes in canton/dev under $XDG_STATE_HOME. It
+    also runs a worker, listens on this machine only, and prints the commands to try next. It is not for production.
 
-    On SIGTERM or Ctrl-C it takes no new requests, ends the streams of events, finishes what is under way within
+    On SIGTERM or Ctrl-C it takes no new requests, ends the streams of events, finishes the requests under way within
     `api.drain` and exits with 0. A second signal ends it at once.
     """
     flags = loading.Flags(config, address, listen)
@@ -139,7 +139,7 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         if self.config.is_ssl:
             loop = asyncio.get_running_loop()
-            # uvicorn has no setting for it, and asyncio would wait for a minute. Nobody counts connections before.
+            # uvicorn has no setting for it, and asyncio would wait for a minute, without counting these connections.
             with_limit = partial(loop.create_server, ssl_handshake_timeout=HANDSHAKE_SECONDS)
             loop.create_server = with_limit  # type: ignore[method-assign]
         await super().startup(sockets)
@@ -160,7 +160,7 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 (uvicorn's signature)
         if self.should_exit:
-            # What is under way is in the database: nothing is lost, and somebody is in a hurry.
+            # Operations are in the database, so nothing is lost by ending at once.
             if self._parts.worker_process is not None:
                 self._parts.worker_process.kill()
             os._exit(128 + sig)

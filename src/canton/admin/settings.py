@@ -20,12 +20,12 @@ from canton.settings.sources import EffectiveValue
     epilog="\b\nExamples:\n  canton settings --config /etc/canton/server.toml\n"
     "  CANTON_LOG_LEVEL=debug canton settings --check"
 )
-@click.option("--check", is_flag=True, help="Only say whether they are good; exit code 2 if not.")
+@click.option("--check", is_flag=True, help="Only check whether they are valid; exit code 2 if not.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON, for programs.")
 @config_option
 @database_option
 def settings(check: bool, as_json: bool, config: Path | None, address: str | None) -> None:
-    """Show every setting, its value and where it came from; secrets are hidden."""
+    """Show every setting, its value and its source; secrets are hidden."""
     values = loading.effective(os.environ, loading.Flags(config, address))
     built = loading.build(values)
     if check:

@@ -27,11 +27,11 @@ log = logging.getLogger("canton.worker")
 @database_option
 @click.option("--until-eof", is_flag=True, hidden=True, help="Stop when standard input ends, as when a parent dies.")
 def worker(config: Path | None, address: str | None, until_eof: bool) -> None:
-    """Carry out operations and read the power of nodes, until told to stop.
+    """Carry out operations and read the power of nodes, until stopped.
 
-    Any number of workers may run, on any machine that reaches the database and the devices. On SIGTERM or Ctrl-C a
-    worker finishes its device calls and hands its operations back; a second signal ends it at once. Either way,
-    another worker goes on where this one was.
+    Any number of workers can run, on any machine that reaches the database and the devices. On SIGTERM or Ctrl-C a
+    worker finishes its device calls and releases its operations; a second signal ends it at once. In both cases another
+    worker continues its operations.
     """
     flags = loading.Flags(config, address)
     settings = load_settings(flags)
@@ -67,7 +67,7 @@ async def _work(engine: Worker, reading: PowerReading, *, until_eof: bool) -> No
 
 
 def _stop_at_eof(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
-    """Standard input says nothing; it ends when whoever started us does."""
+    """Stop when standard input ends, as it does when the parent process dies."""
     if not os.read(sys.stdin.fileno(), 1024):
         loop.remove_reader(sys.stdin.fileno())
         stop.set()

@@ -134,7 +134,7 @@ class Client:
 
     @cached_property
     def operations(self) -> Operations:
-        """Work that takes time."""
+        """Operations: changes that take time."""
         from canton.client.nodes import Operations  # noqa: PLC0415
 
         return Operations(self._calls)
@@ -155,7 +155,7 @@ class Client:
 
     @cached_property
     def audit(self) -> Audit:
-        """Who did what, and why."""
+        """The audit records."""
         from canton.client.oversight import Audit  # noqa: PLC0415
 
         return Audit(self._calls)

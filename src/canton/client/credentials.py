@@ -1,8 +1,8 @@
 """Where a client's token comes from, and how it gets another when that one runs out.
 
 People log in and are given a short-lived access token and a refresh token, kept in a file that only they can read.
-A refresh token works once, so two processes must not use it at the same time: whoever renews holds a lock file, and
-finds, once it has it, that the other has already done the work.
+A refresh token works once, so two processes must not use it at the same time: a renewal holds a lock file, and reads
+the tokens again, because another process may have renewed them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from canton.client.oidc import Grant
 
 EARLY = 20.0
-"""Seconds before its end at which a token counts as run out: it has to last for the way to the server."""
+"""A token is renewed this many seconds before it expires, so that it is still valid at the server."""
 LOCK_PATIENCE = 30.0
 
 
@@ -32,14 +32,14 @@ class Credentials(Protocol):
         """The token to send now; None to send none."""
 
     def renew(self, used: str) -> str | None:
-        """Another token than the one used, which the server said had run out; None if there is none to be had."""
+        """Another token than ``used``, which the server refused as expired; None if there is none."""
 
 
 class Token:
     """One token, for as long as it lasts."""
 
     def __init__(self, token: str | None) -> None:
-        # What http.client says of a header that it cannot send quotes the header.
+        # The error of http.client for an invalid header would quote the token.
         if token is not None and not (token.isascii() and token.isprintable()):
             raise NotAuthenticated("the token holds characters that no token has, such as a line end; get it again")
         self._token = token
@@ -66,13 +66,13 @@ class StoredLogin(TypedDict, total=False):
 class Renewal(Protocol):
     """Asks an issuer for a new grant."""
 
-    def __call__(self, stored: StoredLogin) -> Grant: ...
+    def __call__(self, stored_login: StoredLogin) -> Grant: ...
 
 
 class StoredCredentials:
     """Tokens in a file, mode 0600; renewed by one process at a time.
 
-    With ``server`` they are for that server alone: whoever got them for another is not to send them there.
+    With ``server`` they are only for that server; tokens for another one are not sent to it.
     """
 
     def __init__(self, path: Path, renewal: Renewal, server: str | None = None) -> None:
@@ -81,39 +81,43 @@ class StoredCredentials:
         self._server = server
 
     def token(self) -> str | None:
-        stored = self._read()
-        if stored is None:
+        stored_login = self._read()
+        if stored_login is None:
             return None
-        token = stored.get("access_token")
-        if token and stored.get("expires_at", float("inf")) - EARLY < time.time() and stored.get("refresh_token"):
+        token = stored_login.get("access_token")
+        if (
+            token
+            and stored_login.get("expires_at", float("inf")) - EARLY < time.time()
+            and stored_login.get("refresh_token")
+        ):
             return self.renew(token)
         return token
 
     def renew(self, used: str) -> str | None:
         with _locked(self._path):
-            stored = self._read()
-            if stored is None:
+            stored_login = self._read()
+            if stored_login is None:
                 return None
-            if stored.get("access_token") != used:
-                return stored.get("access_token")
-            if not stored.get("refresh_token"):
+            if stored_login.get("access_token") != used:
+                return stored_login.get("access_token")
+            if not stored_login.get("refresh_token"):
                 return None
-            grant = self._renewal(stored)
-            write(self._path, cast("StoredLogin", {**stored, **grant}))
+            grant = self._renewal(stored_login)
+            write(self._path, cast("StoredLogin", {**stored_login, **grant}))
             return grant["access_token"]
 
     def _read(self) -> StoredLogin | None:
-        stored = read(self._path)
-        if stored is not None and self._server is not None and stored.get("server") != self._server:
+        stored_login = read(self._path)
+        if stored_login is not None and self._server is not None and stored_login.get("server") != self._server:
             raise NotAuthenticated(
-                f"the login in {self._path} is for {stored.get('server')} and not for {self._server}, so its token was "
-                "not sent; log in again: canton login"
+                f"the login in {self._path} is for {stored_login.get('server')} and not for {self._server}, so its token "
+                "was not sent; log in again: canton login"
             )
-        return stored
+        return stored_login
 
 
 def read(path: Path) -> StoredLogin | None:
-    """What is kept, or None if nothing is. A file that others could read is refused: its tokens may be known."""
+    """The stored login, or None. A file that other users can read is refused: they may know its tokens."""
     try:
         with path.open(encoding="utf-8") as file:
             mode = os.fstat(file.fileno()).st_mode
@@ -129,14 +133,14 @@ def read(path: Path) -> StoredLogin | None:
         raise NotAuthenticated(f"{path} is damaged; log in again: canton logout && canton login") from error
 
 
-def write(path: Path, stored: StoredLogin) -> None:
-    """Replace what is kept, all of it or nothing; nobody else can read it at any moment."""
+def write(path: Path, stored_login: StoredLogin) -> None:
+    """Replace the file atomically; it is never readable by other users."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     new = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(stored, file)
+            json.dump(stored_login, file)
             file.flush()
             os.fsync(file.fileno())
         new.replace(path)
@@ -147,7 +151,7 @@ def write(path: Path, stored: StoredLogin) -> None:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold the lock file beside the path; the system lets go of it when its holder dies."""
+    """Hold the lock file beside the path; the system releases it when its holder dies."""
     import fcntl  # noqa: PLC0415 (few commands renew)
 
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -127,7 +127,7 @@ class Events:
         newest: int | None = None,
         limit: int | None = None,
     ) -> Iterator[Event]:
-        """Events that happened, oldest first: all, those since an instant, or the newest so many."""
+        """Past events, oldest first: all, those since an instant, or the newest N."""
         query = {"tenant": tenant or self._calls.caller.tenant, "subject": subject, "after": after}
         query |= {"since": since, "newest": None if newest is None else str(newest)}
         return cast("Iterator[Event]", self._calls.pages(path("events"), query, limit))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from canton.domain.data import Json
 
 QUICKEST_LOOK, SLOWEST_LOOK = 0.2, 2.0
-"""Seconds between two looks at an operation: quick while it moves, slower while it rests."""
+"""Seconds between two requests for an operation: short while it changes, longer while it does not."""
 
 
 class Nodes:
@@ -56,16 +56,16 @@ class Nodes:
         return cast("Imported", self._calls.change("POST", path("nodes", "import"), body, change, query))
 
     def plan(self, verb: str, nodes: str, **fields: Json) -> Plan:
-        """What ``power``, ``enroll`` and the others would do; its digest binds a later call to exactly that."""
+        """The plan of ``power``, ``enroll`` and the others; its digest binds a later call to exactly this plan."""
         body = {"nodes": nodes, **fields}
         return cast("Plan", self._calls.change("POST", path("nodes", verb), body, None, {"dry_run": True}))
 
     def power(self, nodes: str, to: str, plan: str | None = None, **change: Unpack[Change]) -> Operation:
-        """Switch nodes ``on`` or ``off``; the operation has begun, not ended, when this returns."""
+        """Power nodes ``on`` or ``off``; the operation has started, not ended, when this returns."""
         return self._order("power", {"nodes": nodes, "to": to}, plan, change)
 
     def enroll(self, nodes: str, plan: str | None = None, **change: Unpack[Change]) -> Operation:
-        """Make nodes free; the caller vouches that they are sanitised, because Canton does not do it yet."""
+        """Make nodes free; the caller confirms that they are sanitised, because Canton does not do it yet."""
         return self._order("enroll", {"nodes": nodes, "sanitised_by_hand": True}, plan, change)
 
     def assign(self, nodes: str, tenant: str, plan: str | None = None, **change: Unpack[Change]) -> Operation:
@@ -83,7 +83,7 @@ class Nodes:
         return self._order("maintenance", {"nodes": nodes, "power": power}, plan, change)
 
     def retire(self, nodes: str, plan: str | None = None, **change: Unpack[Change]) -> Operation:
-        """Give nodes in maintenance up for good."""
+        """Retire nodes in maintenance for good."""
         return self._order("retire", {"nodes": nodes}, plan, change)
 
     def delete(self, nodes: str, *, dry_run: bool = False, **change: Unpack[Change]) -> DeletedNodes:
@@ -98,7 +98,7 @@ class Nodes:
 
 
 class Operations:
-    """Work that takes time."""
+    """Operations: changes that take time."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
@@ -122,15 +122,15 @@ class Operations:
         return cast("Iterator[Step]", self._calls.pages(path("operations", operation, "steps"), None, limit))
 
     def retry(self, operation: str, **change: Unpack[Change]) -> Operation:
-        """Give the failed steps another chance."""
+        """Try the failed steps again."""
         return self._intervene(operation, "retry", change)
 
     def undo(self, operation: str, **change: Unpack[Change]) -> Operation:
-        """Take back what was done."""
+        """Undo the steps that are done."""
         return self._intervene(operation, "undo", change)
 
     def abandon(self, operation: str, **change: Unpack[Change]) -> Operation:
-        """Leave everything as it is and let go of the nodes; those in doubt are quarantined."""
+        """End the operation without undoing it; nodes in an unknown state are quarantined."""
         return self._intervene(operation, "abandon", change)
 
     def cancel(self, operation: str, **change: Unpack[Change]) -> Operation:
@@ -140,10 +140,10 @@ class Operations:
     def follow(
         self, operation: str, *, patience: float = 60.0, timeout: float | None = None, repeat: float = inf
     ) -> Iterator[Operation]:
-        """The operation now, then whenever it changed, until it rests: ended, or in need of a person.
+        """Yield the operation now and after every change, until it has ended or needs attention.
 
-        A server that is away for less than ``patience`` seconds is waited for. ``WaitTimeout`` after ``timeout``
-        seconds; the work goes on. One that does not change is given again every ``repeat`` seconds.
+        An unreachable server is tried for ``patience`` seconds. Raises ``WaitTimeout`` after ``timeout`` seconds; the
+        operation goes on. An unchanged operation is yielded again every ``repeat`` seconds.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         last: Operation | None = None
@@ -168,7 +168,7 @@ class Operations:
             pause = min(SLOWEST_LOOK, pause * 1.5)
 
     def wait(self, operation: str, timeout: float | None = None) -> Operation:
-        """The operation once it rests."""
+        """Wait until the operation has ended or needs attention, and return it."""
         *_, last = self.follow(operation, timeout=timeout)
         return last
 
@@ -187,7 +187,7 @@ class Operations:
 
 
 class Plans:
-    """What was planned, whether or not it was carried out."""
+    """Plans, whether or not they were carried out."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls

@@ -8,7 +8,7 @@ from canton.domain.data import Json
 
 
 class HeldRole(TypedDict):
-    """A role that somebody has."""
+    """A role of the caller."""
 
     role: str
     tenant: str | None

@@ -143,7 +143,7 @@ class Issuer:
         if not parts.hostname or not (is_local or parts.scheme == "https") or not str(url).isprintable():
             raise NotAuthenticated(
                 f'the issuer {self.url} sends people to "{url}", which is no address that begins with https://; '
-                "nobody was sent there"
+                "the login was stopped"
             )
         return str(url)
 
@@ -172,7 +172,7 @@ class Issuer:
 
 
 def new_secret() -> str:
-    """Text that nobody guesses, fit for a URL: a state or a PKCE verifier."""
+    """Random text for a URL: a state or a PKCE verifier."""
     return base64.urlsafe_b64encode(os.urandom(32)).rstrip(b"=").decode()
 
 

@@ -27,7 +27,7 @@ class Approvals:
         return cast("Approval", self._calls.get(path("approvals", approval)))
 
     def approve(self, approval_id: str, **change: Unpack[Change]) -> Approval:
-        """Let somebody else's change go through."""
+        """Approve another person's change."""
         return cast("Approval", self._calls.change("POST", path("approvals", approval_id, "approve"), None, change))
 
     def refuse(self, approval_id: str, **change: Unpack[Change]) -> Approval:
@@ -35,7 +35,7 @@ class Approvals:
 
 
 class Audit:
-    """Who did what, and why."""
+    """The audit records."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls

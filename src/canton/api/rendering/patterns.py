@@ -7,7 +7,7 @@ import re
 from canton.domain.tenant import NAME
 
 _NAME = "a lower-case name of 2 to 32 letters, digits and dashes that begins with a letter and does not end with a dash"
-# A username as issuers may give it (no "/", so that nobody can be called as a group), or a group without its first "/".
+# A username of an issuer (without "/", so that it cannot look like a group), or a group without its first "/".
 SUBJECT = (
     r"^[a-z][a-z0-9-]{0,30}:"
     r"([A-Za-z0-9_][A-Za-z0-9._@+\-]{0,127}|group/[^/\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]{0,199})$"

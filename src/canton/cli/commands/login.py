@@ -50,18 +50,18 @@ def login(session: Session, web: bool, token_stdin: bool, issuer: str | None, cl
     if web and token_stdin:
         raise click.UsageError("Choose one of --web and --token-stdin.")
     session = session.naming_a_context()
-    stored: StoredLogin = {"server": session.server, "ca": session.ca}
+    stored_login: StoredLogin = {"server": session.server, "ca": session.ca}
     if token_stdin:
-        stored["access_token"] = _token_from_stdin()
+        stored_login["access_token"] = _token_from_stdin()
     else:
         issuer_client = _issuer(session, issuer, client_id)
         grant = _in_browser(issuer_client) if web else _by_code(issuer_client)
         origin = {"issuer": issuer_client.url, "client_id": issuer_client.client_id}
-        stored = cast("StoredLogin", {**stored, **grant, **origin})
-    with session.connect(Token(stored["access_token"])) as client:
+        stored_login = cast("StoredLogin", {**stored_login, **grant, **origin})
+    with session.connect(Token(stored_login["access_token"])) as client:
         me = client.whoami()
     session = _with_context(session)
-    keeping.write(session.credentials_file, stored)
+    keeping.write(session.credentials_file, stored_login)
     context_text = f", context {session.context_name}" if session.context_name else ""
     say(f"canton: logged in to {session.server} as {me['id']}{context_text}")
     if context_name := session.other_context:
@@ -76,28 +76,30 @@ def login(session: Session, web: bool, token_stdin: bool, issuer: str | None, cl
 def logout(session: Session) -> None:
     """Delete the stored login, and revoke it at the issuer."""
     path = session.credentials_file
-    stored: StoredLogin | None = None
+    stored_login: StoredLogin | None = None
     try:
-        stored = keeping.read(path)
+        stored_login = keeping.read(path)
     except NotAuthenticated as error:
         say(f"canton: {error.message}")
     if not path.exists():
         say(f"canton: not logged in to {session.server}; nothing to do")
         return
     path.unlink()
-    if stored and not _revoke(stored):
+    if stored_login and not _revoke(stored_login):
         say("canton: the refresh token could not be revoked at the issuer; it stays valid until it expires")
     say(f"canton: logged out of {session.server}")
 
 
-def _revoke(stored: StoredLogin) -> bool:
+def _revoke(stored_login: StoredLogin) -> bool:
     from canton.client.errors import Unreachable  # noqa: PLC0415
     from canton.client.oidc import Issuer  # noqa: PLC0415
 
-    if "refresh_token" not in stored or "issuer" not in stored:
+    if "refresh_token" not in stored_login or "issuer" not in stored_login:
         return True
     try:
-        return Issuer(stored["issuer"], stored["client_id"], ca=stored.get("ca")).revoke(stored["refresh_token"])
+        return Issuer(stored_login["issuer"], stored_login["client_id"], ca=stored_login.get("ca")).revoke(
+            stored_login["refresh_token"]
+        )
     except (Unreachable, NotAuthenticated):
         return False
 

@@ -200,8 +200,10 @@ def curl(server: str, request: Request) -> str:
     return shlex.join(words)
 
 
-def renew(stored: StoredLogin) -> Grant:
+def renew(stored_login: StoredLogin) -> Grant:
     """A new grant from the issuer that made the stored one."""
     from canton.client.oidc import Issuer  # noqa: PLC0415 (few commands renew)
 
-    return Issuer(stored["issuer"], stored["client_id"], ca=stored.get("ca")).refresh(stored["refresh_token"])
+    return Issuer(stored_login["issuer"], stored_login["client_id"], ca=stored_login.get("ca")).refresh(
+        stored_login["refresh_token"]
+    )

@@ -70,7 +70,7 @@ class StepKind(Protocol):
     async def act(self, calls: Sequence[Call]) -> Mapping[int, StepFailure]:
         """Ask the device to go to the goals; answers only with the steps that it refused.
 
-        A refusal says that nothing was done. Raising says that nobody knows: the act may still show.
+        A refusal says that nothing was done. After an exception the act may still take effect.
         """
 
 

@@ -23,7 +23,7 @@ class NodeSnapshot:
 
 
 def plan_power(snapshot: NodeSnapshot, want: str, tenant: str | None = None) -> Plan:
-    """Undoing goes back to what was seen before; a node of which nothing was seen is left as it is."""
+    """Undoing restores the observed power; a node without an observation is left as it is."""
     steps = power_steps(snapshot, want)
     nodes = tuple(node.xname for node in snapshot.nodes)
     return check(

@@ -31,7 +31,7 @@ def write(database: Database, target: Path) -> None:
     copy = _copy_postgresql if database.is_postgresql else _copy_sqlite
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
     try:
-        # Made first, so that nobody else can read it while it grows.
+        # Created first, with its mode, so that other users cannot read it while it is written.
         partial.touch(mode=0o600, exist_ok=False)
         copy(database, partial)
         _force_to_disk(partial)
