@@ -79,7 +79,7 @@ def test_without_a_worker_it_is_not_ready(database: Database, prepare: Callable[
     prepare(database)
     status, told = ready(database)
     assert (status, told["database"], told["migrations"]) == (503, None, None)
-    assert told["worker"] == "none was seen within 60 s; start one: canton worker"
+    assert told["worker"] == "no worker was seen within 60 s; start one: canton worker"
 
 
 def test_a_database_without_tables_is_not_ready(empty_database: Database) -> None:

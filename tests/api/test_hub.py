@@ -354,7 +354,7 @@ def test_one_principal_reads_what_has_happened_one_page_at_a_time(
     database: Database, monkeypatch: pytest.MonkeyPatch, names: list[str], at_once: int
 ) -> None:
     tell(database, "psi", *range(20))
-    at_each_start = count_calls_under_way(monkeypatch, hub_module, "_next_of")
+    at_each_start = count_calls_under_way(monkeypatch, hub_module, "_read_next_events")
 
     async def scenario() -> None:
         async with hub_of(database) as hub:

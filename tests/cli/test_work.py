@@ -71,7 +71,7 @@ class TestWaiting:
 
     def test_without_a_worker_it_says_so(self, canton: Run, script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(follow, "QUIET_SECONDS", 0.0)
-        problem = "none was seen within 60 s; start one: canton worker"
+        problem = "no worker was seen within 60 s; start one: canton worker"
         checks = [{"name": "database", "ok": True}, {"name": "worker", "ok": False, "problem": problem}]
         script.on("GET /readyz", Reply(503, {"ok": False, "checks": checks}, headers={"Retry-After": "1"}))
         story(script, ("queued", 0))

@@ -50,7 +50,7 @@ def hash_password() -> None:
 
 @admin.command(epilog="\b\nExample:\n  canton admin add cscs:rosa --reason 'first administrator'")
 @click.argument("subject", metavar="ISSUER:NAME")
-@click.option("--reason", required=True, help="The reason, recorded in the audit log.")
+@click.option("--reason", required=True, help="Why this person becomes an administrator; kept in the audit.")
 @config_option
 @database_option
 def add(subject: str, reason: str, config: Path | None, address: str | None) -> None:

@@ -36,7 +36,7 @@ def db() -> None:
 @config_option
 @database_option
 def upgrade(phase: migrate.Phase, config: Path | None, address: str | None) -> None:
-    """Create the tables, or upgrade them to this release; all changes or none."""
+    """Create the tables, or upgrade them to this release. All changes, or none."""
     with open_chosen_database(Flags(config, address), create=True) as database:
         result = migrate.upgrade(database, phase)
     if result.before == result.after:

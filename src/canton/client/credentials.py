@@ -110,8 +110,8 @@ class StoredCredentials:
         stored_login = read(self._path)
         if stored_login is not None and self._server is not None and stored_login.get("server") != self._server:
             raise NotAuthenticated(
-                f"the login in {self._path} is for {stored_login.get('server')} and not for {self._server}, so its token "
-                "was not sent; log in again: canton login"
+                f"the login in {self._path} is for {stored_login.get('server')} and not for {self._server}, so its "
+                "token was not sent; log in again: canton login"
             )
         return stored_login
 
