@@ -120,7 +120,7 @@ def test_what_a_file_says_of_power_is_no_observation(alps: Api) -> None:
     refused = load(alps, row(0, power="on"))
     assert (refused.status, refused.json["details"]["rows"][0]["what"]) == (
         400,
-        "power: workers read it from the site, so a file cannot say it; leave it out",
+        "power: workers read it from the site, so a file cannot set it; leave it out",
     )
     assert facts(alps) == {}
 
@@ -174,8 +174,8 @@ def test_every_wrong_row_is_named_and_nothing_is_written(alps: Api) -> None:
     assert told[5].startswith("nid: ")
     assert told[7].startswith("a node cannot be assigned without a tenant; ")
     assert told[8] == "colour: there is no such field"
-    assert told[10] == told[11] == "x1000c0s9b0n0 stands in 2 rows; name it once"
-    assert told[12] == told[13] == "nid 7 stands in 2 rows; a number is one node's"
+    assert told[10] == told[11] == "x1000c0s9b0n0 is in 2 rows; name it once"
+    assert told[12] == told[13] == "nid 7 is in 2 rows; two nodes cannot have the same number"
     assert told[14] == "x1000c0s30b0n0 is at site bern; a node is imported at its own site"
     assert told[15] == "nid 31 is x1000c0s31b0n0's; give x1000c0s14b0n0 another"
     after = contents(alps.services.database)
@@ -185,7 +185,7 @@ def test_every_wrong_row_is_named_and_nothing_is_written(alps: Api) -> None:
 def test_a_row_of_many_fields_is_one_mistake(alps: Api) -> None:
     """To say of each of 190,000 fields what is wrong with it took 220 MB."""
     refused = load(alps, row(0), row(1, **{f"field{n}": n for n in range(60)}))
-    said = "it has 61 fields, which are not looked at; a row has no others than xname, nid, state, tenant"
+    said = "it has 61 fields; a row can only have xname, nid, state, tenant"
     assert (refused.status, refused.code) == (400, "invalid-request")
     assert refused.json["details"] == {"rows": [{"row": 2, "what": said}], "count": 1}
 
