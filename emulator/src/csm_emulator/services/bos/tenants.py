@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from csm_emulator.clients import tapms as tapms_client
 from csm_emulator.dialects.connexion import Parameter, Refused, internal_error
 from csm_emulator.records import Json
 from csm_emulator.services.bos.errors import invalid_tenant
 from csm_emulator.services.bos.failures import Failure
-from csm_emulator.transport import tapms_client
 from csm_emulator.transport.call import Call
 from csm_emulator.transport.mesh import Mesh
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from math import ceil
 
+from csm_emulator.clients.hsm import HsmClient
 from csm_emulator.cluster.pods import RUNNING, Pod
 from csm_emulator.cluster.service_workloads import CONSOLE_DATA
 from csm_emulator.context import Context
@@ -33,14 +34,15 @@ class Monitoring:
 
     def __init__(self, context: Context) -> None:
         self._context = context
+        self._hsm = HsmClient(context.mesh)
         self._positions = {part.xname: number for number, part in enumerate(context.machine.parts("Node"))}
         """Of the machine's nodes, in its own order: each pod has a stretch of them."""
 
     def nodes(self) -> dict[str, str]:
         """Class by xname, in the order of HSM."""
-        reply = self._context.mesh.ask("smd", "GET", "/hsm/v2/State/Components?type=Node")
-        found = reply.json()["Components"] if reply.ok else []
-        return {node["ID"]: node.get("Class", "River") for node in found if node.get("State") != "Empty"}
+        response = self._hsm.components("type=Node")
+        nodes = response.value() if response.ok else []
+        return {node["ID"]: node.get("Class", "River") for node in nodes if node.get("State") != "Empty"}
 
     def counts(self) -> tuple[int, int]:
         """River and Mountain; Hill counts as Mountain."""
@@ -73,8 +75,8 @@ class Monitoring:
         """Whether HSM has such a node."""
         if hms_type(node) != "Node":
             return False
-        reply = self._context.mesh.ask("smd", "GET", f"/hsm/v2/State/Components/{node}")
-        return reply.ok and reply.json().get("State") != "Empty"
+        response = self._hsm.component(node)
+        return response.ok and response.value().get("State") != "Empty"
 
     def pod_of(self, node: str) -> Pod | None:
         """None when the node has no console: it is unknown, or its pod is away."""

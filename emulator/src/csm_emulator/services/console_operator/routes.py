@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from csm_emulator.clients import tapms as tapms_client
 from csm_emulator.cluster.pods import Exec, Pod
 from csm_emulator.context import Context
 from csm_emulator.dialects.go_json.reader import Undecodable, decode
@@ -17,7 +18,6 @@ from csm_emulator.services.console_operator.assignments import (
 from csm_emulator.services.console_operator.programs import LOG, ConsolePrograms
 from csm_emulator.services.console_operator.restarts import Restarts
 from csm_emulator.state.clock import rfc3339
-from csm_emulator.transport import tapms_client
 from csm_emulator.transport.call import JSON, Call, Reply, json_reply
 from csm_emulator.transport.routes import EmulatedService, Route
 from csm_emulator.transport.websocket import WebSocket, accept

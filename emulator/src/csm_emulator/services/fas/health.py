@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csm_emulator.services.fas.hsm_client import Hsm
+from csm_emulator.services.fas.controllers import Controllers
 from csm_emulator.services.fas.responses import answer
 from csm_emulator.transport.call import Call, Reply, text_reply
 from csm_emulator.transport.routes import Route
@@ -10,9 +10,9 @@ from csm_emulator.transport.routes import Route
 VERSION = "1.42.0"
 
 
-def routes(hsm: Hsm) -> list[Route]:
+def routes(controllers: Controllers) -> list[Route]:
     def details(_: Call) -> Reply:
-        connected = hsm.alive()
+        connected = controllers.hsm_is_alive()
         told = {
             "serviceVersion": VERSION,
             "serviceStatus": "running",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from csm_emulator.clients.hsm import HsmClient
 from csm_emulator.context import Context
 from csm_emulator.dialects.gorilla_mux import Mux, settle
 from csm_emulator.services.fas import health as service
@@ -12,8 +13,8 @@ from csm_emulator.services.fas.actions.loop import Control
 from csm_emulator.services.fas.actions.operations import Launching
 from csm_emulator.services.fas.actions.planner import Planning, Survey
 from csm_emulator.services.fas.actions.records import Records
+from csm_emulator.services.fas.controllers import Controllers
 from csm_emulator.services.fas.firmware import Firmware
-from csm_emulator.services.fas.hsm_client import Hsm
 from csm_emulator.services.fas.images.api import Images
 from csm_emulator.services.fas.images.loader import Loader
 from csm_emulator.services.fas.snapshots import Snapshots
@@ -24,11 +25,11 @@ PREFIX = "/v1"
 
 
 def create_service(context: Context) -> EmulatedService:
-    hsm, firmware, records = Hsm(context), Firmware(context), Records(context)
+    controllers, firmware, records = Controllers(context, HsmClient(context.mesh)), Firmware(context), Records(context)
     images = Images(context, firmware.devices)
-    survey = Survey(hsm, firmware)
+    survey = Survey(controllers, firmware)
     planning = Planning(context, records, images, survey, firmware)
-    control = Control(context, records, Launching(context, records, images, firmware, hsm))
+    control = Control(context, records, Launching(context, records, images, firmware, controllers))
     planning.ready = control.wake
     loader = Loader(context, images)
 
@@ -40,7 +41,7 @@ def create_service(context: Context) -> EmulatedService:
     registered = [
         Route("GET", "/", service.index),
         *Actions(records, images, planning, control).routes(),
-        *service.routes(hsm),
+        *service.routes(controllers),
         *images.routes(),
         *Snapshots(context, images, survey, firmware, planning).routes(),
         *loader.routes(),

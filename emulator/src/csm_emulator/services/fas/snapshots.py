@@ -11,9 +11,9 @@ from csm_emulator.records import Json
 from csm_emulator.services.fas import bodies
 from csm_emulator.services.fas.actions.api import accepted, check_components
 from csm_emulator.services.fas.actions.planner import GATHER, Found, Planning, Survey
+from csm_emulator.services.fas.controllers import DISCOVERED
 from csm_emulator.services.fas.devices import Spot
 from csm_emulator.services.fas.firmware import Firmware
-from csm_emulator.services.fas.hsm_client import OK
 from csm_emulator.services.fas.images.api import Images
 from csm_emulator.services.fas.responses import NIL, Failed, answer, answering, filled, go_time
 from csm_emulator.state.clock import next_beat
@@ -118,8 +118,8 @@ class Snapshots:
         images = self._images.all()
         devices: dict[str, Json] = {}
         for spot, device in found:
-            if device.discovered != OK:
-                error = f"{device.xname} discovery status: {device.discovered}"
+            if device.discovery_status != DISCOVERED:
+                error = f"{device.xname} discovery status: {device.discovery_status}"
                 devices[spot.bmc] = {"xname": spot.bmc, "targets": None, "error": error}
                 continue
             entry = devices.setdefault(spot.bmc, {"xname": spot.bmc, "targets": [], "error": ""})

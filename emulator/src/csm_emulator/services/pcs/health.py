@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from csm_emulator.services.pcs.hsm_client import Hsm
+from csm_emulator.clients.hsm import HsmClient
 from csm_emulator.services.pcs.problems import written
 from csm_emulator.transport.call import Call, Reply, text_reply
 from csm_emulator.transport.routes import Route
@@ -13,7 +13,7 @@ _WELL = "connected, responsive"
 
 
 class Service:
-    def __init__(self, hsm: Hsm) -> None:
+    def __init__(self, hsm: HsmClient) -> None:
         self._hsm = hsm
 
     def routes(self) -> Sequence[Route]:
@@ -24,14 +24,14 @@ class Service:
         )
 
     def _ready(self, _: Call) -> Reply:
-        return Reply(204 if self._hsm.alive() else 503)
+        return Reply(204 if self._hsm.liveness().status < 500 else 503)
 
     def _health(self, _: Call) -> Reply:
         return written(
             {
                 "KvStore": _WELL,
                 "DistLocking": _WELL,
-                "StateManager": _WELL if self._hsm.alive() else "connected, not responsive",
+                "StateManager": _WELL if self._hsm.liveness().status < 500 else "connected, not responsive",
                 "Vault": _WELL,
                 "TaskRunner": f"{_WELL}, local mode",
             }

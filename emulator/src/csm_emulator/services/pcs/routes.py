@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from csm_emulator.clients.hsm import HsmClient
 from csm_emulator.context import Context
 from csm_emulator.dialects.gorilla_mux import Mux, settle
 from csm_emulator.services.pcs.health import Service, index
-from csm_emulator.services.pcs.hsm_client import Hsm
+from csm_emulator.services.pcs.hsm_answers import HsmInventory
 from csm_emulator.services.pcs.power_caps.api import PowerCap
 from csm_emulator.services.pcs.power_caps.tasks import CapTasks
 from csm_emulator.services.pcs.power_status.api import PowerStatus
@@ -18,11 +19,11 @@ from csm_emulator.transport.routes import EmulatedService, Handler, Route, catch
 
 
 def create_service(context: Context) -> EmulatedService:
-    hsm = Hsm(context.mesh)
+    hsm = HsmClient(context.mesh)
     store = Records(context)
-    polling = Polling(context)
-    worker = Worker(context, store, polling)
-    caps = CapTasks(context, store, hsm)
+    polling = Polling(context, hsm)
+    worker = Worker(context, store, polling, hsm)
+    caps = CapTasks(context, store, HsmInventory(hsm))
     # In PCS's own order: whether a wrong method is 404 or 405 depends on it.
     registered = (
         Route("GET", "/", index),

@@ -6,10 +6,11 @@ import base64
 import json
 from collections.abc import Callable, Sequence
 
+from csm_emulator.clients.hsm import GROUPS
 from csm_emulator.dialects.hms.responses import encoded
 from csm_emulator.records import Json
 from csm_emulator.services.tapms.api import no_route
-from csm_emulator.services.tapms.hsm_client import EXCLUSIVE, GROUPS, Hsm
+from csm_emulator.services.tapms.hsm_groups import EXCLUSIVE, HsmGroups
 from csm_emulator.services.tapms.kubernetes_client import Failed, Tenant
 from csm_emulator.services.tapms.tenant import is_updated, resources, spec_of, status_of
 from csm_emulator.services.tapms.webhooks import Hooks
@@ -25,7 +26,7 @@ class _Unreadable(Exception):
 
 
 class Admission:
-    def __init__(self, hsm: Hsm, hooks: Hooks, admitted: Told) -> None:
+    def __init__(self, hsm: HsmGroups, hooks: Hooks, admitted: Told) -> None:
         self._hsm = hsm
         self._hooks = hooks
         self._admitted = admitted
@@ -84,9 +85,9 @@ class Admission:
 
     def _check_exclusive(self, xnames: Sequence[str], label: str) -> None:
         others = [
-            frozenset((group.get("members") or {}).get("ids") or ())
+            frozenset(group.members)
             for group in self._hsm.list(GROUPS)
-            if group.get("exclusiveGroup") == EXCLUSIVE and group["label"] != label
+            if group.exclusive_group == EXCLUSIVE and group.name != label
         ]
         taken = [xname for xname in xnames for members in others if xname in members]
         if taken:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from csm_emulator.clients.hsm import GROUPS, PARTITIONS
 from csm_emulator.records import Json
-from csm_emulator.services.tapms.hsm_client import GROUPS, PARTITIONS, Hsm
+from csm_emulator.services.tapms.hsm_groups import HsmGroups
 from csm_emulator.services.tapms.kubernetes_client import Tenant
 from csm_emulator.services.tapms.tenant import resources, spec_of, status_of
 
 
-def change_partitions(hsm: Hsm, tenant: Tenant) -> None:
+def change_partitions(hsm: HsmGroups, tenant: Tenant) -> None:
     """Nodes leave before others come. A type that is new joins only when the partition is made with it."""
     wanted, known = resources(spec_of(tenant)), _by_type(resources(status_of(tenant)))
     for resource in wanted:
@@ -30,7 +31,7 @@ def change_partitions(hsm: Hsm, tenant: Tenant) -> None:
             hsm.add_members(PARTITIONS, name, _without(one["xnames"], known[one["type"]]["xnames"]))
 
 
-def change_groups(hsm: Hsm, tenant: Tenant) -> None:
+def change_groups(hsm: HsmGroups, tenant: Tenant) -> None:
     wanted, known = resources(spec_of(tenant)), _by_type(resources(status_of(tenant)))
     for resource in wanted:
         if resource.get("hsmgrouplabel"):
@@ -41,7 +42,7 @@ def change_groups(hsm: Hsm, tenant: Tenant) -> None:
             hsm.remove_members(GROUPS, gone["hsmgrouplabel"], gone["xnames"] or ())
 
 
-def _change_group(hsm: Hsm, tenant: str, resource: Json, before: Json) -> None:
+def _change_group(hsm: HsmGroups, tenant: str, resource: Json, before: Json) -> None:
     label, xnames = resource["hsmgrouplabel"], resource["xnames"] or ()
     if not hsm.has(GROUPS, label):
         hsm.create(GROUPS, label, tenant, xnames, exclusive=resource["enforceexclusivehsmgroups"])
@@ -52,7 +53,7 @@ def _change_group(hsm: Hsm, tenant: str, resource: Json, before: Json) -> None:
         hsm.add_members(GROUPS, label, _without(xnames, before["xnames"]))
 
 
-def take_apart(hsm: Hsm, tenant: Tenant) -> None:
+def take_apart(hsm: HsmGroups, tenant: Tenant) -> None:
     for resource in resources(spec_of(tenant)):
         if name := resource.get("hsmpartitionname"):
             hsm.delete(PARTITIONS, name)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from csm_emulator.cluster.service_workloads import TAPMS_OPERATOR
 from csm_emulator.context import Context
 from csm_emulator.records import Json
-from csm_emulator.services.tapms.hsm_client import Hsm
+from csm_emulator.services.tapms.hsm_groups import HsmGroups
 from csm_emulator.services.tapms.keycloak_client import Keycloak
 from csm_emulator.services.tapms.kubernetes_client import NAMESPACE, ClusterApi, Failed, Tenant
 from csm_emulator.services.tapms.membership import change_groups, change_partitions, take_apart
@@ -36,7 +36,7 @@ _WORK = (10.0, 30.0)
 
 
 class Reconciling:
-    def __init__(self, context: Context, api: ClusterApi, hsm: Hsm, keycloak: Keycloak, vault: Vault) -> None:
+    def __init__(self, context: Context, api: ClusterApi, hsm: HsmGroups, keycloak: Keycloak, vault: Vault) -> None:
         self._context = context
         self._api = api
         self._hsm = hsm

@@ -13,9 +13,9 @@ from csm_emulator.machine.power import Refused, Unreachable
 from csm_emulator.records import Json
 from csm_emulator.services.fas.actions.records import Records
 from csm_emulator.services.fas.actions.states import OPERATION, OVER, after
+from csm_emulator.services.fas.controllers import Controllers
 from csm_emulator.services.fas.devices import CRAY, GIGABYTE, HPE, Spot
 from csm_emulator.services.fas.firmware import Firmware
-from csm_emulator.services.fas.hsm_client import Hsm
 from csm_emulator.services.fas.images.api import Images
 from csm_emulator.services.fas.responses import NIL
 
@@ -37,12 +37,14 @@ Next = tuple[float, str] | None
 
 
 class Launching:
-    def __init__(self, context: Context, records: Records, images: Images, firmware: Firmware, hsm: Hsm) -> None:
+    def __init__(
+        self, context: Context, records: Records, images: Images, firmware: Firmware, controllers: Controllers
+    ) -> None:
         self._context = context
         self._records = records
         self._images = images
         self._firmware = firmware
-        self._hsm = hsm
+        self._controllers = controllers
         self._steps: dict[str, Callable[[Json, Json], Next]] = {
             "file": self._file,
             "lock": self._lock,
@@ -74,10 +76,10 @@ class Launching:
         """Over, and the device is free again."""
         ended = {"stateHelper": helper, "error": error, "endTime": self._context.clock.now()}
         self._records.put_operation(after(OPERATION, operation, event, turn=operation["turn"] + 1, **ended))
-        self._hsm.release(operation["xname"])
+        self._controllers.release(operation["xname"])
 
     def release(self, xname: str) -> None:
-        self._hsm.release(xname)
+        self._controllers.release(xname)
 
     def _enter(self, operation: Json, seconds: float, step: str) -> None:
         """Launching and verifying have each the whole of the time limit."""
@@ -114,7 +116,7 @@ class Launching:
         what = "verify" if operation["state"] == "verifying" else "complete update"
         expired = {"stateHelper": f"time expired; could not {what}", "turn": operation["turn"] + 1}
         self._records.put_operation(after(OPERATION, operation, "fail", **expired))
-        self._hsm.release(operation["xname"])
+        self._controllers.release(operation["xname"])
 
     def _no_image(self, operation: Json) -> Next:
         error = f"Key /images/{operation['toImageID']} does not exist"
@@ -135,7 +137,7 @@ class Launching:
         return (image["pollingSpeedSeconds"] if image["allowableDeviceStates"] else SECOND), "power"
 
     def _lock(self, operation: Json, image: Json) -> Next:
-        if not self._hsm.reserve(operation["xname"]):
+        if not self._controllers.reserve(operation["xname"]):
             self._say(operation, "failed to lock, trying again soon")
             return LOCK_AGAIN, "lock"
         self._say(operation, "got lock")
@@ -184,7 +186,7 @@ class Launching:
         return self._polling(image), "poll"
 
     def _reboot(self, operation: Json, image: Json) -> Next:
-        if not self._hsm.reserve(operation["xname"]):
+        if not self._controllers.reserve(operation["xname"]):
             self._say(operation, "failed to lock for reset, trying again soon")
             return LOCK_AGAIN, "reboot"
         # A device that will not is written down in the log of FAS, and nowhere else.
@@ -203,7 +205,7 @@ class Launching:
     def _poll(self, operation: Json, image: Json) -> Next:
         again = self._polling(image), "poll"
         spot = self._firmware.spot(operation["xname"], operation["target"])
-        self._hsm.renew(operation["xname"])
+        self._controllers.renew(operation["xname"])
         if spot is None or not self._firmware.reachable(operation["xname"]):
             return again
         if operation["manufacturer"] in (GIGABYTE, HPE):

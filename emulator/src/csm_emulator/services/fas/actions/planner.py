@@ -8,9 +8,9 @@ from csm_emulator.context import Context
 from csm_emulator.records import Json
 from csm_emulator.services.fas.actions.records import Records
 from csm_emulator.services.fas.actions.states import ACTION, OPERATION, after, can
+from csm_emulator.services.fas.controllers import DISCOVERED, Controller, Controllers
 from csm_emulator.services.fas.devices import Spot
 from csm_emulator.services.fas.firmware import Firmware
-from csm_emulator.services.fas.hsm_client import OK, Device, Hsm
 from csm_emulator.services.fas.images import versions
 from csm_emulator.services.fas.images.api import Images
 from csm_emulator.services.fas.responses import NIL
@@ -18,26 +18,26 @@ from csm_emulator.services.fas.responses import NIL
 GATHER = 4.0
 """Seconds that it takes FAS to ask HSM and the devices."""
 NOTHING = "No Viable Targets"
-Found = tuple[Spot, Device]
+Found = tuple[Spot, Controller]
 
 
 class Survey:
     """Which firmware there is to look at, for an action or a snapshot."""
 
-    def __init__(self, hsm: Hsm, firmware: Firmware) -> None:
-        self._hsm = hsm
+    def __init__(self, controllers: Controllers, firmware: Firmware) -> None:
+        self._controllers = controllers
         self._firmware = firmware
 
     def look(self, parameters: Json) -> tuple[list[Found], list[str]]:
-        devices, errors = self._hsm.devices(parameters["stateComponentFilter"])
+        devices, errors = self._controllers.matching(parameters["stateComponentFilter"])
         found: list[Found] = []
         for device in devices.values():
             if not self._firmware.reachable(device.xname):
                 errors.append(f"Error retrieving data from {device.xname}")
                 continue
             found += [(spot, device) for spot in self._firmware.devices.spots(device.xname) if _fits(spot, parameters)]
-        undiscovered = [device for _, device in found if device.discovered != OK]
-        errors += [f"{device.xname} discovery status: {device.discovered}" for device in undiscovered]
+        undiscovered = [device for _, device in found if device.discovery_status != DISCOVERED]
+        errors += [f"{device.xname} discovery status: {device.discovery_status}" for device in undiscovered]
         if len(undiscovered) == len(found):
             errors.append(NOTHING)
         return found, list(dict.fromkeys(errors))
@@ -104,15 +104,15 @@ class Planning:
             for target in device["targets"] or ():
                 spot = self._firmware.spot(device["xname"], target["name"])
                 if spot is not None:
-                    operation = self._operation(action, spot, Device(spot.bmc, OK), target["imageID"])
+                    operation = self._operation(action, spot, Controller(spot.bmc, DISCOVERED), target["imageID"])
                     operation |= {"expirationTime": expires, "deviceType": ""}
                     operations.append(self._decide(operation, spot, action["command"], images))
         parameters = {**action["parameters"], "stateComponentFilter": wanted}
         self._store({**action, "parameters": parameters}, operations)
 
-    def _operation(self, action: Json, spot: Spot, device: Device, to: str) -> Json:
+    def _operation(self, action: Json, spot: Spot, device: Controller, to: str) -> Json:
         limit, now = action["command"]["timeLimit"], self._context.clock.now()
-        discovered = device.discovered == OK
+        discovered = device.discovery_status == DISCOVERED
         return self._records.new_operation(
             action["actionID"],
             xname=spot.bmc,
@@ -124,7 +124,7 @@ class Planning:
             toImageID=to,
             expirationTime=now + limit if limit > 0 else None,
             fromFirmwareVersion=self._firmware.version(spot) if discovered else "",
-            error="" if discovered else f"{device.xname} discovery status: {device.discovered}",
+            error="" if discovered else f"{device.xname} discovery status: {device.discovery_status}",
         )
 
     def _decide(self, operation: Json, spot: Spot, command: Json, images: Choice) -> Json:

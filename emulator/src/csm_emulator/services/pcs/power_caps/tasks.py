@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 
 from csm_emulator.context import Context
 from csm_emulator.records import Json
-from csm_emulator.services.pcs.hsm_client import WAITS, Hsm, Silent, Wrong
+from csm_emulator.services.pcs.hsm_answers import RETRY_DELAYS, HsmFailure, HsmInventory, HsmUnavailable
 from csm_emulator.services.pcs.kinds import INVALID, type_of
 from csm_emulator.services.pcs.power_caps.operations import (
     FAILED,
@@ -44,10 +44,10 @@ class CapTask(TypedDict):
 
 
 class CapTasks:
-    def __init__(self, context: Context, store: Records, hsm: Hsm) -> None:
+    def __init__(self, context: Context, store: Records, inventory: HsmInventory) -> None:
         self._context = context
         self._store = store
-        self._hsm = hsm
+        self._inventory = inventory
         self._table = context.tables.open("pcs.caps")
         context.scheduler.answer("pcs.caps", self._run)
         context.scheduler.answer("pcs.caps-end", self._end)
@@ -82,14 +82,14 @@ class CapTasks:
         valid = set(names)
         operations = [failed(x, "Invalid xname") for x in wanted if x not in valid]
         try:
-            found = self._hsm.components(names) if names else {}
-            endpoints = self._hsm.component_endpoints(list(found)) if found else {}
-        except Silent:
-            if tries < len(WAITS):
-                self._context.scheduler.after(WAITS[tries], "pcs.caps", identity, tries + 1)
+            found = self._inventory.components(names) if names else {}
+            endpoints = self._inventory.component_endpoints(list(found)) if found else {}
+        except HsmUnavailable:
+            if tries < len(RETRY_DELAYS):
+                self._context.scheduler.after(RETRY_DELAYS[tries], "pcs.caps", identity, tries + 1)
                 return
             operations += [failed(x, "Error retrieving HSM data") for x in names]
-        except Wrong:
+        except HsmFailure:
             operations += [failed(x, "Error retrieving HSM data") for x in names]
         else:
             operations += [failed(x, "Xname not found in HSM") for x in names if x not in found]

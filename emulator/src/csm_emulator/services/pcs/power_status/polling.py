@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TypedDict
 
+from csm_emulator.clients.hsm import Component, HsmClient
 from csm_emulator.context import Context
 from csm_emulator.machine.context import Event
 from csm_emulator.machine.parts import Part
@@ -37,8 +38,9 @@ class Status(TypedDict):
 
 
 class Polling:
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, hsm: HsmClient) -> None:
         self._context = context
+        self._hsm = hsm
         self._power = context.machine.power
         self._table = context.tables.open("pcs.polling")
         if "rhythm" not in self._table:
@@ -66,11 +68,11 @@ class Polling:
         poll = self.last_poll(self._context.clock.now())
         if poll == self._read_at:
             return
-        reply = self._context.mesh.ask("smd", "GET", "/hsm/v2/State/Components?stateonly=true")
-        if not reply.ok:
+        response = self._hsm.components("stateonly=true")
+        if not response.ok:
             self._recall()
             return
-        components = reply.json().get("Components") or []
+        components = response.value()
         self._read_at = poll
         if components:
             # HSM without any component counts as an error of HSM (updateComponentMap).
@@ -81,7 +83,7 @@ class Polling:
         if self._read_at < 0:
             self._know({"ID": xname} for xname in self._context.machine.topology.parts)
 
-    def _know(self, components: Iterable[dict[str, str]]) -> None:
+    def _know(self, components: Iterable[Component]) -> None:
         known, parts = self._known, self._context.machine.topology.parts
         self._known = {}
         for component in components:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from csm_emulator.services.pcs.hsm_client import Hsm, Silent, Wrong
+from collections.abc import Iterable
+
+from csm_emulator.services.pcs.hsm_answers import HsmFailure, HsmReservations, HsmUnavailable
 from csm_emulator.services.pcs.transitions.dependants import fail_dependants
 from csm_emulator.services.pcs.transitions.records import Records, Transition
 from csm_emulator.services.pcs.transitions.sequence import first_action
@@ -10,29 +12,35 @@ from csm_emulator.services.pcs.transitions.tasks import FAILED, OPEN, UNACHIEVED
 
 
 class Reserving:
-    def __init__(self, store: Records, hsm: Hsm) -> None:
+    def __init__(self, store: Records, hsm: HsmReservations) -> None:
         self._store = store
         self._hsm = hsm
 
     def reserve(self, transition: Transition) -> None:
-        """May raise ``Silent`` or ``Wrong``."""
+        """Raises ``HsmUnavailable`` and ``HsmFailure``."""
         identity = transition["id"]
         wanted = {x: task for x, task in self._store.tasks.of(identity).items() if _concerned(task)}
-        held = self._hsm.renew(wanted.values()) & wanted.keys()
+        held = self._hsm.renew(_reservation_keys(wanted.values())) & wanted.keys()
         for xname in [x for x in wanted if x in held]:
             self._store.tasks.change(identity, wanted.pop(xname), owner=True)
-        lent = self._hsm.check(task for task in wanted.values() if not task["reservation"])
+        lent = self._hsm.check(_deputy_keys(task for task in wanted.values() if not task["reservation"]))
         for xname in [x for x in wanted if x in lent]:
             self._store.tasks.change(identity, wanted.pop(xname), owner=False, reservation="")
         if wanted:
             self._acquire(transition, wanted)
 
     def _acquire(self, transition: Transition, wanted: dict[str, Task]) -> None:
-        got = self._hsm.reserve(list(wanted))
+        reservations = self._hsm.reserve(list(wanted))
         for xname, task in wanted.items():
-            if xname in got:
-                reservation, deputy = got[xname]
-                self._store.tasks.change(transition["id"], task, owner=True, reservation=reservation, deputy=deputy)
+            if xname in reservations:
+                keys = reservations[xname]
+                self._store.tasks.change(
+                    transition["id"],
+                    task,
+                    owner=True,
+                    reservation=keys["ReservationKey"],
+                    deputy=keys["DeputyKey"],
+                )
             elif task["status"] in OPEN:
                 self._refuse(transition, task)
 
@@ -54,8 +62,8 @@ class Reserving:
         """What is lost is found out by ``check``."""
         owned = [task for task in self._store.tasks.of(transition["id"]).values() if task["owner"]]
         try:
-            held = self._hsm.renew(owned)
-        except (Silent, Wrong):
+            held = self._hsm.renew(_reservation_keys(owned))
+        except (HsmUnavailable, HsmFailure):
             return
         for task in owned:
             if task["xname"] not in held:
@@ -66,8 +74,8 @@ class Reserving:
         identity = transition["id"]
         bound = [task for task in self._store.tasks.of(identity).values() if task["deputy"] and _concerned(task)]
         try:
-            held = self._hsm.check(bound)
-        except (Silent, Wrong):
+            held = self._hsm.check(_deputy_keys(bound))
+        except (HsmUnavailable, HsmFailure):
             return
         for task in bound:
             if task["xname"] not in held and task["status"] in OPEN:
@@ -76,6 +84,18 @@ class Reserving:
                 )
                 message = f"Reservation expired for dependency, {task['xname']}."
                 fail_dependants(self._store, transition, action, task["xname"], message)
+
+    def release(self, tasks: Iterable[Task]) -> None:
+        """Only PCS's own reservations: a deputy key belongs to another."""
+        self._hsm.release(_reservation_keys(task for task in tasks if task["owner"]))
+
+
+def _reservation_keys(tasks: Iterable[Task]) -> dict[str, str]:
+    return {task["xname"]: task["reservation"] for task in tasks if task["reservation"]}
+
+
+def _deputy_keys(tasks: Iterable[Task]) -> dict[str, str]:
+    return {task["xname"]: task["deputy"] for task in tasks if task["deputy"]}
 
 
 def _concerned(task: Task) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from csm_emulator.context import Context
-from csm_emulator.services.pcs.hsm_client import Hsm
+from csm_emulator.services.pcs.hsm_answers import HsmInventory
 from csm_emulator.services.pcs.kinds import INVALID, POWERED, actions_of, type_of
 from csm_emulator.services.pcs.power_status.polling import Polling
 from csm_emulator.services.pcs.transitions import sequence as ladder
@@ -12,11 +12,11 @@ from csm_emulator.services.pcs.transitions.tasks import FAILED, OPEN, UNACHIEVED
 
 
 class Gathering:
-    def __init__(self, context: Context, store: Records, polling: Polling, hsm: Hsm) -> None:
+    def __init__(self, context: Context, store: Records, polling: Polling, inventory: HsmInventory) -> None:
         self._machine = context.machine
         self._store = store
         self._polling = polling
-        self._hsm = hsm
+        self._inventory = inventory
 
     def make_tasks(self, transition: Transition) -> None:
         """One for each xname, however often it was named, and whether or not it is one."""
@@ -36,16 +36,16 @@ class Gathering:
         return task
 
     def gather(self, transition: Transition) -> None:
-        """May raise ``Silent`` or ``Wrong``."""
+        """Raises ``HsmUnavailable`` and ``HsmFailure``."""
         self._start_over(transition)
         self._polling.refresh()
         self._fail(transition, {x for x in self._open(transition) if not self._polling.knows(x)}, "Missing xname")
         names = list(self._open(transition))
         if not names:
             return
-        found = self._hsm.components(names)
+        found = self._inventory.components(names)
         self._fail(transition, {x for x in names if x not in found}, "Xname not found in HSM")
-        fed_by = self._hsm.power_maps()
+        fed_by = self._inventory.power_maps()
         for task in self._open(transition).values():
             changes = ladder.decide(transition["operation"], task, self._seen(transition, task))
             supplies = [each for each in fed_by.get(task["xname"], ()) if self._polling.power(each) == "on"]

@@ -9,8 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from csm_emulator.clients.hsm import HsmClient
 from csm_emulator.context import Context
-from csm_emulator.services.pcs.hsm_client import WAITS, Hsm, Silent, Wrong
+from csm_emulator.services.pcs.hsm_answers import (
+    RETRY_DELAYS,
+    HsmFailure,
+    HsmInventory,
+    HsmReservations,
+    HsmUnavailable,
+)
 from csm_emulator.services.pcs.power_status.polling import Polling
 from csm_emulator.services.pcs.transitions import records
 from csm_emulator.services.pcs.transitions.records import ENDED, SIGNALED, Records, Transition
@@ -29,13 +36,12 @@ CONTROLLER_TRIES = 20
 
 
 class Worker:
-    def __init__(self, context: Context, store: Records, polling: Polling) -> None:
+    def __init__(self, context: Context, store: Records, polling: Polling, hsm: HsmClient) -> None:
         self._context = context
         self._store = store
         self._polling = polling
-        self._hsm = Hsm(context.mesh)
-        self._gathering = Gathering(context, store, polling, self._hsm)
-        self._reserving = Reserving(store, self._hsm)
+        self._gathering = Gathering(context, store, polling, HsmInventory(hsm))
+        self._reserving = Reserving(store, HsmReservations(hsm))
         self._waves = Waves(context, store, polling)
         self._phases: Mapping[str, Callable[..., None]] = {
             "begin": self._begin,
@@ -90,25 +96,25 @@ class Worker:
     def _gather(self, transition: Transition, tries: int) -> None:
         try:
             self._gathering.gather(transition)
-        except Silent:
-            if tries < len(WAITS):
-                self._next(transition, WAITS[tries], "gather", tries + 1)
+        except HsmUnavailable:
+            if tries < len(RETRY_DELAYS):
+                self._next(transition, RETRY_DELAYS[tries], "gather", tries + 1)
                 return
             self._gathering.fail_open(transition, "Error retrieving HSM data")
-        except Wrong:
+        except HsmFailure:
             self._gathering.fail_open(transition, "Error retrieving HSM data")
         self._next(transition, 0.0, "reserve", 0)
 
     def _reserve(self, transition: Transition, tries: int) -> None:
         try:
             self._reserving.reserve(transition)
-        except Silent as silent:
-            if tries < len(WAITS):
-                self._next(transition, WAITS[tries], "reserve", tries + 1)
+        except HsmUnavailable as unavailable:
+            if tries < len(RETRY_DELAYS):
+                self._next(transition, RETRY_DELAYS[tries], "reserve", tries + 1)
                 return
-            self._refused(transition, f"ERROR aquiring needed reservations: {silent}")
-        except Wrong as wrong:
-            self._refused(transition, str(wrong))
+            self._refused(transition, f"ERROR aquiring needed reservations: {unavailable}")
+        except HsmFailure as failure:
+            self._refused(transition, str(failure))
         else:
             self._next(transition, RENEW, "renew")
             self._next(transition, 0.0, "wave", 0, False)
@@ -199,4 +205,4 @@ class Worker:
     def _end(self, transition: Transition, status: str) -> None:
         tasks = self._tasks(transition)
         self._store.end(transition, status)
-        self._hsm.release(tasks)
+        self._reserving.release(tasks)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from csm_emulator.clients.hsm import HsmClient
 from csm_emulator.services.cfs.ansible.hosts import terms
 from csm_emulator.services.cfs.ansible.jinja.unknown import plain
 from csm_emulator.services.cfs.ansible.playbooks.layer_files import Paused
 from csm_emulator.services.cfs.jobs.inventory.files import FILE, inventory_files
 from csm_emulator.services.cfs.jobs.inventory.host_files import Found, read_hosts
-from csm_emulator.services.cfs.jobs.inventory.hsm_groups import HsmGroups, HsmSilent
+from csm_emulator.services.cfs.jobs.inventory.hsm_groups import HsmGroups, HsmUnavailable
 from csm_emulator.services.cfs.jobs.job_context import Bench, Run
 from csm_emulator.services.cfs.jobs.log_lines import VERSION, line
 from csm_emulator.services.cfs.jobs.repositories import Library, NoCommit, NoRepository, Silent
@@ -27,7 +28,7 @@ class Inventories:
     def __init__(self, bench: Bench, library: Library) -> None:
         self._bench = bench
         self._library = library
-        self._hsm = HsmGroups(bench.context.mesh)
+        self._hsm = HsmGroups(HsmClient(bench.context.mesh))
         bench.context.cluster.volumes.append(lambda pod, container: inventory_files(bench.of_pod(pod), container))
         bench.answer("containers", self._begin)
         bench.answer("inventory", self._generate)
@@ -50,7 +51,7 @@ class Inventories:
         try:
             files = self.from_files(run)
             groups = self._groups(run, attempt)
-        except HsmSilent:
+        except HsmUnavailable:
             self._bench.next(run, min(0.5 * 2**attempt, 120.0), "inventory", attempt + 1)
         except Silent:
             self._bench.next(run, 5.0, "inventory", attempt)
@@ -88,7 +89,7 @@ class Inventories:
         logger = f"{_LOGGER}.dynamic"
         try:
             groups, refused = self._hsm.only(named) if exact else self._hsm.everybody()
-        except HsmSilent as error:
+        except HsmUnavailable as error:
             if attempt <= _HSM_TRIES:
                 raise
             for kind in ("groups", "partitions", "component"):
