@@ -10,7 +10,7 @@ from csm_emulator.clients.hsm import HsmClient, HsmResponse
 from csm_emulator.context import Context
 from csm_emulator.records import Json
 
-TYPES = ("ChassisBMC", "RouterBMC", "NodeBMC")
+DEFAULT_TYPES = ("ChassisBMC", "RouterBMC", "NodeBMC")
 NO_XNAMES = "No Valid XNames Found in HSM State Components"
 DISCOVERED = "DiscoverOK"
 RESERVATION_MINUTES = 15
@@ -38,7 +38,7 @@ class Controllers:
     def matching(self, component_filter: Json) -> tuple[dict[str, Controller], list[str]]:
         """Controllers that match the filter and have a Redfish endpoint, by xname; and errors."""
         query = [f"{name}={value}" for field, name in _QUERY.items() for value in component_filter[field] or ()]
-        query += [f"type={value}" for value in component_filter["deviceTypes"] or TYPES]
+        query += [f"type={value}" for value in component_filter["deviceTypes"] or DEFAULT_TYPES]
         components = _entries(self._hsm.components("&".join(query)))
         endpoints = _entries(self._hsm.redfish_endpoints()) if components else []
         status = {

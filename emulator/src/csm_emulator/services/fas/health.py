@@ -1,4 +1,4 @@
-"""FAS about itself."""
+"""``/service``: version and status of FAS."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ VERSION = "1.42.0"
 def routes(controllers: Controllers) -> list[Route]:
     def details(_: Call) -> Reply:
         connected = controllers.hsm_is_alive()
-        told = {
+        body = {
             "serviceVersion": VERSION,
             "serviceStatus": "running",
             "hsmStatus": "connected" if connected else "not connected",
             "storageStatus": "connected",
         }
-        return answer(told, 200 if connected else 500)
+        return answer(body, 200 if connected else 500)
 
     return [
         Route("GET", "/service/version", lambda _: answer({"serviceVersion": VERSION})),

@@ -50,7 +50,7 @@ class Waves:
         return [task for task in self.members(transition, number) if task["pending"]]
 
     def apply(self, transition: Transition, number: int) -> dict[float, list[str]]:
-        """Sends the requests. Returns the xnames whose controllers will not answer, by the seconds until PCS gives up."""
+        """Sends the requests. Returns the xnames whose controllers will not answer, by the seconds PCS waits."""
         unanswered: dict[float, list[str]] = {}
         operation = OPERATION_OF[WAVES[number][0]]
         for task in self.members(transition, number):
