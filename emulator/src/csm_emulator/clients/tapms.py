@@ -1,4 +1,4 @@
-"""TAPMS, as services ask it that look whose nodes they give away."""
+"""A client of TAPMS, for services that check the nodes of a tenant."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from csm_emulator.transport.call import Reply
 from csm_emulator.transport.mesh import Mesh
 
 
-def path_of(tenant: str) -> str:
+def tenant_path(tenant: str) -> str:
     return f"/v1alpha3/tenants/{quote(tenant, safe='', errors='replace')}"
 
 
-def ask_for(mesh: Mesh, tenant: str) -> Reply:
-    return mesh.ask("tapms", "GET", path_of(tenant))
+def get_tenant(mesh: Mesh, tenant: str) -> Reply:
+    return mesh.ask("tapms", "GET", tenant_path(tenant))
 
 
-def nodes_of(document: Json) -> set[str]:
-    """The xnames of all resources that a tenant has."""
+def tenant_nodes(document: Json) -> set[str]:
+    """The xnames of all resources of a tenant."""
     status = document.get("status") or {}
     return {xname for resource in status.get("tenantresources") or () for xname in resource.get("xnames") or ()}

@@ -1,3 +1,4 @@
-"""One folder for each service, named as the service. ``face.py`` in it has ``open_face(world) -> Face``; that is all it
-takes to be served. Faces never import one another: they ask over the mesh, as the real services do.
+"""One folder for each service, named as the service. Its ``routes.py`` has ``create_service(context)``, which returns
+the ``EmulatedService``. Services never import one another: they send requests over the mesh, as the real services do,
+with the clients of ``csm_emulator.clients``.
 """
