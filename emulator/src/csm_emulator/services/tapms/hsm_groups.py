@@ -11,7 +11,7 @@ EXCLUSIVE = "tapms-exclusive-group-label"
 
 
 class HsmGroups:
-    """Each method raises ``Failed`` when HSM answers with an error."""
+    """Each method raises ``RequestFailed`` when HSM answers with an error."""
 
     def __init__(self, hsm: HsmClient) -> None:
         self._hsm = hsm
