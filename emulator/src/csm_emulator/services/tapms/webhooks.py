@@ -28,7 +28,7 @@ class TenantHooks:
         self._api = api
 
     def call(self, tenant: Tenant, event: str) -> None:
-        """Calls the tenant's hooks, then the global ones. Raises ``RequestFailed`` when one refuses, and ``Unheard``."""
+        """Calls the tenant's hooks, then the global ones. Raises ``RequestFailed`` if one refuses, and ``Unheard``."""
         for hook in (*(spec_of(tenant).get("tenanthooks") or ()), *self._api.hooks()):
             self._call(hook, tenant, event)
 

@@ -8,7 +8,10 @@ from csm_emulator.services.pcs.transitions.tasks import FAILED
 
 
 def fail_dependants(store: TransitionStore, transition: Transition, action: str, xname: str, message: str) -> None:
-    """As ``failDependentComps``: a node that does not shut down makes the tasks of its blade and supply fail."""
+    """As ``failDependentComps``: after a failed shutdown of a node, the tasks of its blade and supply fail too.
+
+    For other components and actions nothing is done: their dependants fail by themselves.
+    """
     tasks = store.tasks.of(transition["id"])
     task = tasks.get(xname)
     if action != SHUTDOWN or task is None or task["type"] != "Node":
@@ -20,7 +23,7 @@ def fail_dependants(store: TransitionStore, transition: Transition, action: str,
 
 
 def _last_supply(store: TransitionStore, transition: Transition, xname: str) -> list[str]:
-    """The last supply of the node, unless it has another one that is not in this transition."""
+    """The last supply of the node, so that it keeps power; none if a supply is not in this transition and stays on."""
     tasks = store.tasks.of(transition["id"])
     fed_by = tasks[xname]["fed_by"]
     if any(supply not in tasks for supply in fed_by):
