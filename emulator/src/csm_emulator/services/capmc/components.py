@@ -34,7 +34,7 @@ class Components:
         return _checked(self._hsm.components(urlencode(query)))
 
     def by_xname(self, names: Sequence[str], query: Query) -> list[Component]:
-        """The named components, or all that match when none is named. Raises ``InvalidIds`` for names that HSM lacks."""
+        """The named components, or all that match when none is named. Raises ``InvalidIds`` for missing ones."""
         components: dict[str, Component] = {}
         for start in range(0, max(len(names), 1), MAX_IDS_PER_URL):
             ids = [("id", name) for name in names[start : start + MAX_IDS_PER_URL]]
