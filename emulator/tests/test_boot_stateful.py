@@ -17,7 +17,7 @@ import boot_properties as boot_truths
 import site_properties as site_truths
 from csm_emulator.machine.faults.faults import Fault
 from csm_emulator.machine.topology import catalog as topologies
-from csm_emulator.site import Site, Start
+from csm_emulator.site import Site, StartOptions
 from csm_emulator.state.file import StateFile
 from csm_emulator.transport.call import Reply
 from site_properties import Picture
@@ -42,7 +42,7 @@ class Boots(RuleBasedStateMachine):
     @initialize(seed=st.integers(0, 2))
     def open(self, seed: int) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="canton-boots-"))
-        self.start = Start(TINY, seed, 0.0, MOMENT)
+        self.start = StartOptions(TINY, seed, 0.0, MOMENT)
         self.sessions: list[str] = []
         self.done: set[tuple[str, str]] = set()
         self.spoilt: set[str] = set()
@@ -179,7 +179,7 @@ class Boots(RuleBasedStateMachine):
     @rule()
     def open_again(self) -> None:
         """Everything is as it was."""
-        self.site.keep()
+        self.site.save()
         contents, lines = self.picture.contents(), self.picture.lines()
         self.site.close()
         self.kept.close()

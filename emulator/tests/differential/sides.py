@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import psycopg
 
 from csm_emulator.machine.topology import catalog as topologies
-from csm_emulator.site import Site, Start
+from csm_emulator.site import Site, StartOptions
 from csm_emulator.state.file import StateFile
 from csm_emulator.transport.call import Call
 from differential.answers import Answer
@@ -133,7 +133,7 @@ class Emulator:
 
     def close(self) -> None:
         if self.site is not None:
-            self.site.kept.close()
+            self.site.state_file.close()
 
     def forget(self, sequence: Sequence) -> bool:  # noqa: ARG002 (a new machine each time, whatever is played)
         self.close()
@@ -141,7 +141,7 @@ class Emulator:
         kept = StateFile(self.folder / f"{self.count}.state")
         # A moment with a fraction, as moments have.
         self.site = Site(
-            Start(topologies.load(self.topology), seed=self.count, speed=0.0, moment=time.time() + 1e-4), kept
+            StartOptions(topologies.load(self.topology), seed=self.count, speed=0.0, moment=time.time() + 1e-4), kept
         )
         return False
 

@@ -10,7 +10,7 @@ import pytest
 from csm_emulator.gateway.gateway import Gateway
 from csm_emulator.machine.topology import catalog as topologies
 from csm_emulator.services.keycloak.realm.users import users
-from csm_emulator.site import Site, Start
+from csm_emulator.site import Site, StartOptions
 from csm_emulator.state.file import StateFile
 from csm_emulator.transport.call import Call, Reply
 
@@ -61,7 +61,7 @@ def bearer(token: str) -> dict[str, str]:
 def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
     """For tests that change nothing: keys take their time."""
     kept = StateFile(tmp_path_factory.mktemp("door") / "tiny.state")
-    yield Door(Site(Start(topologies.load("tiny"), seed=1, speed=0.0), kept))
+    yield Door(Site(StartOptions(topologies.load("tiny"), seed=1, speed=0.0), kept))
     kept.close()
 
 

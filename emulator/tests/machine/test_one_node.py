@@ -22,7 +22,7 @@ def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[OneNode
     small, large = map(OneNode, sites)
     yield small, large
     for site in sites:
-        site.kept.close()
+        site.state_file.close()
 
 
 @pytest.mark.parametrize("request_", ALL)

@@ -24,7 +24,7 @@ def test_a_node_that_was_up_all_the_time_was_booted_days_ago(psi: Site) -> None:
     assert float(seat.run("cat /proc/uptime").split()[0]) == pytest.approx(up + 3600, abs=1)
     again = reopen(psi)
     assert float(Seat(again, OTHER).run("cat /proc/uptime").split()[0]) == pytest.approx(up + 3600, abs=1)
-    again.kept.close()
+    again.state_file.close()
 
 
 def test_such_a_node_knows_what_it_was_booted_with(psi: Site) -> None:

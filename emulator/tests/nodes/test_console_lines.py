@@ -80,4 +80,4 @@ def test_variables_and_the_folder_stay_from_line_to_line(psi: Site) -> None:
     assert seat.run("echo $x ${#y}") == "kept 0", "a console keeps so much"
     assert seat.type("exit\r").endswith("login: ")
     assert seat.log_in().run("echo $x; pwd") == "\n/root"
-    again.kept.close()
+    again.state_file.close()

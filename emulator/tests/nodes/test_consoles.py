@@ -149,7 +149,7 @@ def test_a_console_survives_a_restart_of_the_machine_s_process(psi: Site) -> Non
     assert _all(again, OTHER) == before
     again.step(10)
     assert "5 packets transmitted" in _all(again, OTHER)
-    again.kept.close()
+    again.state_file.close()
 
 
 def test_a_console_is_bounded(psi: Site) -> None:

@@ -175,4 +175,4 @@ def test_after_a_restart_nobody_is_at_a_console(psi: Site) -> None:
     again.step(2)
     assert "packets transmitted" in again.context.consoles.tail(OTHER, 5)[0]
     assert "nid001000\r\n" in again.context.consoles.tail(OTHER, 2)[0], "what follows is not forgotten"
-    again.kept.close()
+    again.state_file.close()

@@ -43,9 +43,9 @@ def machine() -> Iterator[Emulator]:
 @pytest.fixture(autouse=True)
 def unharmed(machine: Emulator) -> Iterator[None]:
     """Whatever a test does: nothing of the truth is another, and everything works after it."""
-    before, last = machine.tell("GET", "/parts"), machine.tell("GET", "/status")["log"]
+    before, last = machine.ask_control("GET", "/parts"), machine.ask_control("GET", "/status")["log"]
     yield
-    assert machine.tell("GET", "/parts") == before
+    assert machine.ask_control("GET", "/parts") == before
     assert machine.log(last) == []
     assert machine.send("GET", machine.services["smd"] + "/hsm/v2/service/ready").status == 200
     headers = {"Authorization": f"Bearer {machine.token()}"}

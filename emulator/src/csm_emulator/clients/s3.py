@@ -18,7 +18,7 @@ CHUNK_SIZE = 4 << 20
 _TOTAL = re.compile(r"bytes \d+-\d+/(\d+)")
 
 
-class Head(TypedDict):
+class ObjectHead(TypedDict):
     size: int
     etag: str
     """Without quotes."""
@@ -40,7 +40,7 @@ class S3:
         self._keys = keys
 
     def get(self, bucket: str, key: str) -> bytes | None:
-        """None when there is no such object."""
+        """The content of an object; None if it does not exist."""
         pieces: list[bytes] = []
         size, received = 1, 0
         while received < size:
@@ -56,7 +56,7 @@ class S3:
             size = _total(reply)
         return b"".join(pieces)
 
-    def head(self, bucket: str, key: str) -> Head | None:
+    def head(self, bucket: str, key: str) -> ObjectHead | None:
         reply = self._ask("HEAD", bucket, key)
         if reply.status == 404:
             return None
@@ -64,7 +64,7 @@ class S3:
         return {"size": int(headers["content-length"]), "etag": headers["etag"].strip('"')}
 
     def put(self, bucket: str, key: str, data: bytes, media: str = "") -> str:
-        """The new object's etag, without quotes."""
+        """Stores an object; returns its etag, without quotes."""
         headers = {"content-type": media} if media else {}
         return _headers(self._checked(self._ask("PUT", bucket, key, headers, data)))["etag"].strip('"')
 

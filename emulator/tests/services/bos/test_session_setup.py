@@ -108,7 +108,7 @@ def test_what_a_boot_wants(bos: Bos) -> None:
         f"{base}/kernel",
         f"{base}/initrd",
     )
-    own = S3(bos.site.mesh, s3_keys(bos.site.random))
+    own = S3Client(bos.site.mesh, s3_keys(bos.site.random))
     parameters, head = own.get("boot-images", f"{image}/boot_parameters"), own.head("boot-images", f"{image}/rootfs")
     assert parameters is not None
     assert head is not None
@@ -168,7 +168,7 @@ def test_hsm_that_is_away_ends_the_session(bos: Bos, beside: Beside) -> None:
 def test_a_template_or_an_image_that_went(bos: Bos) -> None:
     bos.template()
     first, second = bos.session("shutdown"), bos.session("boot")
-    S3(bos.site.mesh, s3_keys(bos.site.random)).delete("boot-images", f"{bos.image()['id']}/manifest.json")
+    S3Client(bos.site.mesh, s3_keys(bos.site.random)).delete("boot-images", f"{bos.image()['id']}/manifest.json")
     bos.step(LOOK)
     assert bos.state(first) == "running"
     assert "Unable to read manifest file" in error(bos, second)

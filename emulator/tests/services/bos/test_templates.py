@@ -204,7 +204,7 @@ def test_manifests_that_make_no_sense(bos: Bos, manifest: bytes, told: str) -> N
 
 
 def store(bos: Bos, key: str, data: bytes) -> None:
-    S3(bos.site.mesh, s3_keys(bos.site.random)).put("boot-images", key, data)
+    S3Client(bos.site.mesh, s3_keys(bos.site.random)).put("boot-images", key, data)
 
 
 def test_an_image_without_initrd_is_warned_of(bos: Bos) -> None:

@@ -116,7 +116,7 @@ def test_parameters_survive_a_restart(tmp_path: Path) -> None:
     before = [bss.get(path) for path in ("/dumpstate", "/endpoint-history")]
     again = Service(reopen(site), "bss", "/boot/v1")
     assert [again.get(path) for path in ("/dumpstate", "/endpoint-history")] == before
-    again.site.kept.close()
+    again.site.state_file.close()
 
 
 # Signed by the real BSS 1.37 at 2026-11-16T03:02:35Z.

@@ -137,7 +137,7 @@ def test_garbage_is_refused(cfs: Cfs) -> None:
     deep = b'{"status":{"session":{"x":' + b"[" * 300 + b"]" * 300 + b"}}}"
     assert cfs.ask("PATCH", "/v3/sessions/s", deep, JSON_BODY).status == 500
     assert cfs.get("/v3/sessions/s") == before
-    cfs.site.keep()
+    cfs.site.save()
 
 
 def test_a_start_that_is_no_time_harms_those_who_ask_for_ages_only(cfs: Cfs) -> None:
@@ -184,7 +184,7 @@ def test_an_artifact_is_noted_once(cfs: Cfs) -> None:
     artifact = {"type": "ims_customized_image", "image_id": IMAGE, "result_id": IMAGE}
     for _ in range(2):
         cfs.do("PATCH", "/v3/sessions/s", {"status": {"artifacts": [artifact]}})
-        cfs.book.add_artifact("s", artifact)
+        cfs.records.add_artifact("s", artifact)
     assert cfs.get("/v3/sessions/s")["status"]["artifacts"] == [artifact]
 
 
@@ -193,7 +193,7 @@ def test_sessions_are_found_by_what_they_are(cfs: Cfs) -> None:
     cfs.end("old")
     cfs.step(DAY)
     make(cfs, "new", tags={"a": "b", "c": "d"})
-    cfs.book.change_session("new", status="running")
+    cfs.records.change_session("new", status="running")
     assert names(cfs, "status=running") == ["new"]
     assert names(cfs, "status=&succeeded=true") == ["old"]
     assert names(cfs, "name_contains=ol") == ["old"]

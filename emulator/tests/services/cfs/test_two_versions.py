@@ -192,7 +192,7 @@ def test_numbers_without_measure_harm_nobody(cfs: Cfs) -> None:
     cfs.break_("service-restart", "cfs", seconds=1)
     cfs.step(5)
     assert cfs.runs.created
-    cfs.site.keep()
+    cfs.site.save()
 
 
 def test_what_the_service_says_of_itself(cfs: Cfs) -> None:

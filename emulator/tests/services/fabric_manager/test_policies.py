@@ -287,4 +287,4 @@ def test_a_restart_keeps_documents_and_what_is_under_way(tmp_path: Path) -> None
     assert again.reaches(ONE, THREE)
     more = again.send("POST", POLICIES, {"state": "OFFLINE"})
     assert more["documentVersion"] == 0
-    again.site.kept.close()
+    again.site.state_file.close()

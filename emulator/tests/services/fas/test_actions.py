@@ -253,7 +253,7 @@ def test_a_restart_of_the_emulator_in_the_middle(tmp_path: Path) -> None:
     assert operation(again, action)["state"] == "verifying"
     assert until_over(again, action)["state"] == "succeeded"
     assert version(again, "BMC") == NEW
-    again.site.kept.close()
+    again.site.state_file.close()
 
 
 def test_a_restart_of_fas_in_the_middle(fas: Service) -> None:
@@ -327,7 +327,7 @@ def test_a_gigabyte_is_restarted_by_fas(tmp_path: Path) -> None:
     done = until_over(fas, action)
     assert done["stateHelper"].startswith("Firmware Update Information Returned Completed 100%")
     assert version(fas, "BMC", bmc) != before
-    fas.site.kept.close()
+    fas.site.state_file.close()
 
 
 def test_an_end_is_at_any_moment_not_on_a_beat_of_five_seconds(fas: Service) -> None:

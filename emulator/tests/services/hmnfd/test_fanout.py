@@ -23,7 +23,7 @@ def sent() -> Sent:
 def hmnfd(tmp_path: Path, sent: Sent) -> Iterator[Service]:
     site = open_site(tmp_path / "state", "empty", sent)
     yield Service(site, "hmnfd", "/hmi")
-    site.kept.close()
+    site.state_file.close()
 
 
 def subscribe(hmnfd: Service, agent: str, node: str = NODE, **wanted: Any) -> None:
@@ -107,7 +107,7 @@ def test_a_restart_in_the_middle_of_a_batch(hmnfd: Service, sent: Sent) -> None:
     again = reopen(hmnfd.site, sent)
     again.step(5.0)
     assert len(sent) == 1
-    again.kept.close()
+    again.state_file.close()
 
 
 def test_a_change_in_hsm_reaches_the_subscriber(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_change_in_hsm_reaches_the_subscriber(tmp_path: Path) -> None:
     site.machine.power.reset(node, "ForceOff", "test")
     site.step(60.0)
     assert [(body["Components"], body["State"]) for _, body in sent][:1] == [([node], "Off")]
-    site.kept.close()
+    site.state_file.close()
 
 
 @pytest.mark.parametrize("said", [{"State": 5}, {"Components": "x"}, {"Enabled": "no"}])

@@ -151,7 +151,7 @@ def test_an_empty_machine_subscribes_nowhere_and_one_with_hardware_once(tmp_path
     spy = Spy(again)
     again.step(30.0)
     assert spy.bodies("/hsm/v2/Subscriptions/SCN") == []
-    again.kept.close()
+    again.state_file.close()
 
 
 def test_parameters(hmnfd: Service) -> None:

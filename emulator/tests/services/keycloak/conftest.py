@@ -12,7 +12,7 @@ import pytest
 
 from csm_emulator.machine.topology import catalog as topologies
 from csm_emulator.services.keycloak.realm.users import clients, users
-from csm_emulator.site import Site, Start
+from csm_emulator.site import Site, StartOptions
 from csm_emulator.state.file import StateFile
 from csm_emulator.transport.call import Call, Reply
 from services.keycloak.administrator import FORM
@@ -69,7 +69,7 @@ def error(reply: Reply) -> tuple[int, str, str]:
 def visitor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
     """Shared, since keys take their time: for tests that leave the realm as it was."""
     kept = StateFile(tmp_path_factory.mktemp("realm") / "tiny.state")
-    yield Visitor(Site(Start(topologies.load("tiny"), seed=1, speed=0.0), kept))
+    yield Visitor(Site(StartOptions(topologies.load("tiny"), seed=1, speed=0.0), kept))
     kept.close()
 
 

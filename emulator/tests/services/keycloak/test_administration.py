@@ -87,7 +87,7 @@ def test_it_is_there_after_a_restart(alone: Visitor, admin: Administrator) -> No
     assert administrator(again).get("groups?briefRepresentation=false") == groups
     assert said_of(Visitor(again), "user") == ([RED], True)
     assert said_of(Visitor(again), "gus") == ([], False)
-    again.kept.close()
+    again.state_file.close()
 
 
 def test_the_second_group_of_a_name_is_refused(admin: Administrator) -> None:

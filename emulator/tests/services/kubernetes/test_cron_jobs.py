@@ -158,7 +158,7 @@ def test_runs_survive_a_restart(api: Api) -> None:
         assert [job["metadata"]["name"] for job in runs(again)] == names
         again.step(60)
         assert all(job["status"].get("succeeded") for job in runs(again))
-    again.site.kept.close()
+    again.site.state_file.close()
 
 
 def test_a_watch_hears_of_the_next_run(api: Api) -> None:

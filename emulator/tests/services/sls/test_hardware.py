@@ -148,4 +148,4 @@ def test_everything_survives_a_restart(tmp_path: Path) -> None:
     before = sls.get("/dumpstate"), sls.get("/version")
     again = Service(reopen(site), "sls", "/v1")
     assert (again.get("/dumpstate"), again.get("/version")) == before
-    again.site.kept.close()
+    again.site.state_file.close()

@@ -1,4 +1,4 @@
-"""What every part of BOS works with."""
+"""The stores, clients and options that all parts of BOS share."""
 
 from __future__ import annotations
 
@@ -50,5 +50,5 @@ def open_bos(context: Context) -> Bos:
         TemplateStore(context.tables),
         tenants,
         Neighbours(context.mesh),
-        Images(S3(context.mesh, s3_keys(context.random))),
+        Images(S3Client(context.mesh, s3_keys(context.random))),
     )

@@ -33,7 +33,7 @@ class Restarts:
             )
 
     def _back(self, name: str, fault_id: str = "") -> None:
-        self._context.faults.spend(fault_id)
+        self._context.faults.finish(fault_id)
         pod = self._context.cluster.pod(NAMESPACE, name)
         container = pod.container(CONTAINER) if pod else None
         if container is not None and container.state != RUNNING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from csm_emulator.clients import tapms as tapms_client
 from csm_emulator.cluster.pods import Exec, Pod
 from csm_emulator.context import Context
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
 from csm_emulator.dialects.go_json.types import STRING, struct
 from csm_emulator.services.console_operator.assignments import (
     CONTAINER,

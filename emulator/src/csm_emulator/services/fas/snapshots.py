@@ -36,8 +36,8 @@ class Snapshots:
         self._firmware = firmware
         self._planner = planner
         self._table = context.tables.open("fas.snapshots")
-        context.scheduler.answer("fas.snapshot", self._take)
-        context.scheduler.answer("fas.expire", self._expire)
+        context.scheduler.register("fas.snapshot", self._take)
+        context.scheduler.register("fas.expire", self._expire)
 
     def routes(self) -> list[Route]:
         one = "/snapshots/{name}"

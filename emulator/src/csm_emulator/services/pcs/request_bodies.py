@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from csm_emulator.dialects.go_json.reader import Undecodable, decode
-from csm_emulator.dialects.go_json.types import Kind
+from csm_emulator.dialects.go_json.reader import DecodeError, decode
+from csm_emulator.dialects.go_json.types import GoType
 from csm_emulator.records import Json
 from csm_emulator.services.pcs.problems import Refusal
 
@@ -12,5 +12,5 @@ def read(body: bytes, kind: Kind) -> Json:
     """Raises ``Refusal`` with Go's own error text."""
     try:
         return decode(body, kind)
-    except Undecodable as error:
+    except DecodeError as error:
         raise Refusal(400, str(error)) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from csm_emulator.dialects.go_json.reader import Undecodable, decode_first
+from csm_emulator.dialects.go_json.reader import DecodeError, decode_first
 from csm_emulator.dialects.go_json.types import STRINGS
 from csm_emulator.dialects.hms.responses import marshalled
 from csm_emulator.records import Json

@@ -44,7 +44,7 @@ class TenantOperator:
         self._hsm = hsm
         self._keycloak = keycloak
         self._vault = vault
-        context.scheduler.answer(STEP, self._step)
+        context.scheduler.register(STEP, self._step)
 
     def admitted(self, name: str) -> None:
         """A change of the tenant was admitted: it is reconciled soon."""

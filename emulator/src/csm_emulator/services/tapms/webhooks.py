@@ -14,7 +14,7 @@ from csm_emulator.records import Json
 from csm_emulator.services.tapms.kubernetes_client import KubernetesClient, RequestFailed, Tenant
 from csm_emulator.services.tapms.tenant import spec_of, spec_view
 from csm_emulator.transport.call import Reply
-from csm_emulator.transport.external_servers import Question, Unreachable, target
+from csm_emulator.transport.external_servers import ExternalRequest, ExternalServerUnreachable, target
 
 EVENTS = ("CREATE", "UPDATE", "DELETE")
 _SERVICE = re.compile(r"cray-([a-z0-9-]+?)(?:\.services(?:\.svc(?:\.cluster\.local)?)?)?")

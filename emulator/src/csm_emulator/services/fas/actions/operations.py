@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from csm_emulator.context import Context
-from csm_emulator.machine.power import Refused, Unreachable
+from csm_emulator.machine.power import ControllerUnreachable, ResetRefused
 from csm_emulator.records import Json
 from csm_emulator.services.fas.actions.records import ActionStore
 from csm_emulator.services.fas.actions.states import ENDED_STATES, OPERATION, after
@@ -56,7 +56,7 @@ class OperationRunner:
             "rebooted": self._rebooted,
             "poll": self._poll,
         }
-        context.scheduler.answer("fas.step", self._step)
+        context.scheduler.register("fas.step", self._step)
 
     def start(self, operation: Json) -> None:
         event, helper = ("start", "launch") if operation["state"] == "configured" else ("restart", "re-launch")

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
-from csm_emulator.machine.power import Unreachable
-from csm_emulator.machine.power_caps import NODE_LIMIT, Caps
+from csm_emulator.machine.power import ControllerUnreachable
+from csm_emulator.machine.power_caps import NODE_LIMIT, PowerCaps
 from csm_emulator.records import Json
 
 IN_PROGRESS, FAILED, SUCCEEDED, UNSUPPORTED = "in-progress", "failed", "succeeded", "un-supported"
@@ -88,7 +88,7 @@ def snapshot(component: Json, controls: CapControls, caps: Caps) -> list[Operati
 def _read(xname: str, name: str, controls: CapControls, caps: Caps) -> Operation:
     try:
         value = caps.read(xname, name)
-    except Unreachable:
+    except ControllerUnreachable:
         return Operation(status=IN_PROGRESS, component={"xname": xname})
     low, high = controls.limits[name]
     high = controls.capacity if high is None else high

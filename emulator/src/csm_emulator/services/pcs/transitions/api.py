@@ -17,7 +17,7 @@ from csm_emulator.transport.routes import Route
 _LOCATION = struct("model.LocationParameter", {"xname": STRING, "deputyKey": STRING})
 _PARAMETER = struct(
     "model.TransitionParameter",
-    {"operation": STRING, "taskDeadlineMinutes": maybe(INT), "location": slice_of(_LOCATION)},
+    {"operation": STRING, "taskDeadlineMinutes": pointer_to(INT), "location": slice_of(_LOCATION)},
 )
 DEADLINE = 5
 """Minutes."""

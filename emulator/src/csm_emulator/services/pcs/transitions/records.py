@@ -46,7 +46,7 @@ class TransitionStore:
         self._locations = context.tables.open("pcs.locations")
         self._numbers = context.tables.open("pcs.numbers")
         self.tasks = Tasks(context.tables.open("pcs.tasks"))
-        context.scheduler.answer("pcs.expires", self._reap)
+        context.scheduler.register("pcs.expires", self._reap)
 
     def number(self, counter: str) -> int:
         self._numbers[counter] = self._numbers.get(counter, 0) + 1

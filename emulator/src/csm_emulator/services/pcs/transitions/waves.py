@@ -87,7 +87,7 @@ class Waves:
             return RETRIES_DURATION
         try:
             self._machine.power.reset(xname, reset, f"pcs transition {transition}")
-        except Unreachable:
+        except ControllerUnreachable:
             return TIMEOUT
         except Refused:
             # PCS's check of the reply's status is never true, so that a refused request counts as accepted.

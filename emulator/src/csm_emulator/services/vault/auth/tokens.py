@@ -38,7 +38,7 @@ class Tokens:
         self._table = context.tables.open("vault.tokens")
         """By a hash of the token, so that the state file contains no token."""
         self._count = context.tables.open("vault.tokens.count", {"count": 0})
-        context.scheduler.answer("vault.token", self._expire)
+        context.scheduler.register("vault.token", self._expire)
 
     def create(self, specification: TokenSpecification) -> Json:
         """Creates a token. Returns the ``auth`` object of the reply, which has the token."""
