@@ -32,7 +32,7 @@ class S3Unavailable(Exception):
         self.reply = reply
 
 
-class S3:
+class S3Client:
     """``S3(context.mesh, s3_keys(context.random)).get("boot-images", key)``. Raises ``S3Unavailable``."""
 
     def __init__(self, mesh: Mesh, keys: Keys) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from csm_emulator.clients.s3 import S3
+from csm_emulator.clients.s3 import S3Client
 from csm_emulator.seed_data.secrets import s3_keys
 from services.bos.bos_client import BLUE, DOWN, DOWN_TOO, LOOK, OTHER, UP, UP_TOO, Beside, Bos, tapms
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from csm_emulator.clients.s3 import S3
+from csm_emulator.clients.s3 import S3Client
 from csm_emulator.seed_data.secrets import s3_keys
 from csm_emulator.transport.call import JSON, Reply
 from service_client import reopen

@@ -7,7 +7,7 @@ from base64 import b64encode
 
 import pytest
 
-from csm_emulator.clients.s3 import S3, S3Unavailable
+from csm_emulator.clients.s3 import S3Client, S3Unavailable
 from csm_emulator.services.s3.objects.checksums import ALGORITHMS, checksum
 from csm_emulator.services.s3.objects.read import LARGEST_UNSTREAMED
 from service_client import GARBAGE

@@ -7,7 +7,7 @@ import re
 from typing import Any
 from urllib.parse import urlparse
 
-from csm_emulator.clients.s3 import S3, S3Unavailable
+from csm_emulator.clients.s3 import S3Client, S3Unavailable
 from csm_emulator.records import Record
 from csm_emulator.services.bos.failures import Failure, failure_of, s3_failure
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from csm_emulator.clients.s3 import S3
+from csm_emulator.clients.s3 import S3Client
 from csm_emulator.context import Context
 from csm_emulator.seed_data.secrets import s3_keys
 from csm_emulator.services.bos.boot_images import Images

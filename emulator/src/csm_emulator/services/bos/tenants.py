@@ -54,7 +54,7 @@ class Tenants:
             raise Refused(internal_error()) from None
 
     def members(self, tenant: str) -> set[str]:
-        """Raises ``Failure``."""
+        """The tenant's nodes; raises ``Failure``."""
         return tapms_client.tenant_nodes(self._read(tenant))
 
     def _read(self, tenant: str) -> Json:
@@ -64,8 +64,8 @@ class Tenants:
         try:
             record = reply.json() if reply.ok else None
         except ValueError:
-            found = None
-        if not isinstance(found, dict):
+            record = None
+        if not isinstance(record, dict):
             url = f"http://cray-tapms{tapms_client.tenant_path(tenant)}"
             raise Failure(_HTTP_ERROR, f"{reply.status} Server Error for url: {url}")
         return record

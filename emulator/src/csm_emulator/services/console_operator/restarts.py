@@ -5,7 +5,7 @@ from __future__ import annotations
 from csm_emulator.cluster.pods import RUNNING
 from csm_emulator.context import Context
 from csm_emulator.errors import InvalidMachine
-from csm_emulator.machine.faults.faults import EVERYTHING, Fault, names_in
+from csm_emulator.machine.faults.faults import ALL_TARGETS, Fault, names_in
 from csm_emulator.services.console_operator.assignments import CONTAINER, NAMESPACE, ConsoleAssignments
 
 DEFAULT_DOWNTIME = 30.0
@@ -16,13 +16,13 @@ class Restarts:
     def __init__(self, context: Context, assignments: ConsoleAssignments) -> None:
         self._context = context
         self._assignments = assignments
-        context.faults.answer("console-restart", self._restart)
-        context.scheduler.answer("console.back", self._back)
+        context.faults.register("console-restart", self._restart)
+        context.scheduler.register("console.back", self._back)
 
     def _restart(self, fault: Fault) -> None:
         existing = {pod.name for pod in self._assignments.pods()}
         requested = names_in(fault)
-        pods = existing if EVERYTHING in requested else requested
+        pods = existing if ALL_TARGETS in requested else requested
         unknown = sorted(pods - existing)
         if unknown:
             raise InvalidMachine(f"no console pod {unknown[0]}; there are {', '.join(sorted(existing))}")

@@ -116,7 +116,7 @@ class ConsoleOperator:
             return _message("Expecting Content-Type: application/json", 400)
         try:
             xname = decode(call.body, _NODE_POD_BODY)["xname"]
-        except Undecodable as error:
+        except DecodeError as error:
             return _message(f"There was an error while decoding the json data: {error}", 400)
         try:
             return json_reply({"podname": self._assignments.ask_console_data(xname).name})

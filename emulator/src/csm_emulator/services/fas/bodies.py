@@ -71,7 +71,7 @@ IMAGE = struct(
 def read(body: bytes, kind: GoType) -> Json:
     try:
         return decode(body, kind)
-    except Undecodable as error:
+    except DecodeError as error:
         raise RequestFailed(400, str(error)) from error
 
 

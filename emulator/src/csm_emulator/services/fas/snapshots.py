@@ -16,7 +16,7 @@ from csm_emulator.services.fas.devices import FirmwareItem
 from csm_emulator.services.fas.firmware import Firmware
 from csm_emulator.services.fas.images.api import Images
 from csm_emulator.services.fas.responses import NIL, RequestFailed, answer, go_time, with_problems, without_empty
-from csm_emulator.state.clock import next_beat
+from csm_emulator.state.clock import next_tick
 from csm_emulator.transport.call import Call, Reply
 from csm_emulator.transport.routes import Route
 
@@ -75,7 +75,7 @@ class Snapshots:
         }
         self._context.scheduler.after(PLANNING_TIME, "fas.snapshot", name, now)
         if expires is not None:
-            self._context.scheduler.at(next_beat(max(expires, now), EXPIRY_INTERVAL), "fas.expire", name, now)
+            self._context.scheduler.at(next_tick(max(expires, now), EXPIRY_INTERVAL), "fas.expire", name, now)
         return answer({"name": name}, 201, [("Location", f"../snapshots/{_header_value(name)}")])
 
     def delete(self, call: Call) -> Reply:

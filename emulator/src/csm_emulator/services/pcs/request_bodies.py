@@ -8,7 +8,7 @@ from csm_emulator.records import Json
 from csm_emulator.services.pcs.problems import Refusal
 
 
-def read(body: bytes, kind: Kind) -> Json:
+def read(body: bytes, kind: GoType) -> Json:
     """Raises ``Refusal`` with Go's own error text."""
     try:
         return decode(body, kind)

@@ -58,7 +58,7 @@ class TenantViews:
             return _failure(failed)
         try:
             xnames = frozenset(decode_first(call.body, STRINGS) or ())
-        except Undecodable as error:
+        except DecodeError as error:
             # gin has sent the header before the error is known, and Go then guesses the content type.
             return replace(gin_reply({"message": str(error)}, 400), media="text/plain; charset=utf-8")
         matches = [tenant_view(tenant) for tenant in tenants if _has_any(tenant, xnames)]

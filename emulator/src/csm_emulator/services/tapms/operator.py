@@ -22,8 +22,8 @@ from csm_emulator.services.tapms.tenant import (
     status_of,
 )
 from csm_emulator.services.tapms.vault_client import VaultClient
-from csm_emulator.state.scheduler import NotYet
-from csm_emulator.transport.external_servers import Unheard
+from csm_emulator.state.scheduler import ActionNotReady
+from csm_emulator.transport.external_servers import AnswerPending
 
 FINALIZER = "tapms.hpe.com/finalizer"
 STEP = "tapms.reconcile"
@@ -56,15 +56,15 @@ class TenantOperator:
             return
         try:
             self._reconcile(name, step)
-        except Unheard as unheard:
-            self._context.outside.find_out(unheard.question)
-            raise NotYet from unheard
+        except AnswerPending as unheard:
+            self._context.external_servers.fetch(unheard.question)
+            raise ActionNotReady from unheard
         except RequestFailed as failed:
             self._context.log.add("tapms-retry", name, str(failed), step=step)
             self._context.scheduler.after(
                 min(_REQUEUE * 2 ** min(attempts, 10), _MAX_RETRY_DELAY), STEP, name, step, attempts + 1
             )
-        self._context.outside.forget()
+        self._context.external_servers.clear()
 
     def _reconcile(self, name: str, step: str) -> None:
         """Reconciles the tenant as it is now, which may differ from the tenant when the step was scheduled."""

@@ -45,7 +45,7 @@ class TenantHooks:
         headers = {"content-type": _FORM, "block": "true" if blocks else "false"}
         try:
             reply = self._ask(url, parts, json.dumps(body).encode(), headers)
-        except Unreachable as unreachable:
+        except ExternalServerUnreachable as unreachable:
             if blocks:
                 raise RequestFailed(f'Post "{url}": {unreachable}') from unreachable
             return
@@ -58,7 +58,7 @@ class TenantHooks:
     def _ask(self, url: str, parts: SplitResult, body: bytes, headers: dict[str, str]) -> Reply:
         service = _SERVICE.fullmatch(parts.hostname or "")
         if service is None:
-            return self._context.outside.consult(Question(url, body, tuple(headers.items())))
+            return self._context.external_servers.answer_to(ExternalRequest(url, body, tuple(headers.items())))
         return self._context.mesh.ask(service[1], "POST", target(parts), body, headers=headers)
 
 

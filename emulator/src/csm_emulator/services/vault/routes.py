@@ -54,7 +54,13 @@ def create_service(context: Context) -> EmulatedService:
     routes = [*system.open_routes(), *logins.routes(), *(route.through(policy_check.protect) for route in protected)]
     with_errors = [route.through(_with_errors) for route in routes]
     return EmulatedService(
-        "vault", [], with_errors, not_found=_not_found, wrong_method=_wrong_method, body_limit=MAX_BODY, outside=True
+        "vault",
+        [],
+        with_errors,
+        not_found=_not_found,
+        wrong_method=_wrong_method,
+        body_limit=MAX_BODY,
+        has_own_listener=True,
     )
 
 

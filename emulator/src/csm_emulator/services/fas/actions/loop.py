@@ -7,7 +7,7 @@ from csm_emulator.records import Json
 from csm_emulator.services.fas.actions.operations import OperationRunner
 from csm_emulator.services.fas.actions.records import ActionStore
 from csm_emulator.services.fas.actions.states import ACTION, ENDED_STATES, OPERATION, after, can
-from csm_emulator.state.clock import next_beat
+from csm_emulator.state.clock import next_tick
 
 INTERVAL = 5.0
 MAX_ROUND = 0.2
@@ -24,12 +24,12 @@ class ActionLoop:
         self._changed = set(records.actions)
         """Actions whose operations changed since the last round."""
         records.changed = self._changed.add
-        context.scheduler.answer("fas.loop", self._loop)
+        context.scheduler.register("fas.loop", self._loop)
 
     def wake(self) -> None:
         if "next" not in self._timer:
             now, random = self._context.clock.now(), self._context.random
-            beat = next_beat(now, INTERVAL, random.between(0.0, INTERVAL, "fas.loop"))
+            beat = next_tick(now, INTERVAL, random.between(0.0, INTERVAL, "fas.loop"))
             # FAS sleeps for five seconds after each round, so that the duration of a round adds up.
             self._timer["next"] = beat + random.between(0.0, MAX_ROUND, "fas.round", beat)
             self._context.scheduler.at(self._timer["next"], "fas.loop")

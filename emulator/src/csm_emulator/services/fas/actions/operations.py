@@ -193,7 +193,7 @@ class OperationRunner:
             self._set_helper(operation, "failed to lock for reset, trying again soon")
             return LOCK_RETRY, "reboot"
         # FAS only logs a device that refuses or does not answer.
-        with suppress(Refused, Unreachable):
+        with suppress(ResetRefused, ControllerUnreachable):
             self._context.machine.power.reset(operation["xname"], image["forceResetType"], "fas")
         self._set_helper(operation, "reboot command issued")
         return max(image["waitTimeAfterRebootSeconds"], self._poll_interval(image)), "rebooted"

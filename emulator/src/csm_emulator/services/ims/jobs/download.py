@@ -5,8 +5,8 @@ from __future__ import annotations
 from csm_emulator.clients.s3 import HOST, S3Unavailable
 from csm_emulator.records import Json
 from csm_emulator.seed_data.buckets import etag
-from csm_emulator.services.ims.images.artifacts import place
-from csm_emulator.services.ims.jobs.pod import Run
+from csm_emulator.services.ims.images.artifacts import bucket_and_key
+from csm_emulator.services.ims.jobs.job_pod import JobPod
 
 _TRIES = 20
 _PAUSE = 10.0

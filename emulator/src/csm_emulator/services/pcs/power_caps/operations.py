@@ -74,7 +74,7 @@ def capping_error(component: Json, controls: CapControls) -> tuple[str, str]:
     return "", ""
 
 
-def snapshot(component: Json, controls: CapControls, caps: Caps) -> list[Operation]:
+def snapshot(component: Json, controls: CapControls, caps: PowerCaps) -> list[Operation]:
     """An operation for each control. A component that cannot be capped has only one, unless its controls
     are separate.
     """
@@ -85,7 +85,7 @@ def snapshot(component: Json, controls: CapControls, caps: Caps) -> list[Operati
     return [_read(xname, name, controls, caps) for name in controls.limits]
 
 
-def _read(xname: str, name: str, controls: CapControls, caps: Caps) -> Operation:
+def _read(xname: str, name: str, controls: CapControls, caps: PowerCaps) -> Operation:
     try:
         value = caps.read(xname, name)
     except ControllerUnreachable:
@@ -100,7 +100,9 @@ def _read(xname: str, name: str, controls: CapControls, caps: Caps) -> Operation
     )
 
 
-def patch(component: Json, controls: CapControls, caps: Caps, requested_watts: Mapping[str, int]) -> list[Operation]:
+def patch(
+    component: Json, controls: CapControls, caps: PowerCaps, requested_watts: Mapping[str, int]
+) -> list[Operation]:
     """One operation for the known controls, and a failed one for each unknown control.
 
     A value out of range is not written; its error is in the result.
@@ -128,7 +130,7 @@ def patch(component: Json, controls: CapControls, caps: Caps, requested_watts: M
         return [*operations, Operation(status=FAILED, component=result)]
     try:
         caps.write(xname, accepted, "pcs power-cap")
-    except Unreachable:
+    except ControllerUnreachable:
         return [*operations, Operation(status=IN_PROGRESS, component=result)]
     entries = [_limit_entry(name, value, *controls.limits[name]) for name, value in accepted.items()]
     return [*operations, Operation(status=SUCCEEDED, component={**result, "powerCapLimits": entries})]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from csm_emulator.dialects.go_json.types import INT, STRING, maybe, slice_of, struct
+from csm_emulator.dialects.go_json.types import INT, STRING, pointer_to, slice_of, struct
 from csm_emulator.services.pcs.component_types import OPERATIONS
 from csm_emulator.services.pcs.problems import Refusal, marshalled, read_uuid
 from csm_emulator.services.pcs.request_bodies import read

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from csm_emulator.context import Context
-from csm_emulator.machine.power import Refused, Unreachable
+from csm_emulator.machine.power import ControllerUnreachable, ResetRefused
 from csm_emulator.services.pcs.component_types import actions_of, redfish_url
 from csm_emulator.services.pcs.power_status.polling import Polling
 from csm_emulator.services.pcs.transitions import sequence
@@ -89,7 +89,7 @@ class Waves:
             self._machine.power.reset(xname, reset, f"pcs transition {transition}")
         except ControllerUnreachable:
             return TIMEOUT
-        except Refused:
+        except ResetRefused:
             # PCS's check of the reply's status is never true, so that a refused request counts as accepted.
             return 0.0
         return 0.0

@@ -54,7 +54,7 @@ class Worker:
             "look": self._look,
             "renew": self._renew,
         }
-        context.scheduler.answer("pcs.goes-on", self._continue)
+        context.scheduler.register("pcs.goes-on", self._continue)
 
     def start(self, transition: Transition) -> None:
         self._next(transition, 0.0, "begin")

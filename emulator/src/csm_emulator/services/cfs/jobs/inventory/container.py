@@ -10,9 +10,9 @@ from csm_emulator.services.cfs.ansible.hosts import terms
 from csm_emulator.services.cfs.ansible.jinja.unknown import plain
 from csm_emulator.services.cfs.ansible.playbooks.layer_files import ReadingPaused
 from csm_emulator.services.cfs.jobs.inventory.files import FILE, inventory_files
-from csm_emulator.services.cfs.jobs.inventory.host_files import Found, read_hosts
+from csm_emulator.services.cfs.jobs.inventory.host_files import FileInventory, read_hosts
 from csm_emulator.services.cfs.jobs.inventory.hsm_groups import HsmGroups, HsmUnavailable
-from csm_emulator.services.cfs.jobs.job_context import Bench, Run
+from csm_emulator.services.cfs.jobs.job_context import JobContext, Run
 from csm_emulator.services.cfs.jobs.log_lines import VERSION, line
 from csm_emulator.services.cfs.jobs.repositories import (
     CommitNotFound,
@@ -29,15 +29,17 @@ _MAX_NAMES = 500
 """Largest number of hosts that HSM is asked about by name; beyond it the whole machine is requested."""
 
 
-class Inventories:
-    def __init__(self, bench: Bench, library: Library) -> None:
-        self._bench = bench
-        self._library = library
-        self._hsm = HsmGroups(HsmClient(bench.context.mesh))
-        bench.context.cluster.volumes.append(lambda pod, container: inventory_files(bench.of_pod(pod), container))
-        bench.answer("containers", self._begin)
-        bench.answer("inventory", self._generate)
-        bench.answer("inventory-failed", self.failed)
+class InventoryContainer:
+    def __init__(self, job_context: JobContext, repositories: RepositoryCache) -> None:
+        self._job_context = job_context
+        self._repositories = repositories
+        self._hsm = HsmGroups(HsmClient(job_context.context.mesh))
+        job_context.context.cluster.volumes.append(
+            lambda pod, container: inventory_files(job_context.run_of_pod(pod), container)
+        )
+        job_context.on_step("containers", self._begin)
+        job_context.on_step("inventory", self._generate)
+        job_context.on_step("inventory-failed", self.failed)
 
     def _begin(self, run: Run) -> None:
         """All containers of the pod start together; the others wait for this one."""
@@ -57,9 +59,9 @@ class Inventories:
             files = self.from_files(run)
             groups = self._groups(run, attempt)
         except HsmUnavailable:
-            self._bench.next(run, min(0.5 * 2**attempt, 120.0), "inventory", attempt + 1)
-        except Silent:
-            self._bench.next(run, 5.0, "inventory", attempt)
+            self._job_context.schedule(run, min(0.5 * 2**attempt, 120.0), "inventory", attempt + 1)
+        except VcsUnavailable:
+            self._job_context.schedule(run, 5.0, "inventory", attempt)
         else:
             if groups is not None:
                 self.complete(run, groups, files)
@@ -95,7 +97,7 @@ class Inventories:
         )
         logger = f"{_LOGGER}.dynamic"
         try:
-            groups, refused = self._hsm.only(named) if exact else self._hsm.everybody()
+            groups, invalid_names = self._hsm.only(limit_terms) if by_name else self._hsm.everybody()
         except HsmUnavailable as error:
             if attempt <= _HSM_TRIES:
                 raise
