@@ -46,11 +46,11 @@ def test_power_is_one_step_a_node_that_one_device_takes_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "want", "back"),
+    ("power_before", "want", "back"),
     [("off", "on", "off"), ("on", "off", "on"), ("on", "on", None), ("off", "off", None), ("unknown", "on", None)],
 )
-def test_undo_goes_back_to_what_was_seen(before: str, want: str, back: str | None) -> None:
-    plan = plan_power(seen(node(0), power={"x1000c0s0b0n0": before}), want)
+def test_undo_goes_back_to_what_was_seen(power_before: str, want: str, back: str | None) -> None:
+    plan = plan_power(seen(node(0), power={"x1000c0s0b0n0": power_before}), want)
     assert undo_of(plan) == {"x1000c0s0b0n0": Undo("set_power/1", {"power": back}) if back else None}
 
 
@@ -162,16 +162,16 @@ snapshots = st.builds(
 @given(snapshots)
 def test_equal_snapshots_give_equal_digests(snapshot: Seen) -> None:
     same = Seen(tuple(snapshot.nodes), dict(sorted(snapshot.power.items(), reverse=True)), snapshot.device)
-    for plan, again in (
+    for plan, same_plan in (
         (plan_power(snapshot, "on"), plan_power(same, "on")),
         (plan_move(snapshot, MAINTENANCE), plan_move(same, MAINTENANCE)),
     ):
-        assert check(plan).digest == again.digest
+        assert check(plan).digest == same_plan.digest
 
 
 @given(snapshots.filter(lambda snapshot: snapshot.nodes))
 def test_a_node_that_moved_moves_the_digest(snapshot: Seen) -> None:
-    first, *rest = snapshot.nodes
-    later = replace(snapshot, nodes=[replace(first, version=first.version + 1), *rest])
+    first, *other_nodes = snapshot.nodes
+    later = replace(snapshot, nodes=[replace(first, version=first.version + 1), *other_nodes])
     assert plan_power(later, "off").digest != plan_power(snapshot, "off").digest
     assert plan_move(later, MAINTENANCE).digest != plan_move(snapshot, MAINTENANCE).digest

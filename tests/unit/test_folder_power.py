@@ -27,9 +27,9 @@ def ours() -> None:
 
 def test_it_shows_what_the_files_say(folder: Path) -> None:
     power: Power = FolderPower(folder)
-    seen = asyncio.run(power.states([ONE, TWO, GONE]))
-    assert (seen[ONE], seen[TWO]) == (PowerState.OFF, PowerState.UNKNOWN)
-    unknown = seen[GONE]
+    states = asyncio.run(power.states([ONE, TWO, GONE]))
+    assert (states[ONE], states[TWO]) == (PowerState.OFF, PowerState.UNKNOWN)
+    unknown = states[GONE]
     assert isinstance(unknown, PermanentFailure)
     assert str(folder) in unknown.cause
     assert str(folder) not in unknown.message
@@ -51,10 +51,10 @@ def test_no_name_leads_out_of_the_folder(folder: Path, name: str) -> None:
 
 
 def test_a_worker_that_was_replaced_stops_between_two_nodes(folder: Path) -> None:
-    left = iter([None])
+    remaining_seconds = iter([None])
 
     def once() -> None:
-        if next(left, "gone") == "gone":
+        if next(remaining_seconds, "gone") == "gone":
             raise LeaseLost("taken over")
 
     with pytest.raises(LeaseLost):

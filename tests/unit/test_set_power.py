@@ -65,8 +65,8 @@ def test_one_question_for_a_batch() -> None:
     service = Service(a="on", b="off", c="unknown")
     service.power["d"] = failure = PermanentFailure("no such node")
     calls = [call(n, target) for n, target in enumerate("abcde", 1)]
-    seen = asyncio.run(SetPower({"power@alps": service}).observe(calls))
-    assert seen == {
+    sightings = asyncio.run(SetPower({"power@alps": service}).observe(calls))
+    assert sightings == {
         1: {"power": "on"},
         2: {"power": "off"},
         3: {"power": "unknown"},
