@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from client import samples
-from client.scripted import Asked, Reply, Script, items, problem, serving
+from client.scripted_server import RecordedRequest, Reply, Script, items, problem, serving
 
 PAGE = Path(__file__).parents[2] / "docs/howto/command-line.md"
 
@@ -36,8 +36,8 @@ def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-def _power(asked: Asked) -> Reply:
-    if asked.query:
+def _power(request: RecordedRequest) -> Reply:
+    if request.query:
         return Reply(body=samples.plan())
-    assert asked.body["plan"] == samples.plan()["digest"]
+    assert request.body["plan"] == samples.plan()["digest"]
     return Reply(202, samples.operation())
