@@ -30,8 +30,10 @@ CLERK = custom("clerk", "tenant", "", ["tenant.read", "tenant.update"])
 @pytest.fixture
 def api(services: Services, tokens: Mint) -> Iterator[Api]:
     policy = replace(services.settings.policy, two_person=UNDER_TWO)
-    given = replace(services, settings=replace(services.settings, policy=policy), roles={**BUILTIN, "clerk": CLERK})
-    with serving(given, tokens) as running:
+    settings_with_policy = replace(
+        services, settings=replace(services.settings, policy=policy), roles={**BUILTIN, "clerk": CLERK}
+    )
+    with serving(settings_with_policy, tokens) as running:
         yield running
 
 
@@ -41,19 +43,19 @@ def second(admin: Api) -> Api:
 
 
 def delete(api: Api, approval: str | None = None, **headers: str) -> Reply:
-    given = {} if approval is None else {"Canton_Approval": approval}
-    return api.call("DELETE", "/v1/tenants/psi", reason="contract ended", **given, **headers)
+    approval_header = {} if approval is None else {"Canton_Approval": approval}
+    return api.call("DELETE", "/v1/tenants/psi", reason="contract ended", **approval_header, **headers)
 
 
 def ask(api: Api) -> str:
-    asked = delete(api)
-    assert (asked.status, asked.code) == (403, "approval-required")
-    return str(asked.json["details"]["approval"])
+    refused = delete(api)
+    assert (refused.status, refused.code) == (403, "approval-required")
+    return str(refused.json["details"]["approval"])
 
 
 def update(api: Api, description: str, approval: str | None = None) -> Reply:
-    given = {} if approval is None else {"Canton_Approval": approval}
-    return api.call("PATCH", "/v1/tenants/psi", {"description": description}, **given)
+    headers = {} if approval is None else {"Canton_Approval": approval}
+    return api.call("PATCH", "/v1/tenants/psi", {"description": description}, **headers)
 
 
 def decide(api: Api, approval: str, verdict: str = "approve") -> Reply:
@@ -112,8 +114,8 @@ def test_only_people_approve_and_ask(admin: Api, second: Api) -> None:
         for verdict in ("approve", "refuse"):
             refused = decide(machine, waiting, verdict)
             assert (refused.status, refused.json["details"]["rule"]) == (403, "two-persons")
-        asked = delete(machine)
-        assert (asked.code, asked.json["details"]["rule"]) == ("forbidden", "two-persons")
+        reply = delete(machine)
+        assert (reply.code, reply.json["details"]["rule"]) == ("forbidden", "two-persons")
         assert machine.get("/v1/tenants/psi").status == 200
     assert state(admin, waiting) == "pending"
     decide(second, waiting)
@@ -136,8 +138,8 @@ def test_an_approval_is_used_once(admin: Api, second: Api) -> None:
     waiting = str(update(admin, "one").json["details"]["approval"])
     decide(second, waiting)
     assert update(admin, "one", waiting).status == 200
-    again = update(admin, "one", waiting)
-    assert (again.status, again.code, again.json["details"]["state"]) == (409, "approval-not-usable", "used")
+    repeated = update(admin, "one", waiting)
+    assert (repeated.status, repeated.code, repeated.json["details"]["state"]) == (409, "approval-not-usable", "used")
 
 
 def test_another_request_is_not_what_was_approved(admin: Api, second: Api) -> None:
@@ -153,11 +155,11 @@ def test_an_approval_is_for_the_reason_too(admin: Api, second: Api) -> None:
     make(admin, "psi")
     waiting = ask(admin)
     decide(second, waiting)
-    other = admin.call("DELETE", "/v1/tenants/psi", reason="spite", Canton_Approval=waiting)
-    assert other.code == "approval-not-usable"
-    assert "reason" in other.json["detail"]
-    again = admin.call("DELETE", "/v1/tenants/psi", reason="spite")
-    assert again.json["details"]["approval"] != waiting
+    reply = admin.call("DELETE", "/v1/tenants/psi", reason="spite", Canton_Approval=waiting)
+    assert reply.code == "approval-not-usable"
+    assert "reason" in reply.json["detail"]
+    repeated = admin.call("DELETE", "/v1/tenants/psi", reason="spite")
+    assert repeated.json["details"]["approval"] != waiting
     assert admin.get(f"/v1/approvals/{waiting}").json["state"] == "approved"
     assert delete(admin, waiting).status == 204
 
@@ -166,10 +168,10 @@ def test_a_change_that_fails_leaves_the_approval_good(admin: Api, second: Api) -
     make(admin, "psi")
     waiting = ask(admin)
     decide(second, waiting)
-    made = admin.post("/v1/bindings", {"subject": "test:ann", "role": "tenant-viewer", "tenant": "psi"}).json["id"]
+    binding = admin.post("/v1/bindings", {"subject": "test:ann", "role": "tenant-viewer", "tenant": "psi"}).json["id"]
     assert delete(admin, waiting).code == "not-empty"
     assert state(admin, waiting) == "approved"
-    admin.call("DELETE", f"/v1/bindings/{made}", reason="x")
+    admin.call("DELETE", f"/v1/bindings/{binding}", reason="x")
     assert delete(admin, waiting).status == 204
 
 
@@ -194,8 +196,8 @@ def test_deciding_the_same_again_is_nothing_new(admin: Api, second: Api) -> None
     make(admin, "psi")
     waiting = ask(admin)
     first = decide(second, waiting)
-    again = decide(second, waiting)
-    assert (again.status, again.headers["canton-unchanged"], again.json) == (200, "true", first.json)
+    repeated = decide(second, waiting)
+    assert (repeated.status, repeated.headers["canton-unchanged"], repeated.json) == (200, "true", first.json)
     assert decide(admin.as_("third", "canton-provider-admin"), waiting).code == "wrong-state"
 
 
@@ -245,16 +247,16 @@ def test_a_service_account_neither_asks_nor_decides(admin: Api) -> None:
 def test_one_sees_what_one_asked_for(admin: Api) -> None:
     make(admin, "psi", "cscs")
     admin.post("/v1/bindings", {"subject": "test:ann", "role": "clerk", "tenant": "psi"})
-    others = ask(admin)
+    foreign = ask(admin)
     ann = admin.as_("ann")
     mine = str(update(ann, "mine").json["details"]["approval"])
-    listed = ann.get("/v1/approvals")
-    Items[Approval].model_validate_json(listed.text)
-    assert [each["id"] for each in listed.json["items"]] == [mine]
+    reply = ann.get("/v1/approvals")
+    Items[Approval].model_validate_json(reply.text)
+    assert [approval["id"] for approval in reply.json["items"]] == [mine]
     assert ann.get(f"/v1/approvals/{mine}").status == 200
-    assert ann.get(f"/v1/approvals/{others}").code == "unknown-approval"
+    assert ann.get(f"/v1/approvals/{foreign}").code == "unknown-approval"
     assert decide(ann, mine).code == "forbidden"
-    assert decide(ann, others).code == "unknown-approval"
+    assert decide(ann, foreign).code == "unknown-approval"
     assert decide(admin.as_("boss", "canton-tenant-admin:psi"), mine).status == 200
     assert update(ann, "mine", mine).status == 200
 
@@ -266,7 +268,7 @@ def test_lists_show_what_one_may_see_and_ask_for(admin: Api, second: Api) -> Non
     decide(second, first)
 
     def listed(api: Api, query: str = "") -> list[str]:
-        return [each["id"] for each in api.get(f"/v1/approvals{query}").json["items"]]
+        return [approval["id"] for approval in api.get(f"/v1/approvals{query}").json["items"]]
 
     assert listed(second) == [first, elsewhere]
     assert listed(second, "?sort=-created_at") == [elsewhere, first]
@@ -285,11 +287,11 @@ def test_what_is_foreign_answers_as_what_is_absent(admin: Api) -> None:
     make(admin, "psi", "cscs")
     foreign = ask(admin)
     ann = admin.as_("ann", "canton-tenant-admin:cscs")
-    for method, rest in (("GET", ""), ("POST", "/approve"), ("POST", "/refuse")):
-        there = ann.call(method, f"/v1/approvals/{foreign}{rest}")
-        absent = ann.call(method, f"/v1/approvals/{ABSENT}{rest}")
-        assert there.status == absent.status == 404
-        assert without(there.json, foreign) == without(absent.json, ABSENT)
+    for method, action in (("GET", ""), ("POST", "/approve"), ("POST", "/refuse")):
+        foreign_reply = ann.call(method, f"/v1/approvals/{foreign}{action}")
+        absent = ann.call(method, f"/v1/approvals/{ABSENT}{action}")
+        assert foreign_reply.status == absent.status == 404
+        assert without(foreign_reply.json, foreign) == without(absent.json, ABSENT)
 
 
 def test_a_suspended_tenants_member_does_not_decide(admin: Api) -> None:
@@ -311,15 +313,15 @@ def test_every_step_is_in_the_audit(admin: Api, second: Api) -> None:
     with admin.services.database.read() as connection:
         rows = audit.page(connection, None, [], Window(10, "seq")).rows
         audit.verify(connection)
-    told = [(row["actor"], row["action"], json.loads(row["details"])) for row in rows[1:]]
-    assert [(actor, action, details["outcome"]) for actor, action, details in told] == [
+    audited = [(row["actor"], row["action"], json.loads(row["details"])) for row in rows[1:]]
+    assert [(actor, action, details["outcome"]) for actor, action, details in audited] == [
         ("test:root", "tenant.delete", "approval-required"),
         ("test:root", "approval.decide", "forbidden"),
         ("test:second", "approval.decide", "done"),
         ("test:root", "tenant.delete", "done"),
     ]
-    assert told[2][2]["asked_for"] == "tenant.delete"
-    assert told[3][2]["approval"] == waiting
+    assert audited[2][2]["asked_for"] == "tenant.delete"
+    assert audited[3][2]["approval"] == waiting
 
 
 def test_a_name_in_another_case_is_no_second_person(admin: Api) -> None:
@@ -359,9 +361,9 @@ def test_nor_does_the_tenants_audit_tell_it_before_it_is_done(admin: Api, second
     waiting = ask(admin)
     assert delete(admin, waiting).code == "approval-not-usable"
     member = admin.as_("ann", "canton-tenant-admin:psi")
-    assert [each["action"] for each in member.get("/v1/audit").json["items"]] == ["tenant.create"]
+    assert [record["action"] for record in member.get("/v1/audit").json["items"]] == ["tenant.create"]
     attempts = admin.get("/v1/audit?action=tenant.delete").json["items"]
-    assert [(each["details"]["outcome"], each["tenant"]) for each in attempts] == [
+    assert [(record["details"]["outcome"], record["tenant"]) for record in attempts] == [
         ("approval-not-usable", None),
         ("approval-required", None),
     ]

@@ -39,7 +39,7 @@ def fill(api: Api, owners: Mapping[str | None, range], site: str | None = "alps"
 
 
 def listed(api: Api, query: str = "") -> list[str]:
-    return [each["xname"] for each in api.get(f"/v1/nodes{query}").json["items"]]
+    return [node["xname"] for node in api.get(f"/v1/nodes{query}").json["items"]]
 
 
 def member(api: Api, *tenants: str) -> Api:
@@ -48,15 +48,15 @@ def member(api: Api, *tenants: str) -> Api:
 
 def actions(api: Api) -> list[tuple[str, str, str | None]]:
     records = api.get("/v1/audit").json["items"]
-    return [(each["action"], each["details"].get("outcome"), each["tenant"]) for each in records]
+    return [(record["action"], record["details"].get("outcome"), record["tenant"]) for record in records]
 
 
 def test_a_node_is_shown_with_what_was_decided_and_what_was_seen(admin: Api) -> None:
     fill(admin, {"psi": range(1)})
     with admin.services.database.write() as connection:
         nodes.observe(connection, {xname(0): "on"})
-    shown = admin.get(f"/v1/nodes/{xname(0)}")
-    assert {**shown.json, "seen_at": "…", "changed_at": "…"} == {
+    reply = admin.get(f"/v1/nodes/{xname(0)}")
+    assert {**reply.json, "seen_at": "…", "changed_at": "…"} == {
         "xname": xname(0),
         "nid": 0,
         "site": "alps",
@@ -70,8 +70,8 @@ def test_a_node_is_shown_with_what_was_decided_and_what_was_seen(admin: Api) -> 
         "changed_at": "…",
         "claimed_by": None,
     }
-    assert admin.get(f"/v1/nodes/{xname(0)}", If_None_Match=shown.headers["etag"]).status == 304
-    assert admin.get("/v1/nodes").json["items"] == [shown.json]
+    assert admin.get(f"/v1/nodes/{xname(0)}", If_None_Match=reply.headers["etag"]).status == 304
+    assert admin.get("/v1/nodes").json["items"] == [reply.json]
 
 
 def test_what_was_not_seen_for_long_is_stale(admin: Api) -> None:
@@ -81,20 +81,20 @@ def test_what_was_not_seen_for_long_is_stale(admin: Api) -> None:
         nodes.observe_at(connection, {xname(0): "on"}, now - 2 * interval)
         nodes.observe_at(connection, {xname(1): "on"}, now - 4 * interval)
     listing = admin.get("/v1/nodes").json["items"]
-    assert [(each["power"], each["stale"]) for each in listing] == [("on", False), ("on", True), (None, True)]
+    assert [(node["power"], node["stale"]) for node in listing] == [("on", False), ("on", True), (None, True)]
 
 
 def test_lists_are_in_natural_order_and_pages_follow_each_other(admin: Api) -> None:
     fill(admin, {None: range(12)})
     everything = [xname(n) for n in range(12)]
     for sort, expected in (("xname", everything), ("-xname", everything[::-1])):
-        seen: list[str] = []
+        names: list[str] = []
         query: str | None = ""
         while query is not None:
             page = admin.get(f"/v1/nodes?limit=5&sort={sort}&fields=xname{query}").json
-            seen += [each["xname"] for each in page["items"]]
+            names += [node["xname"] for node in page["items"]]
             query = f"&after={page['next']}" if page["next"] else None
-        assert seen == expected
+        assert names == expected
     assert sorted(listed(admin, "?sort=changed_at")) == sorted(everything)
 
 
@@ -165,29 +165,29 @@ def test_a_verb_is_no_node(admin: Api, verb: str) -> None:
 def test_power_is_an_operation_that_claims_the_nodes(admin: Api) -> None:
     fill(admin, {"psi": range(3)})
     ann = member(admin, "psi")
-    made = ann.post("/v1/nodes/power", {"nodes": "x1000c0s[0-1]b0n0,nid000001", "to": "on"}, "after the flood")
-    assert made.status == 202
-    assert made.headers["location"] == f"/v1/operations/{made.json['id']}"
-    assert made.json["summary"] == "power on x1000c0s[0-1]b0n0"
-    assert (made.json["tenant"], made.json["actor"], made.json["reason"]) == ("psi", "test:ann", "after the flood")
-    assert made.json["steps"] == {"total": 2, "done": 0, "failed": 0, "under_way": 0, "pending": 2}
-    assert ann.get(made.headers["location"]).json == made.json
-    assert ann.get(f"/v1/nodes/{xname(0)}").json["claimed_by"] == made.json["id"]
-    assert admin.get(f"/v1/plans/{made.json['plan']}").json["steps"][0]["device"] == "power@alps"
+    reply = ann.post("/v1/nodes/power", {"nodes": "x1000c0s[0-1]b0n0,nid000001", "to": "on"}, "after the flood")
+    assert reply.status == 202
+    assert reply.headers["location"] == f"/v1/operations/{reply.json['id']}"
+    assert reply.json["summary"] == "power on x1000c0s[0-1]b0n0"
+    assert (reply.json["tenant"], reply.json["actor"], reply.json["reason"]) == ("psi", "test:ann", "after the flood")
+    assert reply.json["steps"] == {"total": 2, "done": 0, "failed": 0, "under_way": 0, "pending": 2}
+    assert ann.get(reply.headers["location"]).json == reply.json
+    assert ann.get(f"/v1/nodes/{xname(0)}").json["claimed_by"] == reply.json["id"]
+    assert admin.get(f"/v1/plans/{reply.json['plan']}").json["steps"][0]["device"] == "power@alps"
     queued, *_ = admin.get("/v1/audit").json["items"]
-    assert (queued["action"], queued["subject"], queued["tenant"]) == ("operation.queued", made.json["id"], "psi")
+    assert (queued["action"], queued["subject"], queued["tenant"]) == ("operation.queued", reply.json["id"], "psi")
     assert (queued["details"]["permission"], queued["details"]["rule"]) == ("node.power", "tenant:tenant-operator")
 
 
 def test_the_same_key_gives_the_same_operation(admin: Api) -> None:
     fill(admin, {None: range(1)})
-    wanted = {"nodes": xname(0)}
-    first = admin.post("/v1/nodes/maintenance", wanted, Idempotency_Key="k")
+    body = {"nodes": xname(0)}
+    first = admin.post("/v1/nodes/maintenance", body, Idempotency_Key="k")
     with admin.services.database.write() as connection:
         nodes.put(connection, xname(0), NodeState.MAINTENANCE, None)  # what the operation ends with
-    again = admin.post("/v1/nodes/maintenance", wanted, Idempotency_Key="k")
-    assert (first.status, again.status, again.json) == (202, 202, first.json)
-    assert admin.post("/v1/nodes/maintenance", wanted).code == "wrong-state"
+    repeated = admin.post("/v1/nodes/maintenance", body, Idempotency_Key="k")
+    assert (first.status, repeated.status, repeated.json) == (202, 202, first.json)
+    assert admin.post("/v1/nodes/maintenance", body).code == "wrong-state"
 
 
 @pytest.mark.parametrize("query", ["dry_run=true&dry_run=false", "dry_run=false&dry_run=false", "dryrun=true", "to=on"])
@@ -201,14 +201,14 @@ def test_an_order_takes_one_dry_run_and_no_other_parameter(admin: Api, query: st
 
 def test_a_dry_run_keeps_the_plan_and_changes_nothing(admin: Api) -> None:
     fill(admin, {"psi": range(2)})
-    before = actions(admin)
+    actions_before = actions(admin)
     ann = member(admin, "psi")
     planned = ann.post("/v1/nodes/power?dry_run=true", {"nodes": xname(0), "to": "on"})
     assert planned.status == 200
     assert ann.get(f"/v1/plans/{planned.json['digest']}").json == planned.json
-    assert (actions(admin), ann.get("/v1/operations").json["items"]) == (before, [])
-    done = ann.post("/v1/nodes/power", {"nodes": xname(0), "to": "on", "plan": planned.json["digest"]})
-    assert (done.status, done.json["plan"]) == (202, planned.json["digest"])
+    assert (actions(admin), ann.get("/v1/operations").json["items"]) == (actions_before, [])
+    reply = ann.post("/v1/nodes/power", {"nodes": xname(0), "to": "on", "plan": planned.json["digest"]})
+    assert (reply.status, reply.json["plan"]) == (202, planned.json["digest"])
 
 
 def test_a_plan_that_moved_is_not_carried_out(admin: Api) -> None:
@@ -226,12 +226,12 @@ def test_of_a_foreign_plan_nothing_is_told(admin: Api) -> None:
     fill(admin, {"psi": range(1), "cscs": range(1, 2)})
     foreign = admin.post("/v1/nodes/power?dry_run=true", {"nodes": xname(1), "to": "on"}).json["digest"]
     absent = "sha256:" + "0" * 64
-    told = [
+    replies = [
         member(admin, "psi").post("/v1/nodes/power", {"nodes": xname(0), "to": "on", "plan": digest}).text
         for digest in (foreign, absent)
     ]
-    assert told[0].replace(foreign, "…") == told[1].replace(absent, "…")
-    assert "unknown-plan" in told[0]
+    assert replies[0].replace(foreign, "…") == replies[1].replace(absent, "…")
+    assert "unknown-plan" in replies[0]
 
 
 @pytest.mark.parametrize("nodeset", [f"{xname(0)},{xname(2)}", "nid000000,nid000002", xname(2), xname(4), "nid000004"])
@@ -259,21 +259,21 @@ def test_a_short_request_for_unknown_nodes_has_a_short_answer(admin: Api, suffix
     assert len(refused.text) < 4_000
 
 
-@pytest.mark.parametrize("other", ["x1000c0s5b0n0", "x9000c0s5b0n0", "nid000005"])
-def test_a_node_without_a_number_does_not_answer_to_another_name(admin: Api, other: str) -> None:
+@pytest.mark.parametrize("expression", ["x1000c0s5b0n0", "x9000c0s5b0n0", "nid000005"])
+def test_a_node_without_a_number_does_not_answer_to_another_name(admin: Api, expression: str) -> None:
     fill(admin, {"psi": range(1), "cscs": range(5, 6)})
     with admin.services.database.write() as connection:
         nodes.add(connection, [Node(xname(1), None, NodeState.ASSIGNED, "psi", 1)], "alps")
-    refused = member(admin, "psi").post("/v1/nodes/power", {"nodes": f"{xname(1)},{other}", "to": "on"})
-    assert (refused.status, refused.code, refused.json["details"]) == (404, "unknown-nodes", {"nodes": other})
+    refused = member(admin, "psi").post("/v1/nodes/power", {"nodes": f"{xname(1)},{expression}", "to": "on"})
+    assert (refused.status, refused.code, refused.json["details"]) == (404, "unknown-nodes", {"nodes": expression})
 
 
 def test_nodes_of_several_tenants_at_once_are_the_providers_matter(admin: Api) -> None:
     fill(admin, {"psi": range(1), "cscs": range(1, 2), None: range(2, 3)})
-    wanted = {"nodes": "x1000c0s[0-1]b0n0", "to": "off"}
-    refused = member(admin, "psi", "cscs").post("/v1/nodes/power", wanted)
+    body = {"nodes": "x1000c0s[0-1]b0n0", "to": "off"}
+    refused = member(admin, "psi", "cscs").post("/v1/nodes/power", body)
     assert (refused.status, refused.json["details"]["tenant"]) == (403, None)
-    both = admin.post("/v1/nodes/power", wanted)
+    both = admin.post("/v1/nodes/power", body)
     assert (both.status, both.json["tenant"]) == (202, None)
     free = admin.post("/v1/nodes/power", {"nodes": xname(2), "to": "off"})
     assert (free.status, free.json["tenant"]) == (202, None)
@@ -349,9 +349,9 @@ def test_a_claimed_node_names_the_operation_to_those_who_may_see_it(admin: Api) 
     """The purpose of the provider's own names nodes of other tenants."""
     fill(admin, {"psi": range(1), "cscs": range(1, 2)})
     holder = admin.post("/v1/nodes/power", {"nodes": "x1000c0s[0-1]b0n0", "to": "off"}).json["id"]
-    told = admin.post("/v1/nodes/power", {"nodes": xname(0), "to": "on"})
-    assert (told.status, told.code) == (409, "nodes-claimed")
-    assert holder in told.text
+    reply = admin.post("/v1/nodes/power", {"nodes": xname(0), "to": "on"})
+    assert (reply.status, reply.code) == (409, "nodes-claimed")
+    assert holder in reply.text
     refused = member(admin, "psi").post("/v1/nodes/power", {"nodes": xname(0), "to": "on"})
     assert (refused.status, refused.code) == (409, "nodes-claimed")
     assert refused.json["details"] == {"nodes": xname(0)}
@@ -392,10 +392,10 @@ def test_a_wrong_order_is_refused(admin: Api, body: dict[str, Any], code: str) -
 def test_a_foreign_operations_claim_is_only_an_identifier(admin: Api) -> None:
     fill(admin, {"psi": range(1)})
     plan = plan_of(set_value(1, "t"), nodes=(xname(0),))
-    held = submit(admin.services.database, plan, Submission("test:root", "", None)).operation
+    operation = submit(admin.services.database, plan, Submission("test:root", "", None)).operation
     ann = member(admin, "psi")
-    assert ann.get(f"/v1/nodes/{xname(0)}").json["claimed_by"] == held
-    assert ann.get(f"/v1/operations/{held}").code == "unknown-operation"
+    assert ann.get(f"/v1/nodes/{xname(0)}").json["claimed_by"] == operation
+    assert ann.get(f"/v1/operations/{operation}").code == "unknown-operation"
 
 
 @given(st.integers(0, 253_402_300_799_999_999))

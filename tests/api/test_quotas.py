@@ -17,11 +17,11 @@ def put(api: Api, tenant: str, **limits: Any) -> Reply:
 
 def test_without_a_quota_there_is_no_limit(admin: Api) -> None:
     make(admin, "psi")
-    told = admin.get("/v1/tenants/psi/quota")
-    Quota.model_validate_json(told.text)
+    reply = admin.get("/v1/tenants/psi/quota")
+    Quota.model_validate_json(reply.text)
     used = {"nodes": 0, "open_operations": 0, "service_accounts": 0}
-    assert told.json == {"tenant": "psi", **NONE, "used": used, "version": 0}
-    assert told.headers["etag"] == '"0"'
+    assert reply.json == {"tenant": "psi", **NONE, "used": used, "version": 0}
+    assert reply.headers["etag"] == '"0"'
 
 
 def test_a_quota_is_set_by_who_read_it(admin: Api) -> None:
@@ -30,8 +30,8 @@ def test_a_quota_is_set_by_who_read_it(admin: Api) -> None:
     assert (first.status, first.json["nodes"], first.json["version"], first.headers["etag"]) == (200, 5, 1, '"1"')
     late = admin.call("PUT", "/v1/tenants/psi/quota", NONE | {"nodes": 6}, If_Match='"0"')
     assert (late.status, late.code) == (412, "version-mismatch")
-    again = put(admin, "psi", nodes=5)
-    assert (again.status, again.headers["canton-unchanged"], again.json) == (200, "true", first.json)
+    repeated = put(admin, "psi", nodes=5)
+    assert (repeated.status, repeated.headers["canton-unchanged"], repeated.json) == (200, "true", first.json)
     lifted = put(admin, "psi")
     assert (lifted.json["nodes"], lifted.json["version"]) == (None, 2)
     assert admin.get("/v1/tenants/psi/quota").json == lifted.json

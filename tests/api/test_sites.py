@@ -19,13 +19,13 @@ def make_sites(admin: Api, *names: str) -> None:
 
 
 def test_a_site_is_made_and_shown(admin: Api) -> None:
-    made = admin.post("/v1/sites", {"name": "alps", "description": "Lugano"})
-    assert (made.status, made.headers["location"], made.headers["etag"]) == (201, "/v1/sites/alps", '"1"')
-    Site.model_validate_json(made.text)
-    assert admin.get("/v1/sites/alps").json == made.json
-    listed = admin.get("/v1/sites")
-    Items[Site].model_validate_json(listed.text)
-    assert listed.json == {"items": [made.json], "next": None}
+    reply = admin.post("/v1/sites", {"name": "alps", "description": "Lugano"})
+    assert (reply.status, reply.headers["location"], reply.headers["etag"]) == (201, "/v1/sites/alps", '"1"')
+    Site.model_validate_json(reply.text)
+    assert admin.get("/v1/sites/alps").json == reply.json
+    listing = admin.get("/v1/sites")
+    Items[Site].model_validate_json(listing.text)
+    assert listing.json == {"items": [reply.json], "next": None}
     assert admin.post("/v1/sites", {"name": "alps"}).code == "already-exists"
 
 
@@ -33,10 +33,10 @@ def test_a_description_is_changed_once_and_by_who_read_it(admin: Api) -> None:
     make_sites(admin, "alps")
     tag = admin.get("/v1/sites/alps").headers["etag"]
     first = admin.call("PATCH", "/v1/sites/alps", {"description": "one"}, If_Match=tag)
-    again = admin.call("PATCH", "/v1/sites/alps", {"description": "one"})
+    repeated = admin.call("PATCH", "/v1/sites/alps", {"description": "one"})
     late = admin.call("PATCH", "/v1/sites/alps", {"description": "two"}, If_Match=tag)
     assert (first.status, first.json["version"], first.json["description"]) == (200, 2, "one")
-    assert (again.status, again.headers["canton-unchanged"], again.json) == (200, "true", first.json)
+    assert (repeated.status, repeated.headers["canton-unchanged"], repeated.json) == (200, "true", first.json)
     assert (late.status, late.code) == (412, "version-mismatch")
     assert admin.get("/v1/sites/alps", If_None_Match=first.headers["etag"]).status == 304
 
@@ -80,10 +80,10 @@ def test_to_a_stranger_every_site_is_absent(admin: Api) -> None:
     eve = admin.as_("eve")
     assert eve.get("/v1/sites").json == {"items": [], "next": None}
     for method, body in (("GET", None), ("PATCH", {"description": "x"}), ("DELETE", None)):
-        there = eve.call(method, "/v1/sites/alps", body, reason="x")
+        reply = eve.call(method, "/v1/sites/alps", body, reason="x")
         absent = eve.call(method, "/v1/sites/none", body, reason="x")
-        assert there.status == absent.status == 404
-        assert without(there.json, "alps") == without(absent.json, "none")
+        assert reply.status == absent.status == 404
+        assert without(reply.json, "alps") == without(absent.json, "none")
 
 
 WRONG: tuple[Any, ...] = (
@@ -108,6 +108,6 @@ def test_a_wrong_site_is_refused_and_nothing_is_made(admin: Api) -> None:
 def test_sites_come_in_pages(admin: Api) -> None:
     make_sites(admin, "aa", "bb", "cc")
     first = admin.get("/v1/sites?limit=2&sort=-name").json
-    rest = admin.get(f"/v1/sites?limit=2&sort=-name&after={first['next']}").json
-    assert [site["name"] for site in first["items"] + rest["items"]] == ["cc", "bb", "aa"]
-    assert rest["next"] is None
+    second_page = admin.get(f"/v1/sites?limit=2&sort=-name&after={first['next']}").json
+    assert [site["name"] for site in first["items"] + second_page["items"]] == ["cc", "bb", "aa"]
+    assert second_page["next"] is None

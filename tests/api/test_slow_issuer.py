@@ -26,9 +26,9 @@ KEY = make_key("ES256")
 @pytest.fixture
 def slow() -> Iterator[Publisher]:
     """Known keys, and then no answer until the test ends."""
-    with publisher() as made:
-        made.publish(public(KEY, "known"))
-        yield made
+    with publisher() as issuer:
+        issuer.publish(public(KEY, "known"))
+        yield issuer
 
 
 @pytest.fixture
@@ -62,11 +62,11 @@ def test_strangers_with_unknown_keys_do_not_hold_up_anybody_else(admin: Api, slo
     stopping = threading.Event()
 
     def keep_asking(n: int) -> set[int]:
-        seen = set[int]()
+        statuses = set[int]()
         while not stopping.is_set():
             time.sleep(0.05)
-            seen.add(replace(admin, token=token(slow, f"guess-{n}-{len(seen)}")).get("/v1/whoami").status)
-        return seen
+            statuses.add(replace(admin, token=token(slow, f"guess-{n}-{len(statuses)}")).get("/v1/whoami").status)
+        return statuses
 
     with ThreadPoolExecutor(STRANGERS) as crowd:
         answers = [crowd.submit(keep_asking, n) for n in range(STRANGERS)]
