@@ -15,7 +15,7 @@ from canton.api.services import Services
 from canton.drivers.oidc.fetch import TIMEOUT
 from canton.drivers.oidc.issuer import IssuerSettings
 from canton.drivers.oidc.verify import OidcVerifier
-from identity.forge import Publisher, make_key, public, publisher, sign
+from identity.fake_issuer import Publisher, make_key, public, publisher, sign
 from tokens import Mint
 
 STRANGERS = 60
@@ -73,7 +73,7 @@ def test_strangers_with_unknown_keys_do_not_hold_up_anybody_else(admin: Api, slo
         time.sleep(0.5)
         try:
             slowest = max(latency(caller) for _ in range(10) for caller in (account, admin, neighbour))
-            looks = slow.asked.count("/.well-known/openid-configuration")
+            looks = slow.requested_paths.count("/.well-known/openid-configuration")
             most = 2 + (time.monotonic() - began) / TIMEOUT
         finally:
             stopping.set()

@@ -1,4 +1,4 @@
-"""A server that answers as it was told and remembers what it was asked."""
+"""An API server that gives scripted answers and records every request."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ Answer = Reply | Callable[[RecordedRequest], Reply]
 
 
 class Script:
-    """What to answer to ``GET /v1/tenants``: the replies given, in turn, the last one again and again.
+    """The replies to each request line such as ``GET /v1/tenants``, in turn; the last one is repeated.
 
-    A body that the API's description does not allow is a mistake of the test.
+    A body that the API's description does not allow fails the test.
     """
 
     def __init__(self) -> None:
@@ -92,7 +92,7 @@ def items(*rows: Any, next_page: str | None = None) -> Reply:
 
 @contextmanager
 def serving(script: Script, tls: ssl.SSLContext | None = None) -> Iterator[Script]:
-    """The script behind a port of loopback."""
+    """Serve the script on a free port of the loopback interface."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(script))
     server.daemon_threads = True
     if tls is not None:

@@ -27,8 +27,8 @@ import keycloak_realm
 from docs.examples import DOCS, ROOT, Example, examples, play, section, substitute
 from docs.test_first_hour import INSTALL, LOGIN
 from free_ports import in_a_row
+from identity.browser import Browser
 from identity.issuers import KEYCLOAK, Keycloak
-from identity.visitor import Visitor
 
 KCADM = "CANTON_TEST_KCADM"
 HOWTO = DOCS / "howto"
@@ -187,8 +187,8 @@ def people(realm: Keycloak) -> Callable[[str], None]:
         for address, code in LOGIN.findall(output):
             if code not in seen:
                 seen.add(code)
-                visitor = Visitor()
-                answer = realm.press_to_allow(visitor, visitor.get(address), waiting.pop(0))
+                browser = Browser()
+                answer = realm.press_to_allow(browser, browser.get(address), waiting.pop(0))
                 assert answer.status == 200, answer.text[:2000]
 
     return look
