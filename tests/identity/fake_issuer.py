@@ -1,4 +1,4 @@
-"""A fake issuer: keys, tokens signed correctly and incorrectly, and a small server that publishes its metadata and keys."""
+"""A fake issuer: keys, tokens signed correctly and incorrectly, and a small server that publishes its keys."""
 
 from __future__ import annotations
 
