@@ -220,7 +220,7 @@ def test_nor_through_a_service_account(admin: Api) -> None:
 
 
 def test_a_tenant_has_no_say_in_taking_back_what_the_provider_did(operator: Api) -> None:
-    """Whoever could not make the change does not approve it, nor read of it before it is decided."""
+    """A person who could not make the change does not approve it, nor read of it before it is decided."""
     approval = approved(operator, xname(0))
     operation = str(power_off(operator, xname(0), approval).json["id"])
     in_trouble(operator, operation)

@@ -57,7 +57,7 @@ def test_filters(admin: Api, ann: Api) -> None:
         ("?action=tenant.create", [CSCS, PSI]),
         ("?subject=tenant:cscs", [CSCS]),
         ("?tenant=psi&action=tenant.create", [PSI]),
-        ("?actor=nobody", []),
+        ("?actor=unknown", []),
     ):
         assert listed(admin, query) == expected, query
 

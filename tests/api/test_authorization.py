@@ -26,7 +26,7 @@ from canton.store.operations import journal
 from tokens import AUDIENCE, Mint, new_key
 
 # A: provider-admin, O: provider-operator, U: auditor, a: tenant-admin, o: tenant-operator, v: tenant-viewer,
-# s: a service account of the tenant that may read and switch nodes, x: somebody without any binding.
+# s: a service account of the tenant that may read and switch nodes, x: a person without any binding.
 ROLES = {
     "A": "canton-provider-admin",
     "O": "canton-provider-operator",
@@ -45,10 +45,10 @@ ACCOUNT = ("node.read", "node.power", "tenant.read", "operation.read")
 
 @dataclass(frozen=True)
 class Route:
-    """``may`` do it; ``sees`` what it is about, and so is told that it may not; the others find nothing there.
+    """Callers in ``may`` are allowed, those in ``sees`` are refused (403), and for the others it is absent (404).
 
-    ``about`` makes what it is about in a tenant and gives the values of its path. Without it the route is about
-    nothing that could be somebody else's: then whoever may not is told so.
+    ``about`` creates the route's object in a tenant and returns the values of the path. A route without it is about
+    no object of a tenant: then every caller who may not is refused with 403.
     """
 
     may: str

@@ -107,9 +107,9 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("patient")
-@pytest.mark.parametrize("caller", ["nobody", "eve", "root"])
+@pytest.mark.parametrize("caller", ["anonymous", "eve", "root"])
 def test_the_server_answers_others_while_a_large_body_comes(api: Api, caller: str) -> None:
-    sender = {"nobody": api, "eve": api.as_("eve"), "root": api.as_("root", "canton-provider-admin")}[caller]
+    sender = {"anonymous": api, "eve": api.as_("eve"), "root": api.as_("root", "canton-provider-admin")}[caller]
     slowest = [0.0]
     stop = threading.Event()
 
@@ -127,7 +127,7 @@ def test_the_server_answers_others_while_a_large_body_comes(api: Api, caller: st
     finally:
         stop.set()
         watching.join()
-    assert reply.status == {"nobody": 401, "eve": 403, "root": 413}[caller]
+    assert reply.status == {"anonymous": 401, "eve": 403, "root": 413}[caller]
     # It was 6 s when bodies were parsed on the event loop; a quiet machine needs 0.1 s.
     assert slowest[0] < 2
 
@@ -357,10 +357,10 @@ def test_a_body_is_parsed_once_and_never_on_the_event_loop(admin: Api, monkeypat
     assert on_the_loop == [False] * 3
 
 
-@pytest.mark.parametrize("caller", ["nobody", "eve", "root"])
+@pytest.mark.parametrize("caller", ["anonymous", "eve", "root"])
 @pytest.mark.parametrize("raw", [rows(2**17), padded(2**20), padded(2**20)[:-1], padded(60_000), b"{}"])
 def test_nothing_of_a_body_outlives_its_request(api: Api, caller: str, raw: bytes) -> None:
-    sender = {"nobody": api, "eve": api.as_("eve"), "root": api.as_("root", "canton-provider-admin")}[caller]
+    sender = {"anonymous": api, "eve": api.as_("eve"), "root": api.as_("root", "canton-provider-admin")}[caller]
     gc.collect()
     gc.disable()
     try:

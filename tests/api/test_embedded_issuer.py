@@ -1,4 +1,4 @@
-"""The embedded issuer beside the API: whoever floods it with passwords takes nothing from those who have a token."""
+"""The embedded issuer beside the API: a flood of passwords takes nothing from callers who have a token."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def stream(api: Api, query: str = "", **headers: str) -> Iterator[HTTPResponse]:
 
 
 def messages(response: HTTPResponse, count: int) -> list[Message]:
-    """The next so many; a stream that ends before fails the test."""
+    """The next ``count`` messages; a stream that ends before fails the test."""
     parser, received = Parser(""), list[Message]()
     deadline = time.monotonic() + 30
     while len(received) < count:

@@ -1,4 +1,4 @@
-"""Alive, ready, and what Prometheus reads; for whoever watches, and without a token."""
+"""Alive, ready, and what Prometheus reads; without a token."""
 
 from __future__ import annotations
 

@@ -423,7 +423,7 @@ def test_a_reader_that_takes_nothing_is_cut_off(database: Database) -> None:
                 await call.until(b"\n\n")
                 call.stuck.set()
                 tell(database, "psi", 1)
-                await call.done
+                await call.task
             assert aborted.is_set()
             assert hub.readers == 0
 
@@ -438,7 +438,7 @@ def test_a_reader_that_may_not_read_any_more_is_cut_off(database: Database, erro
             tell(database, "psi", 1)
             await client.has(1)
             rights.error = error
-            await client.call.done
+            await client.call.task
             assert client.call.answer.ended
             calls_before = rights.calls
             tell(database, "psi", 2)
@@ -454,7 +454,7 @@ def test_a_reader_that_has_lost_its_last_tenant_is_cut_off(database: Database) -
         rights = Rights(frozenset({"psi"}))
         async with hub_of(database, QUICK) as hub, follow(hub, rights) as client:
             rights.visible = frozenset()
-            await client.call.done
+            await client.call.task
 
     run(scenario())
 
@@ -482,11 +482,11 @@ def test_a_drain_ends_every_reader_cleanly_and_takes_no_more(database: Database)
         async with hub_of(database) as hub, follow(hub) as one, follow(hub, cursor="start") as two:
             reader = await open_reader(hub, Wanted(Rights()))
             hub.drain()
-            await asyncio.gather(one.call.done, two.call.done)
+            await asyncio.gather(one.call.task, two.call.task)
             assert one.call.answer.ended
             assert two.call.answer.ended
             async with open_request(EventStream(hub, reader), "GET", "/v1/events") as late:
-                await late.done
+                await late.task
             assert (late.answer.status, late.answer.json["code"]) == (503, "too-busy")
 
     run(scenario())
@@ -498,7 +498,7 @@ def test_there_are_so_many_places_and_whoever_leaves_gives_theirs_back(database:
             async with follow(hub), follow(hub):
                 reader = await open_reader(hub, Wanted(Rights()))
                 async with open_request(EventStream(hub, reader), "GET", "/v1/events") as third:
-                    await third.done
+                    await third.task
                 assert (third.answer.status, third.answer.headers["retry-after"]) == (503, "1")
             assert hub.readers == 0
             async with follow(hub):

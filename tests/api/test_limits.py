@@ -236,7 +236,7 @@ def test_a_too_large_of_the_apps_own_is_the_apps_answer() -> None:
 
 
 async def _stalled(app: ASGIApp, count: int) -> list[asyncio.Task[None]]:
-    """So many requests whose body began and does not go on."""
+    """``count`` requests whose body began and does not go on."""
 
     async def one() -> None:
         pieces = [{"type": "http.request", "body": b"{", "more_body": True}]
@@ -353,7 +353,7 @@ def test_half_an_answer_is_not_made_to_look_whole(hasty: ASGIApp) -> None:
     async def scenario() -> None:
         async with open_request(hasty, "GET", "/v1/half") as call:
             with pytest.raises(TimeoutError):
-                await call.done
+                await call.task
         assert call.answer.body == b"half"
         assert not call.answer.ended
 
@@ -425,7 +425,7 @@ def test_one_caller_has_a_quarter_of_the_places_and_the_provider_has_no_share() 
 def test_a_request_that_was_given_up_gives_its_place_back(hasty: ASGIApp) -> None:
     async def scenario() -> None:
         async with open_request(hasty, "GET", "/v1/slow") as one, open_request(hasty, "GET", "/v1/slow") as second:
-            await asyncio.gather(one.done, second.done)
+            await asyncio.gather(one.task, second.task)
             assert (one.answer.status, second.answer.status) == (503, 503)
             assert (await request(hasty, "POST", "/v1/echo")).status == 200
 
@@ -459,7 +459,7 @@ def test_a_client_that_leaves_gives_its_place_back(app: ASGIApp) -> None:
         for _ in range(5):
             async with open_request(app, "GET", "/v1/slow") as call:
                 await asyncio.sleep(0.01)
-                call.done.cancel()
+                call.task.cancel()
         assert (await request(app, "POST", "/v1/echo")).status == 200
 
     run(scenario())

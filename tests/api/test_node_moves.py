@@ -169,7 +169,7 @@ def test_an_assignment_keeps_to_the_quota_and_says_so_in_a_dry_run(admin: Api) -
     for suffix in ("?dry_run=true", ""):
         refused = admin.post(f"/v1/nodes/assign{suffix}", body)
         assert (refused.status, refused.code) == (409, "quota-exceeded")
-        assert admin.post(f"/v1/nodes/assign{suffix}", {**body, "tenant": "nobody"}).code == "unknown-tenant"
+        assert admin.post(f"/v1/nodes/assign{suffix}", {**body, "tenant": "absent"}).code == "unknown-tenant"
     assert admin.post("/v1/nodes/assign", {"nodes": xname(1), "tenant": "psi"}).status == 202
     assert state_of(admin, 1) == ("joining", "psi", "unproven")
     assert admin.post("/v1/nodes/assign", {"nodes": xname(2), "tenant": "psi"}).code == "quota-exceeded"

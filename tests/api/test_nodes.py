@@ -27,7 +27,7 @@ def xname(n: int) -> str:
 
 
 def fill(api: Api, owners: Mapping[str | None, range], site: str | None = "alps") -> None:
-    """Nodes of these numbers for these tenants; None is nobody."""
+    """Nodes of these numbers for these tenants; None is a free node."""
     with api.services.database.write() as connection:
         if site is not None:
             sites.create(connection, site, "")
@@ -236,7 +236,7 @@ def test_of_a_foreign_plan_nothing_is_told(admin: Api) -> None:
 
 @pytest.mark.parametrize("nodeset", [f"{xname(0)},{xname(2)}", "nid000000,nid000002", xname(2), xname(4), "nid000004"])
 def test_foreign_nodes_are_unknown_nodes(admin: Api, nodeset: str) -> None:
-    """Whether a name is another tenant's, nobody's or not there is not to be told apart, alone or beside one's own."""
+    """A tenant cannot tell another tenant's node from a free or an absent one, alone or beside its own."""
     fill(admin, {"psi": range(2), "cscs": range(2, 4), None: range(4, 6)})
     ann = member(admin, "psi")
     foreign = 4 if "4" in nodeset else 2

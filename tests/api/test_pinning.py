@@ -1,4 +1,4 @@
-"""A binding by name becomes the person's who first comes with the name, and stays theirs whoever has the name later."""
+"""A binding by name becomes the first person's who logs in with it, and stays theirs if another has the name later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans through the API: what was planned, for whom, and for nobody else."""
+"""Plans through the API: what was planned, shown only to those who may see it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schemathesis over every route of the API, as whoever may do everything, in all of its phases.
+"""Schemathesis over every route of the API, as a caller who may do everything, in all of its phases.
 
 It reads the description that the server gives and asks for what that allows, what it does not allow, and one thing
 after another as objects lead from one to the next. Nothing may be a server's error, and every answer must be as
@@ -127,7 +127,7 @@ class Seeds:
         self.apart[route] = {"path.account_id": [one], "path.token_id": tokens}
 
     def _approvals(self) -> None:
-        """Those of another person: nobody approves their own."""
+        """Approvals that another person asked for: no person approves their own."""
 
         def ask(n: int) -> str:
             request = approvals.Wanted(
@@ -219,7 +219,7 @@ def routes(api: Api) -> list[str]:
 
 
 def never_accepted(report: Any) -> list[str]:
-    """The routes of which nothing but refusals was seen."""
+    """The routes that answered nothing but refusals."""
     return sorted(
         route
         for route, phases in report["valid_rates"].items()

@@ -195,7 +195,7 @@ def test_a_narrow_token_does_not_become_a_wide_one(admin: Api) -> None:
 
 @pytest.mark.parametrize("overlap", [0, 5])
 def test_a_narrow_token_does_not_end_a_wide_one(admin: Api, overlap: int) -> None:
-    """Nobody needs a permission to renew their own token; to end another takes one."""
+    """Renewing one's own token needs no permission; ending another token does."""
     make(admin, "psi")
     path = account(admin, "psi", [*READS, "node.power"])
     wide, narrow, narrower = (

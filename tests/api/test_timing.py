@@ -35,7 +35,7 @@ def in_turn(caller: Api, paths: tuple[str, str]) -> float:
     headers = {"Authorization": f"Bearer {caller.token}"}
     times: dict[str, list[float]] = {path: [] for path in paths}
     for n in range(WARM + PAIRS):
-        # Whoever is first might pay for what both need.
+        # The first request might pay for what both need.
         for path in paths if n % 2 else reversed(paths):
             start = time.perf_counter()
             connection.request("GET", path, headers=headers)

@@ -74,8 +74,8 @@ def test_can_i_says_by_which_rule_and_who_could(admin: Api) -> None:
     may_not = ann.get("/v1/can-i?permission=tenant.delete&tenant=psi").json
     assert (may_not["allowed"], may_not["rule"]) == (False, "not-granted")
     assert "it takes provider-admin" in may_not["reason"]
-    nobody = admin.as_("eve").get("/v1/can-i?permission=site.read").json
-    assert (nobody["allowed"], nobody["rule"]) == (False, "no-bindings")
+    verdict = admin.as_("eve").get("/v1/can-i?permission=site.read").json
+    assert (verdict["allowed"], verdict["rule"]) == (False, "no-bindings")
 
 
 def test_can_i_in_a_foreign_tenant_is_as_in_an_absent_one(admin: Api) -> None:

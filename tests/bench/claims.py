@@ -36,7 +36,7 @@ FINISHED = 50_000
 OPEN = 10_000
 CHAIN = 20
 HOUR = 3600 * SECOND
-# A median of a shared machine moves by a tenth or two; a statement that reads whole tables takes a hundred times as long.
+# A median of a shared machine moves by a tenth or two; reading whole tables takes a hundred times as long.
 SLOWER = 1.5
 
 _OPERATIONS = """

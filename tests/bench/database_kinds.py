@@ -40,7 +40,7 @@ class DatabaseKind:
 
 @contextmanager
 def database_kinds() -> Iterator[list[DatabaseKind]]:
-    """SQLite always; PostgreSQL where the environment names one or it can be started. All databases are deleted afterwards."""
+    """SQLite always; PostgreSQL where the environment names one or it can be started. All are deleted afterwards."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="canton-bench-")))
         names = ["sqlite", "postgresql"] if stack.enter_context(_server(folder)) else ["sqlite"]

@@ -2,7 +2,7 @@
 
 An operation of many steps is submitted to an idle worker; its CPU is read before and after. Planning and
 submission are not in it, leasing and loading the operation are. Of several runs the least is kept: on a shared
-machine the slower runs include the work of other processes. On PostgreSQL the server's own CPU is not in it, on SQLite all is.
+machine the slower runs include other processes. On PostgreSQL the server's own CPU is not in it, on SQLite all is.
 """
 
 from __future__ import annotations

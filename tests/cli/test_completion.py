@@ -83,7 +83,7 @@ def test_they_are_kept_for_half_a_minute(names: Script, home: Path) -> None:
 
 def test_another_caller_s_names_are_not_shown(names: Script, monkeypatch: pytest.MonkeyPatch) -> None:
     complete("canton tenant show ps")
-    monkeypatch.setenv("CANTON_TOKEN", "somebody else")
+    monkeypatch.setenv("CANTON_TOKEN", "another person")
     names.on("GET /v1/tenants", items(samples.tenant("cscs")))
     assert complete("canton tenant show ")[0] == ["cscs"]
 

@@ -167,7 +167,7 @@ def test_check_finds_references_to_nothing(canton: Run, database: Database, data
     raw = database.engine.raw_connection()
     cursor = raw.cursor()
     cursor.execute("PRAGMA foreign_keys = OFF")
-    cursor.execute("INSERT INTO node (xname, state, tenant, changed_at) VALUES ('x0', 'free', 'nobody', 0)")
+    cursor.execute("INSERT INTO node (xname, state, tenant, changed_at) VALUES ('x0', 'free', 'absent', 0)")
     cursor.execute("PRAGMA foreign_keys = ON")
     cursor.close()
     raw.close()

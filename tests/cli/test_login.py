@@ -22,7 +22,7 @@ from client.scripted_server import RecordedRequest, Reply, Script, problem
 
 @pytest.fixture
 def issuer(script: Script, monkeypatch: pytest.MonkeyPatch) -> Script:
-    """The server is its own issuer, and nobody is logged in."""
+    """The server is its own issuer, and there is no login."""
     monkeypatch.delenv("CANTON_TOKEN")
     monkeypatch.delenv("CANTON_SERVER")
     monkeypatch.setattr(time, "sleep", lambda _seconds: None)

@@ -22,7 +22,7 @@ def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
         script.on(
             "GET /v1/operations/op_1", *(Reply(body=samples.operation(s, n)) for s, n in (("running", 1), ("done", 2)))
         )
-        script.on("GET /v1/tenants/nobody", problem(404, "unknown-tenant", "there is no tenant nobody"))
+        script.on("GET /v1/tenants/absent", problem(404, "unknown-tenant", "there is no tenant absent"))
         event = f"id: 1\nevent: e\ndata: {json.dumps(samples.event('operation.queued', 'op_1'))}\n\n"
         script.on("GET /v1/events", Reply(raw=event.encode(), headers={"Content-Type": "text/event-stream"}))
         code = example.replace("https://canton.example.org", script.url)
@@ -31,7 +31,7 @@ def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
         "x1000c0s0b0n0 on",
         "running 1 of 2",
         "done 2 of 2",
-        "unknown-tenant there is no tenant nobody",
+        "unknown-tenant there is no tenant absent",
         "operation.queued op_1",
     ]
 

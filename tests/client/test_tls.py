@@ -21,7 +21,7 @@ from client.scripted_server import Reply, Script, serving
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate of its own authority, for 127.0.0.1 and nobody else; the key is in the same file."""
+    """A self-signed certificate for 127.0.0.1 only; the key is in the same file."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "scripted")])
     now = datetime.now(UTC)

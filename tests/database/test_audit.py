@@ -311,7 +311,7 @@ def test_a_removed_head_is_found_and_nothing_can_be_added(chain: Database) -> No
 
 
 def rewrite_tail(connection: Connection, seq: int) -> None:
-    """What somebody with full access and this code can do: change a record and seal everything after it anew."""
+    """What an attacker with full access and this code can do: change a record and seal all later ones again."""
     previous = load(connection, seq).previous
     for n in range(seq, LENGTH + 1):
         record = replace(load(connection, n), actor="mallory", previous=previous)

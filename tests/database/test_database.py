@@ -81,7 +81,7 @@ def test_a_read_changes_nothing(database: Database) -> None:
 
 
 def test_references_are_enforced(database: Database) -> None:
-    node = sa.insert(schema.node).values(xname="x1000c0s0b0n0", state="free", tenant="nobody", changed_at=0)
+    node = sa.insert(schema.node).values(xname="x1000c0s0b0n0", state="free", tenant="absent", changed_at=0)
     with pytest.raises(sa.exc.IntegrityError), database.write() as connection:
         connection.execute(node)
 

@@ -1,8 +1,8 @@
 """The engine against a simple model: random plans, devices that misbehave, crashes and people who intervene.
 
 Time is virtual on SQLite: nothing sleeps, the clock jumps to the next timer. On PostgreSQL, whose clock is its own,
-a few examples run in real and very short times. The model knows two things: what each device must show once nobody
-works on it any more, and that no device may be told what it already shows or is about to show.
+a few examples run in real and very short times. The model knows two things: what each device must show once no
+operation works on it any more, and that no device may be told what it already shows or is about to show.
 """
 
 from __future__ import annotations
@@ -301,7 +301,7 @@ class Site:
         self.fences: dict[str, int] = {}
         self.old_leases: list[Lease] = []
         self.shows = dict(self.device.values)
-        """What every target that nobody works on must show."""
+        """What every target that no operation works on must show."""
 
     def submit(self, seed: int) -> None:
         """A plan made from what is seen, and the trouble that its devices will make."""
@@ -425,7 +425,7 @@ class Site:
         self.states[identity] = self.state(identity)
         assert self.states[identity] in states_after
         if decision == "abandon":
-            # Whoever gives up lives with what is under way; here it is allowed to land before anybody else comes.
+            # Acts under way when an operation is abandoned still happen; here before the next operation.
             self.device.catch_up(land=self.plans[identity].nodes)
             self.shows |= {name: self.device.values[name] for name in self.plans[identity].nodes}
 

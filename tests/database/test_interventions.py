@@ -251,7 +251,7 @@ def test_retry_gives_failed_steps_another_chance(database: Database) -> None:
 def test_retry_looks_before_it_acts(database: Database) -> None:
     machine = Machine(refuse={"t": [permanent()]})
     identity = stuck(database, machine, plan_of(set_value(1, "t")))
-    machine.values["t"] = "on"  # somebody did it by hand
+    machine.values["t"] = "on"  # a person did it by hand
     by_hand(database, retry, identity, BOB)
     assert carry_on(database, machine, identity) is Op.DONE
     assert machine.acts == []

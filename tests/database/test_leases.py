@@ -1,4 +1,4 @@
-"""Which worker may drive which operation: taken once, kept by renewing, and useless to whoever lost it."""
+"""Leases: one worker takes one, keeps it by renewing, and can write nothing once another worker has it."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_renewing_extends_what_is_ours(database: Database, queued: str) -> None:
     fences = {lease_row.operation: lease_row.fence for lease_row in take(database)}
     expire(database, other_operation)
     (successor,) = take(database, "w2")
-    expire(database, queued)  # late, but nobody came
+    expire(database, queued)  # expired, but no worker took it
     with database.write() as connection:
         renewed = leases.renew(connection, fences, MINUTE)
     assert renewed.keys() == {queued}
@@ -369,7 +369,7 @@ class Careless(SetValue):
 
 @pytest.mark.parametrize("kind", [SetValue, Careless])
 def test_a_lease_that_may_have_ended_touches_no_device(database: Database, queued: str, kind: type[SetValue]) -> None:
-    """Nobody has taken over yet, but somebody may at any moment: writing is still safe, acting is not."""
+    """No worker has taken over yet, but one may at any moment: writing is still safe, acting is not."""
     machine, lease = Machine(), leased(database)
     with database.write() as connection:
         drive = load(connection, lease, hands(kind(machine), write=writer(database)))

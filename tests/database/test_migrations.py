@@ -260,7 +260,7 @@ def test_a_database_of_something_else_is_refused(empty_database: Database) -> No
 
 
 def test_a_password_is_not_shown(empty_database: Database, folder: Folder) -> None:
-    """Whoever reads a log does not get into the database."""
+    """A reader of the log must not learn the password of the database."""
     folder.add("0001_pre_bad", "op.execute('SELECT * FROM nowhere')")
     empty_database.engine.url = empty_database.engine.url.set(username="canton", password="sesame")  # noqa: S106
     for attempt in (migrate.require_current, lambda it: migrate.upgrade(it, directory=folder.path)):
@@ -308,7 +308,7 @@ def test_rebuilding_a_table_keeps_what_refers_to_it(empty_database: Database, fo
     migrate.upgrade(empty_database, directory=folder.path)
     assert_kept(empty_database, rows_by_table)
     with pytest.raises(sa.exc.IntegrityError), empty_database.write() as connection:
-        connection.execute(sa.update(schema.node).values(tenant="nobody"))
+        connection.execute(sa.update(schema.node).values(tenant="absent"))
 
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)

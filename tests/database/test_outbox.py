@@ -51,7 +51,7 @@ def naive_append() -> Append:
 
 @contextmanager
 def open_transaction(database: Database) -> Iterator[Connection]:
-    """A transaction that somebody takes a long time to end; the test says how."""
+    """A transaction that stays open until the test ends it."""
     with database.engine.connect() as connection:
         yield connection
 
@@ -74,7 +74,7 @@ def test_reading_goes_on_where_it_stopped(database: Database) -> None:
     with database.read() as connection:
         assert [stored_event.seq for stored_event in outbox.read(connection, "psi", 0, 3)] == [1, 2, 3]
         assert [stored_event.seq for stored_event in outbox.read(connection, "psi", 3, 3)] == [4, 5, 6]
-        assert [found.seq for found in outbox.read(connection, "psi", 6, 3)] == [7]
+        assert [stored_event.seq for stored_event in outbox.read(connection, "psi", 6, 3)] == [7]
         assert outbox.read(connection, "psi", 7, 3) == []
 
 

@@ -1,4 +1,4 @@
-"""From plan to operation: all of it or nothing, once, and nobody's nodes twice."""
+"""From plan to operation: all of it or nothing, once, and no node in two operations."""
 
 from __future__ import annotations
 

@@ -476,7 +476,7 @@ def test_kinds_that_turn_up_later_are_left_to_others(database: Database) -> None
 
 
 def test_a_stop_finishes_the_call_hands_back_and_another_goes_on_at_once(database: Database) -> None:
-    """Long leases and sweeps: whoever is late has waited for one of them."""
+    """Settings with long leases and sweeps: a test that is slow has waited for one of them."""
 
     async def scenario() -> None:
         machine = Machine(gates={"t": asyncio.Event()})

@@ -191,7 +191,7 @@ def embedded_settings(url: str, state: Path, **changes: Any) -> EmbeddedIssuer:
             _user("bob", "Bob Cscs", "cscs"),
             _user("carol", "Carol Both", "psi", "cscs"),
             _user("ruth", "Ruth Root", "pa_admin"),
-            _user("nemo", "Nemo Nobody"),
+            _user("nemo", "Nemo Niemand"),
         ),
         "clients": (
             Client("canton-cli", grants=("device_code", "refresh_token")),

@@ -99,7 +99,7 @@ def test_an_open_redirect_is_not_to_be_had_by_post(shared: Embedded) -> None:
     """The form brings its parameters back, and they are checked again."""
     browser = Browser()
     page = login_page(shared, browser)
-    for changes in ({"redirect_uri": "http://evil.example/"}, {"client_id": "nobody"}):
+    for changes in ({"redirect_uri": "http://evil.example/"}, {"client_id": "unknown"}):
         filled = {"username": "alice", "password": password("alice"), **changes}
         answer = browser.submit(page, filled)
         assert (answer.status, answer.headers["Location"]) == (400, None)
@@ -288,7 +288,7 @@ def decide(issuer: Embedded, user_code: str, press: str = "allow", username: str
 
 
 def test_guessing_a_user_code_gets_slower(timed: Embedded, clock: Clock) -> None:
-    """Only whoever can log in may guess at all."""
+    """Only a person who can log in may enter codes at all."""
     started = start_device(timed)
     tries = [decide(timed, f"BBBB-BBB{letter}").status for letter in "BCDFGH"]
     assert tries == [400] * 5 + [429]
@@ -344,7 +344,7 @@ def test_to_allow_needs_a_login_however_it_is_asked(own: Embedded) -> None:
 
 
 def test_a_decision_is_made_once(own: Embedded) -> None:
-    """Whoever comes second, with a code seen over somebody's shoulder, does not become the device's owner."""
+    """A second person who enters the same code does not become the device's owner."""
     started = start_device(own)
     assert decide(own, started["user_code"], username="alice").status == 200
     assert decide(own, started["user_code"], username="bob").status == 400
@@ -353,7 +353,7 @@ def test_a_decision_is_made_once(own: Embedded) -> None:
 
 
 def test_a_device_code_is_good_for_its_client_only(shared: Embedded) -> None:
-    """Even for one that may log devices in, and after somebody allowed it."""
+    """Even for a client that may log devices in, and after a person allowed it."""
     started = start_device(shared)
     assert decide(shared, started["user_code"]).status == 200
     fields = {"grant_type": DEVICE_CODE, "device_code": started["device_code"]}
@@ -389,7 +389,7 @@ def test_waiting_devices_are_bounded(timed: Embedded, clock: Clock) -> None:
 
 def test_only_the_clients_that_may_start_a_device(shared: Embedded) -> None:
     assert start_device(shared, "canton-web")["error"] == "unauthorized_client"
-    assert start_device(shared, "nobody")["error"] == "invalid_client"
+    assert start_device(shared, "unknown")["error"] == "invalid_client"
 
 
 def test_a_code_runs_out(timed: Embedded, clock: Clock) -> None:
@@ -447,7 +447,7 @@ def test_a_client_gets_only_the_grants_it_has(shared: Embedded) -> None:
     [
         ("Basic " + b64encode(f"canton-robot:{SERVICE_SECRET.replace(' ', '+')}".encode()).decode(), 200),
         ("Basic " + b64encode(b"canton-robot:wrong").decode(), 401),
-        ("Basic " + b64encode(b"nobody:x").decode(), 401),
+        ("Basic " + b64encode(b"unknown:x").decode(), 401),
         ("Basic \u00e9", 401),
         ("Basic !!!", 401),
         ("Bearer x", 401),

@@ -80,7 +80,7 @@ def test_groups_become_bindings_by_a_rule_of_the_site(issuer: Issuer) -> None:
 
 
 def test_a_wrong_password(issuer: Issuer) -> None:
-    for username in ("bob", "nobody"):
+    for username in ("bob", "unknown"):
         browser = Browser()
         answer = browser.log_in(browser.get(login_address(issuer, Pkce().challenge)), username, "wrong")
         assert answer.headers["Location"] is None
@@ -140,7 +140,7 @@ def test_refresh_gives_the_same_person_a_new_token(issuer: Issuer) -> None:
 
 
 def test_a_refresh_token_used_twice_ends_the_login(issuer: Issuer) -> None:
-    """Somebody has a copy. Whichever of the two it was, neither goes on."""
+    """A refresh token that is used twice was copied: then neither copy is valid any more."""
     first = log_in(issuer, "alice")["refresh_token"]
     second = refresh(issuer, first).json["refresh_token"]
     assert refused(refresh(issuer, first))

@@ -318,7 +318,7 @@ def test_keys_never_come_over_plain_http_from_elsewhere(site: Site) -> None:
 
 
 def test_the_embedded_issuers_keys_are_known_in_process(tmp_path: Path) -> None:
-    """Nobody listens at its address here: a server that asked itself over HTTP would wait for itself."""
+    """No server listens at its address here: a server that asked itself over HTTP would wait for itself."""
     users = tmp_path / "users.toml"
     users.write_text('[users.ann]\npassword = "choose your own"\n')
     users.chmod(0o600)

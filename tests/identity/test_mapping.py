@@ -1,4 +1,4 @@
-"""From claims to bindings: exactly what the rules say, and nothing for whoever matches nothing."""
+"""From claims to bindings: exactly what the rules say, and no binding for a person whom no rule matches."""
 
 from __future__ import annotations
 

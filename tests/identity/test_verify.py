@@ -220,7 +220,7 @@ ATTACKS: dict[str, Attack] = {
     "alg none": unsigned("none", ""),
     "alg none, any signature": unsigned("none", "AAAA"),
     "alg None": unsigned("None", "AAAA"),
-    "alg NONE with the signature of nobody": unsigned("NONE", "e30"),
+    "alg NONE with an empty signature": unsigned("NONE", "e30"),
     "no signature at all": unsigned("RS256", ""),
     "signature of zeros": unsigned("ES256", part(bytes(64))),
     "alg is a list": with_header(alg=["ES256"]),

@@ -310,7 +310,7 @@ def webs(draw: st.DrawFn) -> Sequence[Step]:
 
 @given(webs(), st.data())
 def test_every_step_runs_after_its_needs_and_none_is_forgotten(steps: Sequence[Step], data: st.DataObject) -> None:
-    """Batches end in any order, in any way; some steps wait, one may fail, somebody may cancel."""
+    """Batches end in any order, in any way; some steps wait, one may fail, a person may cancel."""
     board = board_of(*steps)
     now, cancelled = NOW, False
     under_way: list[list[int]] = []

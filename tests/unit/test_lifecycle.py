@@ -89,7 +89,7 @@ def test_a_tenants_traces_never_reach_another_tenant() -> None:
                 else:
                     yield following, None, remaining_traces
 
-    start: Situation = (INITIAL, None, frozenset({"somebody before Canton"}))
+    start: Situation = (INITIAL, None, frozenset({"a tenant before Canton"}))
     situations = reachable(start, successors)
     assert any(tenant == "psi" for _, tenant, _ in situations)
     assert any(tenant == "cscs" for _, tenant, _ in situations)

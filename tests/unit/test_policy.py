@@ -107,7 +107,7 @@ def test_an_auditor_changes_nothing() -> None:
 
 @st.composite
 def worlds(draw: st.DrawFn) -> tuple[Roles, Principal]:
-    """Built-in and custom roles, and somebody bound to some, perhaps where they do not fit or no longer."""
+    """Built-in and custom roles, and a person with bindings, some of which do not fit their role or have ended."""
     names = st.frozensets(st.sampled_from(sorted(PERMISSIONS)), max_size=12)
     own = {
         f"own-{n}": Role(f"own-{n}", draw(st.sampled_from(RoleScope)), "", draw(names))

@@ -43,7 +43,7 @@ class Service:
 
 
 def leased() -> None:
-    """Nobody else may act."""
+    """A guard that lets every act pass."""
 
 
 def taken_over() -> None:
