@@ -73,10 +73,10 @@ class Machine:
         self.calls["act"] += 1
         self._catch_up()
         self.batches.append(tuple(requested))
-        refused: dict[str, StepFailure] = {}
+        refusals: dict[str, StepFailure] = {}
         for target, value in requested.items():
             if self.refuse.get(target):
-                refused[target] = self.refuse[target].pop(0)
+                refusals[target] = self.refuse[target].pop(0)
                 continue
             self.acts.append((target, value))
             if target in self.late:
@@ -86,7 +86,7 @@ class Machine:
         if self.lose_answers:
             self.lose_answers -= 1
             raise TemporaryFailure("connection lost")
-        return refused
+        return refusals
 
     def _catch_up(self) -> None:
         now = self.clock()
@@ -128,8 +128,8 @@ class SetValue:
                     self.machine.at_gate.add(call.step.target)
                     await gate.wait()
             calls[0].guard()
-            refused = self.machine.write({call.step.target: call.step.goal["value"] for call in calls})
-        return {call.step.n: refused[call.step.target] for call in calls if call.step.target in refused}
+            refusals = self.machine.write({call.step.target: call.step.goal["value"] for call in calls})
+        return {call.step.n: refusals[call.step.target] for call in calls if call.step.target in refusals}
 
 
 def set_value(n: int, target: str, value: Json = "on", *, needs: tuple[int, ...] = (), back: Json = None) -> Step:

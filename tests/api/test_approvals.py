@@ -48,9 +48,9 @@ def delete(api: Api, approval: str | None = None, **headers: str) -> Reply:
 
 
 def ask(api: Api) -> str:
-    refused = delete(api)
-    assert (refused.status, refused.code) == (403, "approval-required")
-    return str(refused.json["details"]["approval"])
+    refusal = delete(api)
+    assert (refusal.status, refusal.code) == (403, "approval-required")
+    return str(refusal.json["details"]["approval"])
 
 
 def update(api: Api, description: str, approval: str | None = None) -> Reply:
@@ -112,8 +112,8 @@ def test_only_people_approve_and_ask(admin: Api, second: Api) -> None:
     for machine in machines:
         assert machine.get("/v1/whoami").json["kind"] == "machine"
         for verdict in ("approve", "refuse"):
-            refused = decide(machine, waiting, verdict)
-            assert (refused.status, refused.json["details"]["rule"]) == (403, "two-persons")
+            refusal = decide(machine, waiting, verdict)
+            assert (refusal.status, refusal.json["details"]["rule"]) == (403, "two-persons")
         reply = delete(machine)
         assert (reply.code, reply.json["details"]["rule"]) == ("forbidden", "two-persons")
         assert machine.get("/v1/tenants/psi").status == 200
@@ -177,12 +177,12 @@ def test_a_change_that_fails_leaves_the_approval_good(admin: Api, second: Api) -
 
 def test_a_refused_or_expired_approval_opens_nothing(admin: Api, second: Api) -> None:
     make(admin, "psi")
-    refused = ask(admin)
-    assert decide(second, refused, "refuse").json["state"] == "refused"
-    assert delete(admin, refused).code == "approval-not-usable"
-    assert decide(second, refused).code == "wrong-state"
+    refusal = ask(admin)
+    assert decide(second, refusal, "refuse").json["state"] == "refused"
+    assert delete(admin, refusal).code == "approval-not-usable"
+    assert decide(second, refusal).code == "wrong-state"
     late = ask(admin)
-    assert late != refused
+    assert late != refusal
     decide(second, late)
     with admin.services.database.write() as connection:
         connection.execute(sa.update(table).where(table.c.id == late).values(expires_at=1))
@@ -224,9 +224,9 @@ def test_who_may_not_make_a_change_does_not_decide_on_it(admin: Api) -> None:
     make(admin, "psi")
     waiting = ask(admin)
     operator = admin.as_("op", "canton-provider-operator")
-    refused = decide(operator, waiting)
-    assert (refused.status, refused.code) == (403, "forbidden")
-    assert refused.json["details"] == {"permission": "tenant.delete", "rule": "not-granted", "tenant": "psi"}
+    refusal = decide(operator, waiting)
+    assert (refusal.status, refusal.code) == (403, "forbidden")
+    assert refusal.json["details"] == {"permission": "tenant.delete", "rule": "not-granted", "tenant": "psi"}
     watching = decide(admin.as_("aud", "canton-auditor"), waiting)
     assert (watching.status, watching.json["details"]["permission"]) == (403, "approval.decide")
     assert state(admin, waiting) == "pending"
@@ -238,8 +238,8 @@ def test_a_service_account_neither_asks_nor_decides(admin: Api) -> None:
     body = {"name": "ci", "tenant": None, "permissions": ["tenant.delete", "approval.decide", "approval.read"]}
     path = admin.post("/v1/service-accounts", body).headers["location"]
     ci = replace(admin, token=admin.post(f"{path}/tokens").json["token"])
-    for refused in (decide(ci, waiting), delete(ci)):
-        assert (refused.status, refused.code, refused.json["details"]["rule"]) == (403, "forbidden", "two-persons")
+    for refusal in (decide(ci, waiting), delete(ci)):
+        assert (refusal.status, refusal.code, refusal.json["details"]["rule"]) == (403, "forbidden", "two-persons")
     assert delete(ci, waiting).json["details"]["rule"] == "two-persons"
     assert state(admin, waiting) == "pending"
 
@@ -327,8 +327,8 @@ def test_every_step_is_in_the_audit(admin: Api, second: Api) -> None:
 def test_a_name_in_another_case_is_no_second_person(admin: Api) -> None:
     make(admin, "psi")
     approval = ask(admin)
-    refused = decide(admin.as_("Root", "canton-provider-admin"), approval)
-    assert (refused.status, refused.json["details"]["rule"]) == (403, "two-persons")
+    refusal = decide(admin.as_("Root", "canton-provider-admin"), approval)
+    assert (refusal.status, refusal.json["details"]["rule"]) == (403, "two-persons")
 
 
 def test_an_approval_is_for_what_the_request_names_whatever_its_host_header_says(admin: Api, second: Api) -> None:
@@ -343,8 +343,8 @@ def test_an_approval_is_for_what_the_request_names_whatever_its_host_header_says
 @pytest.mark.parametrize("query", ["dry_run=true", "note=a+rehearsal", "dry_run", "%64ry_run=true", "a=1&a=2"])
 def test_what_waits_for_a_second_person_does_not_read_as_something_else(admin: Api, query: str) -> None:
     make(admin, "psi")
-    refused = admin.call("DELETE", f"/v1/tenants/psi?{query}", reason="contract ended")
-    assert (refused.status, refused.code) == (400, "invalid-request")
+    refusal = admin.call("DELETE", f"/v1/tenants/psi?{query}", reason="contract ended")
+    assert (refusal.status, refusal.code) == (400, "invalid-request")
     assert admin.get("/v1/approvals").json["items"] == []
 
 

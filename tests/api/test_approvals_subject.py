@@ -186,8 +186,8 @@ def test_nobody_lets_another_give_what_they_could_not_give(admin: Api) -> None:
 
     assert granted(with_role, second).status == 201
     assert hana.get("/v1/whoami").status == 200
-    refused = granted({"subject": "test:hana", "role": "provider-admin", "tenant": None}, hana)
-    assert (refused.status, refused.json["details"]["rule"]) == (403, "exceeds-own")
+    refusal = granted({"subject": "test:hana", "role": "provider-admin", "tenant": None}, hana)
+    assert (refusal.status, refusal.json["details"]["rule"]) == (403, "exceeds-own")
     assert granted({"subject": "test:hugo", "role": "desk", "tenant": None}, hana).status == 201
 
 

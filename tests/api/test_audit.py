@@ -94,5 +94,5 @@ def test_the_audit_of_a_tenant_does_not_name_the_people_of_another(admin: Api) -
         api.call("PATCH", "/v1/tenants/psi", {"description": "x"}, reason="call me")
     records = admin.as_("pia", "canton-tenant-admin:psi").get("/v1/audit").json["items"]
     assert {record["actor"] for record in records} == {"test:root", "test:vic"}
-    refused = admin.get("/v1/audit?actor=test:eve").json["items"]
-    assert [(record["tenant"], record["details"]["named_tenant"]) for record in refused] == [(None, "psi")]
+    refusals = admin.get("/v1/audit?actor=test:eve").json["items"]
+    assert [(record["tenant"], record["details"]["named_tenant"]) for record in refusals] == [(None, "psi")]

@@ -193,8 +193,8 @@ def test_one_principal_sends_two_large_bodies_at_a_time_and_others_can_too(api: 
         for unfinished in (first, second):
             unfinished.sendall(b" ")
         _wait(lambda: room.held.total() == 2 * LARGE)
-        refused = root.post(IMPORT, padded(2**18))
-        assert (refused.status, "test:root sends more than" in refused.json["detail"]) == (503, True)
+        refusal = root.post(IMPORT, padded(2**18))
+        assert (refusal.status, "test:root sends more than" in refusal.json["detail"]) == (503, True)
         assert second_admin.post(IMPORT, padded(LARGE)).status == 404
     _wait(lambda: not room.held)
     assert root.post(IMPORT, padded(LARGE)).status == 404
@@ -207,9 +207,9 @@ def test_of_many_large_bodies_at_once_two_are_taken_whole(api: Api) -> None:
         for sender in senders:
             sender.sendall(b" ")
         _wait(lambda: len(_answered(senders)) == 4)
-        refused = _answered(senders)
-        assert [answer_of(sender)[0] for sender in refused] == [503] * 4
-        for sender in set(senders) - set(refused):
+        refusal = _answered(senders)
+        assert [answer_of(sender)[0] for sender in refusal] == [503] * 4
+        for sender in set(senders) - set(refusal):
             sender.sendall(padded(LARGE - 1))
             assert int(sender.recv(4096).split()[1]) == 404
 

@@ -83,9 +83,9 @@ def test_people_who_log_in_hold_up_nobody_who_has_a_token(admin: Api, monkeypatc
     # Behind the passwords they would wait for the gate; a quiet machine needs 0.05 s.
     assert slowest < 10
     assert Counter(answer.status for answer in replies) == {401: THREADS + WAITING, 503: CROWD - THREADS - WAITING}
-    refused = [answer for answer in replies if answer.status == 503]
-    assert {answer.headers["retry-after"] for answer in refused} == {"2"}
-    assert all("Try again in a moment" in answer.text for answer in refused)
+    refusals = [answer for answer in replies if answer.status == 503]
+    assert {answer.headers["retry-after"] for answer in refusals} == {"2"}
+    assert all("Try again in a moment" in answer.text for answer in refusals)
     assert log_in(admin, 0).status == 401, "it goes on"
 
 

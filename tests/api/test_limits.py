@@ -370,9 +370,9 @@ def test_more_requests_than_places_are_told_to_come_back(app: ASGIApp) -> None:
     async def scenario() -> None:
         async with open_request(app, "GET", "/v1/slow"), open_request(app, "GET", "/v1/slow"):
             await asyncio.sleep(0.05)
-            refused = await request(app, "POST", "/v1/echo")
-            assert (refused.status, refused.json["code"]) == (503, "too-busy")
-            assert refused.headers["retry-after"] == "1"
+            refusal = await request(app, "POST", "/v1/echo")
+            assert (refusal.status, refusal.json["code"]) == (503, "too-busy")
+            assert refusal.headers["retry-after"] == "1"
             assert (await request(app, "GET", "/healthz")).status == 200
 
     run(scenario())

@@ -155,8 +155,8 @@ def test_a_role_that_ends_while_a_request_is_on_its_way_changes_nothing(admin: A
 def test_an_end_must_be_to_come(admin: Api) -> None:
     make(admin, "psi")
     for until in ("2020-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "2027-02-30", 7):
-        refused = grant(admin, "test:ann", "tenant-viewer", "psi", until=until)
-        assert (refused.status, refused.code) == (400, "invalid-request"), until
+        refusal = grant(admin, "test:ann", "tenant-viewer", "psi", until=until)
+        assert (refusal.status, refusal.code) == (400, "invalid-request"), until
     over = grant(admin, "test:ann", "tenant-viewer", "psi", until="2020-01-01T00:00:00Z").json["detail"]
     assert over == "until is 2020-01-01T00:00:00Z, which is over; name an instant to come"
 
@@ -165,8 +165,8 @@ def test_nobody_grants_more_than_they_hold(admin: Api) -> None:
     make(admin, "psi", "cscs")
     ann = admin.as_("ann", "canton-tenant-admin:psi")
     assert grant(ann, "test:bob", "tenant-admin", "psi").status == 201
-    refused = grant(ann, "test:ann", "provider-admin", None)
-    assert (refused.status, refused.code, refused.json["details"]["rule"]) == (403, "forbidden", "not-granted")
+    refusal = grant(ann, "test:ann", "provider-admin", None)
+    assert (refusal.status, refusal.code, refusal.json["details"]["rule"]) == (403, "forbidden", "not-granted")
     assert grant(ann, "test:ann", "tenant-viewer", "cscs").code == "unknown-tenant"
     own = custom(
         "welcome-desk", "tenant", "lets people in", ["tenant.read", "member.read", "member.grant", "node.read"]
@@ -175,9 +175,9 @@ def test_nobody_grants_more_than_they_hold(admin: Api) -> None:
         assert grant(server, "test:desk", "welcome-desk", "psi").status == 201
         desk = server.as_("desk")
         assert grant(desk, "test:eve", "welcome-desk", "psi").status == 201
-        refused = grant(desk, "test:desk", "tenant-operator", "psi")
-    assert (refused.status, refused.code) == (403, "forbidden")
-    details = refused.json["details"]
+        refusal = grant(desk, "test:desk", "tenant-operator", "psi")
+    assert (refusal.status, refusal.code) == (403, "forbidden")
+    details = refusal.json["details"]
     assert (details["rule"], details["permission"], details["tenant"]) == ("exceeds-own", "member.grant", "psi")
     assert "node.power" in details["beyond"]
     assert "node.read" not in details["beyond"]
@@ -188,8 +188,8 @@ def test_nobody_grants_for_longer_than_they_hold(admin: Api) -> None:
     make(admin, "psi")
     grant(admin, "test:ann", "tenant-admin", "psi", until=hence(3600))
     ann = admin.as_("ann")
-    for refused in (grant(ann, "test:ann", "tenant-admin", "psi"), grant(ann, "test:bob", "tenant-viewer", "psi")):
-        assert (refused.status, refused.json["details"]["rule"]) == (403, "exceeds-own")
+    for refusal in (grant(ann, "test:ann", "tenant-admin", "psi"), grant(ann, "test:bob", "tenant-viewer", "psi")):
+        assert (refusal.status, refusal.json["details"]["rule"]) == (403, "exceeds-own")
     assert grant(ann, "test:bob", "tenant-viewer", "psi", until=hence(3700)).status == 403
     assert grant(ann, "test:bob", "tenant-viewer", "psi", until=hence(3500)).status == 201
 
@@ -203,9 +203,9 @@ def test_a_role_must_exist_and_fit_its_place(admin: Api) -> None:
         ("zzz", "psi", "there are provider-admin"),
         ("Tenant", "psi", "body.role"),
     ):
-        refused = grant(admin, "test:ann", role, tenant)
-        assert (refused.status, refused.code) == (400, "invalid-request")
-        assert message in refused.json["detail"]
+        refusal = grant(admin, "test:ann", role, tenant)
+        assert (refusal.status, refusal.code) == (400, "invalid-request")
+        assert message in refusal.json["detail"]
 
 
 def test_a_role_in_an_absent_tenant_is_not_granted(admin: Api) -> None:
@@ -238,8 +238,8 @@ SUBJECTS: tuple[Any, ...] = (
 
 def test_a_subject_nobody_could_be_is_refused(admin: Api) -> None:
     for subject in SUBJECTS:
-        refused = grant(admin, subject, "auditor", None)
-        assert (refused.status, refused.code) == (400, "invalid-request"), subject
+        refusal = grant(admin, subject, "auditor", None)
+        assert (refusal.status, refusal.code) == (400, "invalid-request"), subject
     assert admin.get("/v1/bindings").json["items"] == []
 
 
@@ -252,9 +252,9 @@ def test_a_subject_is_of_an_issuer_that_is_trusted(admin: Api) -> None:
     ) as server:
         assert grant(server, "hpc:ann", "auditor", None).status == 201
         assert grant(server, f"{embedded.name}:ann", "auditor", None).status == 201
-        refused = grant(server, "hcp:ann", "auditor", None)
-        assert (refused.status, refused.code) == (400, "invalid-request")
-        assert "hpc" in refused.json["detail"]
+        refusal = grant(server, "hcp:ann", "auditor", None)
+        assert (refusal.status, refusal.code) == (400, "invalid-request")
+        assert "hpc" in refusal.json["detail"]
 
 
 def test_lists_show_what_one_may_see_and_ask_for(admin: Api) -> None:
@@ -335,11 +335,11 @@ def test_what_is_seen_but_not_allowed_is_forbidden(admin: Api) -> None:
     binding_id = grant(admin, "test:bob", "tenant-viewer", "psi").json["id"]
     ann = admin.as_("ann", "canton-tenant-operator:psi")
     assert ann.get(f"/v1/bindings/{binding_id}").status == 200
-    for refused in (
+    for refusal in (
         grant(ann, "test:ann", "tenant-viewer", "psi"),
         ann.call("DELETE", f"/v1/bindings/{binding_id}", reason="x"),
     ):
-        assert (refused.status, refused.code, refused.json["details"]["tenant"]) == (403, "forbidden", "psi")
+        assert (refusal.status, refusal.code, refusal.json["details"]["tenant"]) == (403, "forbidden", "psi")
 
 
 def test_a_tenant_with_bindings_is_not_deleted(admin: Api) -> None:
@@ -347,6 +347,6 @@ def test_a_tenant_with_bindings_is_not_deleted(admin: Api) -> None:
     with admin.services.database.write() as connection:
         over = bindings.Grant("test:ann", "tenant-viewer", "psi", system_clock() - SECOND)
         bindings.grant(connection, over, "test:root", "")
-    refused = admin.call("DELETE", "/v1/tenants/psi", reason="over")
-    assert (refused.code, refused.json["details"]) == ("not-empty", {"tenant": "psi", "bindings": 1})
-    assert 'tenant "psi" still has 1 binding; first: ' in refused.json["detail"]
+    refusal = admin.call("DELETE", "/v1/tenants/psi", reason="over")
+    assert (refusal.code, refusal.json["details"]) == ("not-empty", {"tenant": "psi", "bindings": 1})
+    assert 'tenant "psi" still has 1 binding; first: ' in refusal.json["detail"]

@@ -110,15 +110,15 @@ def test_a_row_that_contradicts_what_is_known_is_named_and_never_called_unchange
         alps.post("/v1/tenants", {"name": name})
     load(alps, row(0, nid=7, tenant="psi"))
     facts_before = facts(alps)
-    refused = load(alps, row(1), row(0, **contradiction))
-    assert (refused.status, refused.code) == (409, "conflict")
-    assert [(mistake["row"], words in mistake["what"]) for mistake in refused.json["details"]["rows"]] == [(2, True)]
+    refusal = load(alps, row(1), row(0, **contradiction))
+    assert (refusal.status, refusal.code) == (409, "conflict")
+    assert [(mistake["row"], words in mistake["what"]) for mistake in refusal.json["details"]["rows"]] == [(2, True)]
     assert facts(alps) == facts_before
 
 
 def test_what_a_file_says_of_power_is_no_observation(alps: Api) -> None:
-    refused = load(alps, row(0, power="on"))
-    assert (refused.status, refused.json["details"]["rows"][0]["what"]) == (
+    refusal = load(alps, row(0, power="on"))
+    assert (refusal.status, refusal.json["details"]["rows"][0]["what"]) == (
         400,
         "power: workers read it from the site, so a file cannot say it; leave it out",
     )
@@ -143,7 +143,7 @@ def test_every_wrong_row_is_named_and_nothing_is_written(alps: Api) -> None:
     load(alps, row(30, nid=30), site="bern")
     load(alps, row(31, nid=31))
     contents_before = contents(alps.services.database)
-    refused = load(
+    refusal = load(
         alps,
         row(0),
         {"xname": "x1000c0s1"},
@@ -162,8 +162,8 @@ def test_every_wrong_row_is_named_and_nothing_is_written(alps: Api) -> None:
         row(14, nid=31),
         {**row(15), "\x00": 1},
     )
-    assert (refused.status, refused.code) == (400, "invalid-request")
-    details = refused.json["details"]
+    assert (refusal.status, refusal.code) == (400, "invalid-request")
+    details = refusal.json["details"]
     assert details["count"] == 15
     words_by_row = {mistake["row"]: mistake["what"] for mistake in details["rows"]}
     assert sorted(words_by_row) == list(range(2, 17))
@@ -187,10 +187,10 @@ def test_every_wrong_row_is_named_and_nothing_is_written(alps: Api) -> None:
 
 def test_a_row_of_many_fields_is_one_mistake(alps: Api) -> None:
     """To say of each of 190,000 fields what is wrong with it took 220 MB."""
-    refused = load(alps, row(0), row(1, **{f"field{n}": n for n in range(60)}))
+    refusal = load(alps, row(0), row(1, **{f"field{n}": n for n in range(60)}))
     message = "it has 61 fields, which are not looked at; a row has no others than xname, nid, state, tenant"
-    assert (refused.status, refused.code) == (400, "invalid-request")
-    assert refused.json["details"] == {"rows": [{"row": 2, "what": message}], "count": 1}
+    assert (refusal.status, refusal.code) == (400, "invalid-request")
+    assert refusal.json["details"] == {"rows": [{"row": 2, "what": message}], "count": 1}
 
 
 def test_a_row_nested_without_end_is_refused(alps: Api) -> None:
@@ -201,8 +201,8 @@ def test_a_row_nested_without_end_is_refused(alps: Api) -> None:
 def test_rows_that_only_clash_are_a_conflict(alps: Api) -> None:
     load(alps, row(0, nid=1), row(1, nid=2))
     for rows in ([row(2, nid=1)], [row(1), row(0, nid=2)]):
-        refused = load(alps, *rows)
-        assert (refused.status, refused.code) == (409, "conflict")
+        refusal = load(alps, *rows)
+        assert (refusal.status, refusal.code) == (409, "conflict")
 
 
 def test_one_wrong_row_is_said_as_one(alps: Api) -> None:
@@ -231,8 +231,8 @@ def test_of_many_wrong_rows_the_first_hundred_are_told(alps: Api) -> None:
 
 def test_the_site_must_be_there(alps: Api) -> None:
     for suffix in ("", "?dry_run=true"):
-        refused = load(alps, row(0), site="bern", suffix=suffix)
-        assert (refused.status, refused.code) == (404, "unknown-site")
+        refusal = load(alps, row(0), site="bern", suffix=suffix)
+        assert (refusal.status, refusal.code) == (404, "unknown-site")
     assert load(alps, row(0), site="No").code == "invalid-request"
     assert alps.post("/v1/nodes/import", {"site": "alps", "nodes": {"xname": "x"}}).code == "invalid-request"
 
@@ -240,16 +240,16 @@ def test_the_site_must_be_there(alps: Api) -> None:
 def test_only_the_provider_imports(alps: Api) -> None:
     alps.post("/v1/tenants", {"name": "psi"})
     for suffix in ("", "?dry_run=true"):
-        refused = load(alps.as_("ann", "canton-tenant-admin:psi"), row(0), suffix=suffix)
-        assert (refused.status, refused.json["details"]["permission"]) == (403, "node.import")
+        refusal = load(alps.as_("ann", "canton-tenant-admin:psi"), row(0), suffix=suffix)
+        assert (refusal.status, refusal.json["details"]["permission"]) == (403, "node.import")
     assert facts(alps) == {}
 
 
 def test_it_is_recorded_and_told(alps: Api) -> None:
     load(alps, row(0), row(1))
     load(alps, row(0), row(0))
-    refused, done_record, *_ = alps.get("/v1/audit").json["items"]
-    assert (refused["action"], refused["details"]["outcome"]) == ("node.import", "invalid-request")
+    refusal, done_record, *_ = alps.get("/v1/audit").json["items"]
+    assert (refusal["action"], refusal["details"]["outcome"]) == ("node.import", "invalid-request")
     assert (done_record["action"], done_record["subject"], done_record["details"]["nodes"]) == (
         "node.import",
         "site:alps",
@@ -301,9 +301,9 @@ def test_where_two_persons_enroll_nobody_imports_a_free_node_alone(
         admin = api.as_("root", "canton-provider-admin")
         admin.post("/v1/sites", {"name": "alps"})
         admin.post("/v1/tenants", {"name": "psi"})
-        refused = load(admin, row(0, **vouching), suffix=suffix)
-        assert (refused.code, refused.json["details"]["rule"]) == ("forbidden", "two-persons")
-        assert "canton node enroll" in refused.json["detail"]
+        refusal = load(admin, row(0, **vouching), suffix=suffix)
+        assert (refusal.code, refusal.json["details"]["rule"]) == ("forbidden", "two-persons")
+        assert "canton node enroll" in refusal.json["detail"]
         assert load(admin, row(0), suffix=suffix).status == 200
 
 
@@ -316,6 +316,6 @@ def test_who_may_not_enroll_imports_nodes_as_discovered(services: Services, toke
         admin.post("/v1/bindings", {"subject": "test:ida", "role": "importer", "tenant": None})
         ida = api.as_("ida")
         for vouching in VOUCHED:
-            refused = load(ida, row(0, **vouching))
-            assert (refused.code, refused.json["details"]["permission"]) == ("forbidden", "node.enroll")
+            refusal = load(ida, row(0, **vouching))
+            assert (refusal.code, refusal.json["details"]["permission"]) == ("forbidden", "node.enroll")
         assert load(ida, row(0)).status == 200

@@ -133,8 +133,8 @@ def test_filters(admin: Api) -> None:
     ],
 )
 def test_a_wrong_query_is_refused(admin: Api, query: str, code: str) -> None:
-    refused = admin.get(f"/v1/nodes?{quote(query, safe='=%')}")
-    assert (refused.status, refused.code) == (400, code)
+    refusal = admin.get(f"/v1/nodes?{quote(query, safe='=%')}")
+    assert (refusal.status, refusal.code) == (400, code)
 
 
 def test_members_see_their_own_and_a_foreign_node_answers_as_an_absent_one(admin: Api) -> None:
@@ -158,8 +158,8 @@ def same(problem: dict[str, Any], n: int) -> str:
 
 @pytest.mark.parametrize("verb", ["import", "power", "enroll", "assign", "release", "maintenance", "retire", "delete"])
 def test_a_verb_is_no_node(admin: Api, verb: str) -> None:
-    refused = admin.get(f"/v1/nodes/{verb}")
-    assert (refused.status, refused.headers["allow"]) == (405, "POST")
+    refusal = admin.get(f"/v1/nodes/{verb}")
+    assert (refusal.status, refusal.headers["allow"]) == (405, "POST")
 
 
 def test_power_is_an_operation_that_claims_the_nodes(admin: Api) -> None:
@@ -194,8 +194,8 @@ def test_the_same_key_gives_the_same_operation(admin: Api) -> None:
 def test_an_order_takes_one_dry_run_and_no_other_parameter(admin: Api, query: str) -> None:
     """Of two that contradict each other the last would count; one that is misspelt would be carried out."""
     fill(admin, {"psi": range(1)})
-    refused = admin.post(f"/v1/nodes/power?{query}", {"nodes": xname(0), "to": "on"})
-    assert (refused.status, refused.code) == (400, "invalid-request")
+    refusal = admin.post(f"/v1/nodes/power?{query}", {"nodes": xname(0), "to": "on"})
+    assert (refusal.status, refusal.code) == (400, "invalid-request")
     assert admin.get("/v1/operations").json["items"] == []
 
 
@@ -241,11 +241,11 @@ def test_foreign_nodes_are_unknown_nodes(admin: Api, nodeset: str) -> None:
     ann = member(admin, "psi")
     foreign = 4 if "4" in nodeset else 2
     for suffix in ("", "?dry_run=true"):
-        refused = ann.post(f"/v1/nodes/power{suffix}", {"nodes": nodeset, "to": "off"})
+        refusal = ann.post(f"/v1/nodes/power{suffix}", {"nodes": nodeset, "to": "off"})
         absent = ann.post(f"/v1/nodes/power{suffix}", {"nodes": nodeset.replace(str(foreign), "7"), "to": "off"})
-        assert (refused.status, refused.code) == (404, "unknown-nodes")
-        assert same(refused.json, foreign) == same(absent.json, 7)
-        assert xname(0) not in refused.text
+        assert (refusal.status, refusal.code) == (404, "unknown-nodes")
+        assert same(refusal.json, foreign) == same(absent.json, 7)
+        assert xname(0) not in refusal.text
     assert actions(admin)[0] == ("node.power", "refused", None)
 
 
@@ -253,10 +253,10 @@ def test_foreign_nodes_are_unknown_nodes(admin: Api, nodeset: str) -> None:
 def test_a_short_request_for_unknown_nodes_has_a_short_answer(admin: Api, suffix: str) -> None:
     """Every second of 10,000 numbers: they do not fold, and each has 250 digits."""
     nodeset = f"n[1{'0' * 245}0000-1{'0' * 245}9999/2]"
-    refused = admin.post(f"/v1/nodes/{suffix}", {"nodes": nodeset} | ({"to": "on"} if "power" in suffix else {}))
-    assert (refused.status, refused.code) == (404, "unknown-nodes")
-    assert refused.json["details"]["nodes"].startswith(f"n[1{'0' * 245}0000,")
-    assert len(refused.text) < 4_000
+    refusal = admin.post(f"/v1/nodes/{suffix}", {"nodes": nodeset} | ({"to": "on"} if "power" in suffix else {}))
+    assert (refusal.status, refusal.code) == (404, "unknown-nodes")
+    assert refusal.json["details"]["nodes"].startswith(f"n[1{'0' * 245}0000,")
+    assert len(refusal.text) < 4_000
 
 
 @pytest.mark.parametrize("expression", ["x1000c0s5b0n0", "x9000c0s5b0n0", "nid000005"])
@@ -264,15 +264,15 @@ def test_a_node_without_a_number_does_not_answer_to_another_name(admin: Api, exp
     fill(admin, {"psi": range(1), "cscs": range(5, 6)})
     with admin.services.database.write() as connection:
         nodes.add(connection, [Node(xname(1), None, NodeState.ASSIGNED, "psi", 1)], "alps")
-    refused = member(admin, "psi").post("/v1/nodes/power", {"nodes": f"{xname(1)},{expression}", "to": "on"})
-    assert (refused.status, refused.code, refused.json["details"]) == (404, "unknown-nodes", {"nodes": expression})
+    refusal = member(admin, "psi").post("/v1/nodes/power", {"nodes": f"{xname(1)},{expression}", "to": "on"})
+    assert (refusal.status, refusal.code, refusal.json["details"]) == (404, "unknown-nodes", {"nodes": expression})
 
 
 def test_nodes_of_several_tenants_at_once_are_the_providers_matter(admin: Api) -> None:
     fill(admin, {"psi": range(1), "cscs": range(1, 2), None: range(2, 3)})
     body = {"nodes": "x1000c0s[0-1]b0n0", "to": "off"}
-    refused = member(admin, "psi", "cscs").post("/v1/nodes/power", body)
-    assert (refused.status, refused.json["details"]["tenant"]) == (403, None)
+    refusal = member(admin, "psi", "cscs").post("/v1/nodes/power", body)
+    assert (refusal.status, refusal.json["details"]["tenant"]) == (403, None)
     both = admin.post("/v1/nodes/power", body)
     assert (both.status, both.json["tenant"]) == (202, None)
     free = admin.post("/v1/nodes/power", {"nodes": xname(2), "to": "off"})
@@ -283,8 +283,8 @@ def test_who_sees_but_may_not_is_told_the_rule(admin: Api) -> None:
     fill(admin, {"psi": range(1)})
     viewer = admin.as_("vic", "canton-tenant-viewer:psi")
     for suffix in ("", "?dry_run=true"):
-        refused = viewer.post(f"/v1/nodes/power{suffix}", {"nodes": xname(0), "to": "off"})
-        assert (refused.status, refused.json["details"]) == (
+        refusal = viewer.post(f"/v1/nodes/power{suffix}", {"nodes": xname(0), "to": "off"})
+        assert (refusal.status, refusal.json["details"]) == (
             403,
             # Policy is asked before the nodes are looked for, so it is not known yet whose they are.
             {"permission": "node.power", "rule": "not-granted", "tenant": None},
@@ -297,8 +297,8 @@ def test_a_suspended_tenants_members_switch_nothing(admin: Api) -> None:
     fill(admin, {"psi": range(1)})
     admin.post("/v1/tenants/psi/suspend")
     for suffix in ("", "?dry_run=true"):
-        refused = member(admin, "psi").post(f"/v1/nodes/power{suffix}", {"nodes": xname(0), "to": "off"})
-        assert (refused.status, refused.json["details"]["rule"]) == (403, "tenant-suspended")
+        refusal = member(admin, "psi").post(f"/v1/nodes/power{suffix}", {"nodes": xname(0), "to": "off"})
+        assert (refusal.status, refusal.json["details"]["rule"]) == (403, "tenant-suspended")
     assert admin.post("/v1/nodes/power", {"nodes": xname(0), "to": "off"}).status == 202
 
 
@@ -308,8 +308,8 @@ def test_the_quota_of_open_operations_holds(admin: Api) -> None:
         quotas.put(connection, "psi", Quota(open_operations=1), None)
     ann = member(admin, "psi")
     assert ann.post("/v1/nodes/power", {"nodes": xname(0), "to": "on"}).status == 202
-    refused = ann.post("/v1/nodes/power", {"nodes": xname(1), "to": "on"})
-    assert (refused.status, refused.code) == (409, "quota-exceeded")
+    refusal = ann.post("/v1/nodes/power", {"nodes": xname(1), "to": "on"})
+    assert (refusal.status, refusal.code) == (409, "quota-exceeded")
     assert len(ann.get("/v1/operations").json["items"]) == 1
 
 
@@ -330,8 +330,8 @@ def test_a_dry_run_is_refused_where_the_quota_would_refuse_the_real_one(admin: A
     fill(admin, {"psi": range(2)})
     with admin.services.database.write() as connection:
         quotas.put(connection, "psi", Quota(open_operations=0), None)
-    refused = member(admin, "psi").post("/v1/nodes/power?dry_run=true", {"nodes": xname(0), "to": "on"})
-    assert (refused.status, refused.code) == (409, "quota-exceeded")
+    refusal = member(admin, "psi").post("/v1/nodes/power?dry_run=true", {"nodes": xname(0), "to": "on"})
+    assert (refusal.status, refusal.code) == (409, "quota-exceeded")
 
 
 def test_a_node_without_a_site_and_nodes_of_two_sites_are_refused(admin: Api) -> None:
@@ -340,9 +340,9 @@ def test_a_node_without_a_site_and_nodes_of_two_sites_are_refused(admin: Api) ->
     fill(admin, {None: range(2, 3)}, None)
     two = "2 sites (alps, bern); name those of one site at a time, such as @TENANT/alps, or select them by site=alps"
     for numbers, words in (([2], "belongs to no site"), ([0, 1], two)):
-        refused = admin.post("/v1/nodes/power", {"nodes": ",".join(map(xname, numbers)), "to": "on"})
-        assert (refused.status, refused.code) == (409, "wrong-state")
-        assert words in refused.json["detail"]
+        refusal = admin.post("/v1/nodes/power", {"nodes": ",".join(map(xname, numbers)), "to": "on"})
+        assert (refusal.status, refusal.code) == (409, "wrong-state")
+        assert words in refusal.json["detail"]
 
 
 def test_a_claimed_node_names_the_operation_to_those_who_may_see_it(admin: Api) -> None:
@@ -352,10 +352,10 @@ def test_a_claimed_node_names_the_operation_to_those_who_may_see_it(admin: Api) 
     reply = admin.post("/v1/nodes/power", {"nodes": xname(0), "to": "on"})
     assert (reply.status, reply.code) == (409, "nodes-claimed")
     assert holder in reply.text
-    refused = member(admin, "psi").post("/v1/nodes/power", {"nodes": xname(0), "to": "on"})
-    assert (refused.status, refused.code) == (409, "nodes-claimed")
-    assert refused.json["details"] == {"nodes": xname(0)}
-    assert "[0-1]" not in refused.text
+    refusal = member(admin, "psi").post("/v1/nodes/power", {"nodes": xname(0), "to": "on"})
+    assert (refusal.status, refusal.code) == (409, "nodes-claimed")
+    assert refusal.json["details"] == {"nodes": xname(0)}
+    assert "[0-1]" not in refusal.text
 
 
 def test_only_what_is_nobodys_goes_into_maintenance_and_with_a_reason(admin: Api) -> None:
@@ -385,8 +385,8 @@ def test_only_what_is_nobodys_goes_into_maintenance_and_with_a_reason(admin: Api
     ],
 )
 def test_a_wrong_order_is_refused(admin: Api, body: dict[str, Any], code: str) -> None:
-    refused = admin.post("/v1/nodes/power", body)
-    assert (refused.status, refused.code) == (400, code)
+    refusal = admin.post("/v1/nodes/power", body)
+    assert (refusal.status, refusal.code) == (400, code)
 
 
 def test_a_foreign_operations_claim_is_only_an_identifier(admin: Api) -> None:

@@ -179,8 +179,8 @@ def test_in_the_wrong_state_nothing_happens_and_it_is_recorded(admin: Api, ann: 
     if verb == "cancel":
         in_trouble(admin, identity)
     document_before = ann.get(f"/v1/operations/{identity}").json
-    refused = ann.post(f"/v1/operations/{identity}/{verb}")
-    assert (refused.status, refused.code) == (409, "wrong-state")
+    refusal = ann.post(f"/v1/operations/{identity}/{verb}")
+    assert (refusal.status, refusal.code) == (409, "wrong-state")
     assert ann.get(f"/v1/operations/{identity}").json == document_before
     record = admin.get("/v1/audit").json["items"][0]
     assert (record["action"], record["details"]["outcome"]) == (f"operation.{verb}", "wrong-state")
@@ -203,8 +203,8 @@ def test_a_foreign_operation_answers_as_an_absent_one(admin: Api, ann: Api, verb
 
 def test_who_sees_but_may_not_is_told_the_rule(admin: Api, ann: Api) -> None:
     identity = started(ann)
-    refused = admin.as_("vic", "canton-tenant-viewer:psi").post(f"/v1/operations/{identity}/cancel")
-    assert (refused.status, refused.json["details"]) == (
+    refusal = admin.as_("vic", "canton-tenant-viewer:psi").post(f"/v1/operations/{identity}/cancel")
+    assert (refusal.status, refusal.json["details"]) == (
         403,
         {"permission": "operation.cancel", "rule": "not-granted", "tenant": "psi"},
     )
@@ -234,7 +234,7 @@ def test_a_wrong_question_is_refused(admin: Api, path: str) -> None:
 
 def test_a_tenant_does_not_interfere_with_the_provider(admin: Api, ann: Api) -> None:
     ordered = admin.post("/v1/nodes/power", {"nodes": xname(0), "to": "on"}).json["id"]
-    refused = ann.post(f"/v1/operations/{ordered}/cancel")
-    assert (refused.status, refused.json["details"]["rule"]) == (403, "by-provider")
+    refusal = ann.post(f"/v1/operations/{ordered}/cancel")
+    assert (refusal.status, refusal.json["details"]["rule"]) == (403, "by-provider")
     assert ann.get(f"/v1/operations/{ordered}").status == 200
     assert admin.post(f"/v1/operations/{ordered}/cancel").status == 202

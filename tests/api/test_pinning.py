@@ -84,9 +84,9 @@ def test_a_role_is_not_granted_again_to_who_had_the_name_before(admin: Api) -> N
     for claims in (OLD, NEW):
         admin.as_("ann", **claims).get("/v1/whoami")
     for until in (hence(7200), None, binding["until"]):
-        refused = grant(admin, "test:ann", "tenant-viewer", "psi", until=until)
-        assert (refused.status, refused.code) == (409, "conflict")
-        assert f"canton member remove {binding['id']}" in refused.json["detail"]
+        refusal = grant(admin, "test:ann", "tenant-viewer", "psi", until=until)
+        assert (refusal.status, refusal.code) == (409, "conflict")
+        assert f"canton member remove {binding['id']}" in refusal.json["detail"]
     assert bound(admin)["until"] == binding["until"]
 
 
@@ -164,8 +164,8 @@ def test_who_asked_is_a_person_and_not_a_name(admin: Api) -> None:
         path, body = "/v1/tenants/psi", {"description": "x"}
         waiting = str(ann.call("PATCH", path, body).json["details"]["approval"])
         renamed = server.as_("ann-lee", "canton-tenant-admin:psi", **OLD)
-        refused = renamed.post(f"/v1/approvals/{waiting}/approve")
-        assert (refused.status, refused.json["details"]["rule"]) == (403, "two-persons")
+        refusal = renamed.post(f"/v1/approvals/{waiting}/approve")
+        assert (refusal.status, refusal.json["details"]["rule"]) == (403, "two-persons")
         second = server.as_("bob", "canton-tenant-admin:psi")
         assert second.post(f"/v1/approvals/{waiting}/approve").status == 200
         namesake = server.as_("ann", "canton-tenant-admin:psi", **NEW)

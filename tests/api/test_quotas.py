@@ -44,9 +44,9 @@ def test_a_quota_below_what_is_there_only_stops_more(admin: Api) -> None:
         assert admin.post("/v1/service-accounts", {"name": name, **account}).status == 201
     lowered = put(admin, "psi", service_accounts=1)
     assert (lowered.status, lowered.json["used"]["service_accounts"]) == (200, 2)
-    refused = admin.post("/v1/service-accounts", {"name": "three", **account})
-    assert (refused.status, refused.code) == (409, "quota-exceeded")
-    assert refused.json["details"] == {"tenant": "psi", "kind": "service_accounts", "limit": 1, "used": 2}
+    refusal = admin.post("/v1/service-accounts", {"name": "three", **account})
+    assert (refusal.status, refusal.code) == (409, "quota-exceeded")
+    assert refusal.json["details"] == {"tenant": "psi", "kind": "service_accounts", "limit": 1, "used": 2}
     assert len(admin.get("/v1/service-accounts").json["items"]) == 2
     put(admin, "psi", service_accounts=3)
     assert admin.post("/v1/service-accounts", {"name": "three", **account}).status == 201
@@ -57,9 +57,9 @@ def test_members_see_their_quota_and_do_not_set_it(admin: Api) -> None:
     put(admin, "psi", nodes=5)
     ann = admin.as_("ann", "canton-tenant-admin:psi")
     assert ann.get("/v1/tenants/psi/quota").json["nodes"] == 5
-    refused = put(ann, "psi", nodes=500)
-    assert (refused.status, refused.code) == (403, "forbidden")
-    assert refused.json["details"] == {"permission": "quota.set", "rule": "not-granted", "tenant": "psi"}
+    refusal = put(ann, "psi", nodes=500)
+    assert (refusal.status, refusal.code) == (403, "forbidden")
+    assert refusal.json["details"] == {"permission": "quota.set", "rule": "not-granted", "tenant": "psi"}
     for method, body in (("GET", None), ("PUT", NONE)):
         foreign = ann.call(method, "/v1/tenants/cscs/quota", body)
         absent = ann.call(method, "/v1/tenants/none/quota", body)

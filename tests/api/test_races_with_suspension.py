@@ -65,8 +65,8 @@ def test_no_member_changes_after_the_tenant_was_suspended(admin: Api) -> None:
             assert admin.post(f"/v1/tenants/{tenant}/suspend").status == 200
             time.sleep(0.05)
         late_changes += later_changes(admin, tenant, "tenant.suspend", "test:alice")
-        refused = member.post("/v1/bindings", {"subject": "test:x", "role": "tenant-viewer", "tenant": tenant})
-        assert (refused.status, refused.json["details"]["rule"]) == (403, "tenant-suspended")
+        refusal = member.post("/v1/bindings", {"subject": "test:x", "role": "tenant-viewer", "tenant": tenant})
+        assert (refusal.status, refusal.json["details"]["rule"]) == (403, "tenant-suspended")
     assert late_changes == []
 
 

@@ -186,8 +186,8 @@ def test_a_narrow_token_does_not_become_a_wide_one(admin: Api) -> None:
     make(admin, "psi")
     path = account(admin, "psi", [*READS, "node.power", "service-account.token", "service-account.read"])
     narrow = speaking_for(admin, path, permissions=["node.read", "service-account.token"])
-    refused = issue(narrow, path, permissions=["node.power"])
-    assert (refused.status, refused.json["details"]["rule"]) == (403, "exceeds-own")
+    refusal = issue(narrow, path, permissions=["node.power"])
+    assert (refusal.status, refusal.json["details"]["rule"]) == (403, "exceeds-own")
     assert issue(narrow, path, permissions=["node.read"]).status == 201
     renewed = narrow.post(f"{path}/rotate").json
     assert renewed["permissions"] == ["node.read", "service-account.token"]
@@ -225,8 +225,8 @@ def test_a_short_token_does_not_become_a_long_one(admin: Api) -> None:
     make(admin, "psi")
     path = account(admin, "psi", [*READS, "service-account.token", "service-account.read"])
     short = speaking_for(admin, path, ttl=60)
-    for refused in (short.post(f"{path}/rotate", {"ttl": 61}), issue(short, path, ttl=61)):
-        assert (refused.status, refused.code, refused.json["details"]["ttl"]) == (400, "invalid-request", 60)
+    for refusal in (short.post(f"{path}/rotate", {"ttl": 61}), issue(short, path, ttl=61)):
+        assert (refusal.status, refusal.code, refusal.json["details"]["ttl"]) == (400, "invalid-request", 60)
     assert seconds_left(issue(short, path)) <= 60
     renewed = short.post(f"{path}/rotate", {"overlap": 30})
     assert seconds_left(renewed) <= 60
@@ -254,13 +254,13 @@ def test_nobody_gives_an_account_or_a_token_more_than_they_hold(admin: Api) -> N
         root.post("/v1/bindings", {"subject": "test:ann", "role": "pipelines", "tenant": "psi"})
         ann = server.as_("ann")
         assert create(ann, "mine", "psi", ["node.read"]).status == 201
-        for refused in (
+        for refusal in (
             create(ann, "more", "psi", ["node.read", "node.power"]),
             issue(ann, strong),
             ann.post(f"{strong}/rotate"),
         ):
-            assert (refused.status, refused.code, refused.json["details"]["rule"]) == (403, "forbidden", "exceeds-own")
-            assert refused.json["details"]["beyond"] == ["node.power"]
+            assert (refusal.status, refusal.code, refusal.json["details"]["rule"]) == (403, "forbidden", "exceeds-own")
+            assert refusal.json["details"]["beyond"] == ["node.power"]
         assert create(ann, "mine", None, ["node.read"]).json["details"]["rule"] == "not-granted"
         assert create(ann, "mine", "cscs", ["node.read"]).code == "unknown-tenant"
 
@@ -273,15 +273,15 @@ def test_what_is_held_for_a_time_is_not_given_for_good(admin: Api) -> None:
     ann = admin.as_("ann")
     assert create(ann, "mine", "psi", ["node.read"]).json["details"]["rule"] == "exceeds-own"
     # A token for a minute would do: it renews itself, for as long as policy lets any token last.
-    for refused in (issue(ann, path, ttl=7200), issue(ann, path, ttl=60), ann.post(f"{path}/rotate", {"ttl": 60})):
-        assert (refused.status, refused.json["details"]["rule"]) == (403, "exceeds-own")
+    for refusal in (issue(ann, path, ttl=7200), issue(ann, path, ttl=60), ann.post(f"{path}/rotate", {"ttl": 60})):
+        assert (refusal.status, refusal.json["details"]["rule"]) == (403, "exceeds-own")
     assert admin.get(f"{path}/tokens").json["items"] == []
 
 
 def test_an_account_of_a_tenant_cannot_hold_what_is_the_providers(admin: Api) -> None:
     make(admin, "psi")
-    refused = create(admin, "ci", "psi", ["node.read", "tenant.delete", "site.create"])
-    assert (refused.status, refused.json["details"]) == (400, {"permissions": ["site.create", "tenant.delete"]})
+    refusal = create(admin, "ci", "psi", ["node.read", "tenant.delete", "site.create"])
+    assert (refusal.status, refusal.json["details"]) == (400, {"permissions": ["site.create", "tenant.delete"]})
     assert create(admin, "ci", None, ["tenant.delete"]).status == 201
 
 
@@ -290,8 +290,8 @@ def test_an_account_grants_no_more_than_it_holds(admin: Api) -> None:
     ci = speaking_for(admin, account(admin, "psi", ["tenant.read", "member.grant", "service-account.create"]))
     grant = ci.post("/v1/bindings", {"subject": "test:eve", "role": "tenant-viewer", "tenant": "psi"})
     reply = create(ci, "child", "psi", ["node.power"])
-    for refused in (grant, reply):
-        assert (refused.status, refused.json["details"]["rule"]) == (403, "exceeds-own")
+    for refusal in (grant, reply):
+        assert (refusal.status, refusal.json["details"]["rule"]) == (403, "exceeds-own")
     assert create(ci, "child", "psi", ["tenant.read"]).status == 201
 
 
@@ -320,8 +320,8 @@ def test_a_suspended_tenants_account_sees_and_changes_nothing(admin: Api) -> Non
     ci = speaking_for(admin, path)
     admin.post("/v1/tenants/psi/suspend")
     assert ci.get("/v1/tenants/psi").status == 200
-    refused = ci.call("PATCH", "/v1/tenants/psi", {"description": "x"})
-    assert (refused.status, refused.json["details"]["rule"]) == (403, "tenant-suspended")
+    refusal = ci.call("PATCH", "/v1/tenants/psi", {"description": "x"})
+    assert (refusal.status, refusal.json["details"]["rule"]) == (403, "tenant-suspended")
     renewed = ci.post(f"{path}/rotate")
     assert (renewed.status, renewed.json["details"]["rule"]) == (403, "tenant-suspended")
     admin.post("/v1/tenants/psi/resume")
@@ -389,9 +389,9 @@ def test_a_wrong_account_is_refused(admin: Api) -> None:
         ("ci", "psi", ["\ud800"], "Invalid JSON"),
         ("ci", "psi", ["x" * 65], "body.permissions"),
     ):
-        refused = create(admin, name, tenant, permissions)
-        assert (refused.status, refused.code) == (400, "invalid-request"), message
-        assert message in refused.json["detail"]
+        refusal = create(admin, name, tenant, permissions)
+        assert (refusal.status, refusal.code) == (400, "invalid-request"), message
+        assert message in refusal.json["detail"]
     for description in ("a\x00b", "\ud800", "x" * 501):
         assert create(admin, "ci", "psi", READS, description=description).code == "invalid-request"
     for body in ({"overlap": -1}, {"overlap": True}, {"ttl": 0}, {"permissions": READS}):

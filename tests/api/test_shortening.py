@@ -48,8 +48,8 @@ def test_shortening_takes_the_permission_and_the_reason_of_a_revocation(admin: A
     ann, later, sooner = admin.as_("ann"), hence(3600), hence(60)
     assert regrant(ann, None, reason=None).status == 201
     for old_end, new_end in ((None, later), (later, sooner)):
-        refused = regrant(ann, new_end)
-        assert (refused.status, refused.json["details"]["permission"]) == (403, "member.revoke")
+        refusal = regrant(ann, new_end)
+        assert (refusal.status, refusal.json["details"]["permission"]) == (403, "member.revoke")
         assert regrant(admin, new_end, reason=None).code == "reason-required"
         assert ends(admin) == old_end
         assert regrant(admin, new_end).json["until"] == new_end
@@ -90,9 +90,9 @@ def test_two_persons_shorten_where_two_persons_revoke(two_person: Api) -> None:
     make(admin, "psi")
     regrant(admin, None)
     end = hence(60)
-    refused = regrant(admin, end)
-    assert refused.code == "approval-required"
-    waiting = str(refused.json["details"]["approval"])
+    refusal = regrant(admin, end)
+    assert refusal.code == "approval-required"
+    waiting = str(refusal.json["details"]["approval"])
     assert admin.get(f"/v1/approvals/{waiting}").json["permission"] == "member.revoke"
     assert ends(admin) is None
     admin.as_("second", "canton-provider-admin").post(f"/v1/approvals/{waiting}/approve")
@@ -113,8 +113,8 @@ def test_a_tenant_neither_reads_nor_refuses_what_the_provider_wants_to_revoke(tw
     make(two_person, "psi")
     regrant(two_person, None)
     path = path_of_binding(two_person)
-    refused = two_person.call("DELETE", path, reason="left")
-    waiting = str(refused.json["details"]["approval"])
+    refusal = two_person.call("DELETE", path, reason="left")
+    waiting = str(refusal.json["details"]["approval"])
     ann = two_person.as_("ann", "canton-tenant-admin:psi")
     assert ann.post(f"/v1/approvals/{waiting}/refuse").code == "unknown-approval"
     assert waiting not in ann.get("/v1/approvals").text

@@ -45,8 +45,8 @@ def test_a_site_with_nodes_is_not_deleted(admin: Api) -> None:
     make_sites(admin, "alps")
     with admin.services.database.write() as connection:
         nodes.add(connection, [Node("x1000c0s0b0n0", 1, NodeState.FREE, None, 1)], site="alps")
-    refused = admin.call("DELETE", "/v1/sites/alps", reason="closed")
-    assert (refused.status, refused.code, refused.json["details"]) == (409, "not-empty", {"site": "alps", "nodes": 1})
+    refusal = admin.call("DELETE", "/v1/sites/alps", reason="closed")
+    assert (refusal.status, refusal.code, refusal.json["details"]) == (409, "not-empty", {"site": "alps", "nodes": 1})
     assert admin.get("/v1/sites/alps").status == 200
 
 
@@ -71,8 +71,8 @@ def test_members_of_a_tenant_see_sites_and_change_none(admin: Api) -> None:
         ("PATCH", "/alps", {"description": "mine"}),
         ("DELETE", "/alps", None),
     ):
-        refused = ann.call(method, f"/v1/sites{path}", body, reason="x")
-        assert (refused.status, refused.code, refused.json["details"]["rule"]) == (403, "forbidden", "not-granted")
+        refusal = ann.call(method, f"/v1/sites{path}", body, reason="x")
+        assert (refusal.status, refusal.code, refusal.json["details"]["rule"]) == (403, "forbidden", "not-granted")
 
 
 def test_to_a_stranger_every_site_is_absent(admin: Api) -> None:
@@ -100,8 +100,8 @@ WRONG: tuple[Any, ...] = (
 
 def test_a_wrong_site_is_refused_and_nothing_is_made(admin: Api) -> None:
     for body in WRONG:
-        refused = admin.post("/v1/sites", body)
-        assert (refused.status, refused.code) == (400, "invalid-request"), body
+        refusal = admin.post("/v1/sites", body)
+        assert (refusal.status, refusal.code) == (400, "invalid-request"), body
     assert admin.get("/v1/sites").json["items"] == []
 
 

@@ -80,9 +80,9 @@ def without(problem: dict[str, object], name: str) -> str:
 
 def test_what_is_seen_but_not_allowed_is_forbidden_with_the_rule(admin: Api) -> None:
     make(admin, "psi")
-    refused = admin.as_("ann", "canton-tenant-operator:psi").call("DELETE", "/v1/tenants/psi", reason="x")
-    assert (refused.status, refused.code) == (403, "forbidden")
-    assert refused.json["details"] == {"permission": "tenant.delete", "rule": "not-granted", "tenant": "psi"}
+    refusal = admin.as_("ann", "canton-tenant-operator:psi").call("DELETE", "/v1/tenants/psi", reason="x")
+    assert (refusal.status, refusal.code) == (403, "forbidden")
+    assert refusal.json["details"] == {"permission": "tenant.delete", "rule": "not-granted", "tenant": "psi"}
 
 
 def test_suspended_members_see_and_change_nothing(admin: Api) -> None:
@@ -90,8 +90,8 @@ def test_suspended_members_see_and_change_nothing(admin: Api) -> None:
     member = admin.as_("ann", "canton-tenant-admin:psi")
     assert member.call("PATCH", "/v1/tenants/psi", {"description": "one"}).status == 200
     assert admin.post("/v1/tenants/psi/suspend").json["state"] == "suspended"
-    refused = member.call("PATCH", "/v1/tenants/psi", {"description": "two"})
-    assert (refused.status, refused.json["details"]["rule"]) == (403, "tenant-suspended")
+    refusal = member.call("PATCH", "/v1/tenants/psi", {"description": "two"})
+    assert (refusal.status, refusal.json["details"]["rule"]) == (403, "tenant-suspended")
     assert member.get("/v1/tenants/psi").json["description"] == "one"
     assert admin.post("/v1/tenants/psi/resume").json["state"] == "active"
     assert member.call("PATCH", "/v1/tenants/psi", {"description": "two"}).status == 200
@@ -110,9 +110,9 @@ def test_a_tenant_with_nodes_is_not_deleted(admin: Api) -> None:
     make(admin, "psi")
     with admin.services.database.write() as connection:
         nodes.add(connection, [Node("x1000c0s0b0n0", 1, NodeState.ASSIGNED, "psi", 1)])
-    refused = admin.call("DELETE", "/v1/tenants/psi", reason="contract ended")
-    assert (refused.status, refused.code, refused.json["details"]) == (409, "not-empty", {"tenant": "psi", "nodes": 1})
-    assert "canton node release @psi --reason '…'" in refused.json["detail"]
+    refusal = admin.call("DELETE", "/v1/tenants/psi", reason="contract ended")
+    assert (refusal.status, refusal.code, refusal.json["details"]) == (409, "not-empty", {"tenant": "psi", "nodes": 1})
+    assert "canton node release @psi --reason '…'" in refusal.json["detail"]
     assert admin.get("/v1/tenants/psi").status == 200
 
 
@@ -134,8 +134,8 @@ def test_a_reason_may_be_as_long_in_every_script(admin: Api, letter: str) -> Non
 @pytest.mark.parametrize("nothing", ["\u3164", "\u2800\u2800", "\ufe0f"])
 def test_a_reason_that_nobody_can_see_is_none(admin: Api, nothing: str) -> None:
     make(admin, "psi")
-    refused = admin.call("DELETE", "/v1/tenants/psi", reason=nothing)
-    assert (refused.status, refused.code) == (400, "invalid-request")
+    refusal = admin.call("DELETE", "/v1/tenants/psi", reason=nothing)
+    assert (refusal.status, refusal.code) == (400, "invalid-request")
     assert admin.get("/v1/tenants/psi").status == 200
 
 
@@ -167,9 +167,9 @@ def test_the_same_key_gives_the_first_answer_again(admin: Api) -> None:
 
 @pytest.mark.parametrize("name", ["PSI", "p", "psi_1", "-psi", "psi-", "a" * 33, "psi\n", "../x", ""])
 def test_a_wrong_name_is_refused_with_where_it_is(admin: Api, name: str) -> None:
-    refused = admin.post("/v1/tenants", {"name": name})
-    assert (refused.status, refused.code) == (400, "invalid-request")
-    assert refused.json["details"]["errors"][0]["where"] == "body.name"
+    refusal = admin.post("/v1/tenants", {"name": name})
+    assert (refusal.status, refusal.code) == (400, "invalid-request")
+    assert refusal.json["details"]["errors"][0]["where"] == "body.name"
 
 
 def test_pages_follow_each_other_without_gap_or_double(admin: Api) -> None:

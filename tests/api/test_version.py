@@ -63,11 +63,11 @@ def test_a_client_further_away_is_told_what_to_install(admin: Api) -> None:
         ((MAJOR + 1, 0), "client-too-new"),
         ((MAJOR + 1, MINOR), "client-too-new"),
     ):
-        refused = admin.get("/v1/whoami", User_Agent=agent(*client))
-        assert (refused.status, refused.code) == (400, code)
-        assert refused.headers["canton-version"] == __version__
-        assert f"install canton {MAJOR}.{MINOR}" in refused.json["detail"]
-        assert refused.json["details"] == {"client": f"{client[0]}.{client[1]}", "server": __version__}
+        refusal = admin.get("/v1/whoami", User_Agent=agent(*client))
+        assert (refusal.status, refusal.code) == (400, code)
+        assert refusal.headers["canton-version"] == __version__
+        assert f"install canton {MAJOR}.{MINOR}" in refusal.json["detail"]
+        assert refusal.json["details"] == {"client": f"{client[0]}.{client[1]}", "server": __version__}
         assert admin.get("/v1/version", User_Agent=agent(*client)).status == 200
 
 

@@ -108,9 +108,9 @@ def test_a_wrong_question_is_refused_with_the_nearest_right_one(admin: Api) -> N
         ("permission=tenant.read&tenant=%00", "query.tenant"),
         ("", "query.permission"),
     ):
-        refused = admin.get(f"/v1/can-i?{query}")
-        assert (refused.status, refused.code) == (400, "invalid-request"), query
-        assert message in refused.json["detail"]
+        refusal = admin.get(f"/v1/can-i?{query}")
+        assert (refusal.status, refusal.code) == (400, "invalid-request"), query
+        assert message in refusal.json["detail"]
 
 
 def test_can_i_says_what_else_a_change_takes(services: Services, tokens: Mint) -> None:

@@ -524,8 +524,8 @@ class TestApproval:
 
     def test_a_refusal_ends_the_wait(self, canton: Run, script: Script) -> None:
         script.on("DELETE /v1/tenants/psi", self.needed)
-        refused = samples.approval("refused", decided_reason="not before Monday")
-        script.on("GET /v1/approvals/ap_1", Reply(body=refused))
+        refused_approval = samples.approval("refused", decided_reason="not before Monday")
+        script.on("GET /v1/approvals/ap_1", Reply(body=refused_approval))
         ran = canton("tenant", "delete", "psi", "--reason", "left", "--wait-approval")
         assert ran.status == 4
         assert "approval ap_1 is refused: not before Monday" in ran.err

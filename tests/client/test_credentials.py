@@ -215,6 +215,6 @@ def test_a_login_is_sent_to_its_own_server_alone(script: Script, path: Path) -> 
 
 @pytest.mark.parametrize("token", ["s3cret\r", "s3cret\nX-Other: 1", "s3cret\x00", "s3crét"])
 def test_what_is_no_token_is_not_quoted(token: str) -> None:
-    with pytest.raises(NotAuthenticated) as refused:
+    with pytest.raises(NotAuthenticated) as refusal:
         Client("http://127.0.0.1:9", token)
-    assert "s3cr" not in str(refused.value)
+    assert "s3cr" not in str(refusal.value)

@@ -66,12 +66,12 @@ class Device:
                 self._write(target, value, fence, "stale")
             return dict.fromkeys(items, "stale")
         self.highest_fence = max(fence, self.highest_fence)
-        refused: dict[str, Json] = {}
+        refusals: dict[str, Json] = {}
         reply_sent = True
         for position, (target, value) in enumerate(items.items()):
             fault = self._next_fault(target)
             if fault in ("refuse", "deny"):
-                refused[target] = fault
+                refusals[target] = fault
                 self._write(target, value, fence, fault)
             elif fault == "half" and position * 2 >= len(items):
                 reply_sent = False
@@ -82,7 +82,7 @@ class Device:
             else:
                 reply_sent = reply_sent and fault not in ("lose", "half")
                 self._apply(target, value, fence, "applied")
-        return refused if reply_sent else None
+        return refusals if reply_sent else None
 
     def _catch_up(self) -> None:
         """Apply the late effects that are due, however busy the machine is."""

@@ -142,8 +142,8 @@ class WirePower:
 
     async def switch(self, nodes: Sequence[str], to: PowerState, guard: Guard) -> Mapping[str, StepFailure]:
         # The contract carries no fence: a power service has no use for one.
-        refused = await self.wire.set({f"{node}:power": str(to) for node in nodes}, 0, guard)
-        return {target.removesuffix(":power"): failure for target, failure in refused.items()}
+        refusals = await self.wire.set({f"{node}:power": str(to) for node in nodes}, 0, guard)
+        return {target.removesuffix(":power"): failure for target, failure in refusals.items()}
 
 
 class SetFact:
@@ -161,9 +161,9 @@ class SetFact:
 
     async def act(self, calls: Sequence[Call]) -> Mapping[int, StepFailure]:
         settings = {f"{call.step.target}:{self.fact}": call.step.goal[self.fact] for call in calls}
-        refused = await self.wire.set(settings, calls[0].fence, calls[0].guard)
+        refusals = await self.wire.set(settings, calls[0].fence, calls[0].guard)
         targets = {call.step.n: f"{call.step.target}:{self.fact}" for call in calls}
-        return {n: refused[target] for n, target in targets.items() if target in refused}
+        return {n: refusals[target] for n, target in targets.items() if target in refusals}
 
 
 def kinds(wire: Wire) -> Kinds:

@@ -147,7 +147,7 @@ class Device:
 
     def act(self, calls: Sequence[Call]) -> dict[int, StepFailure]:
         self.catch_up()
-        refused: dict[int, StepFailure] = {}
+        refusals: dict[int, StepFailure] = {}
         lost_answer: StepFailure | None = None
         for call in calls:
             target, value = call.step.target, value_of(call.step.goal)
@@ -157,9 +157,9 @@ class Device:
             how = self.on_act[target].pop(0) if self.on_act[target] else "at once"
             match how:
                 case "refused":
-                    refused[call.step.n] = PermanentFailure("refused")
+                    refusals[call.step.n] = PermanentFailure("refused")
                 case "busy":
-                    refused[call.step.n] = TemporaryFailure("busy")
+                    refusals[call.step.n] = TemporaryFailure("busy")
                 case "late" | "lost, late" | "lost for good, late":
                     self.soon.append((self.now() + self.late, target, value))
                 case "at once" | "lost" | "lost for good":
@@ -168,7 +168,7 @@ class Device:
                 lost_answer = PermanentFailure("cut off") if "for good" in how else TemporaryFailure("no answer")
         if lost_answer is not None:
             raise lost_answer
-        return refused
+        return refusals
 
     def settle(self) -> None:
         """From now on it behaves."""

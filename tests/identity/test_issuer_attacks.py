@@ -412,9 +412,9 @@ def test_a_login_runs_out_however_often_it_is_refreshed(timed: Embedded, clock: 
         clock.now += 3600
         token = refresh(timed, token).json["refresh_token"]
     clock.now += 3600
-    refused = refresh(timed, token).json
-    assert refused["error"] == "invalid_grant"
-    assert "log in" not in refused["error_description"], "the client says what to do"
+    refusal = refresh(timed, token).json
+    assert refusal["error"] == "invalid_grant"
+    assert "log in" not in refusal["error_description"], "the client says what to do"
 
 
 def test_one_of_many_with_the_same_code_wins(own: Embedded) -> None:

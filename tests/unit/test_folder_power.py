@@ -36,8 +36,8 @@ def test_it_shows_what_the_files_say(folder: Path) -> None:
 
 
 def test_it_switches_what_it_knows_and_refuses_the_rest(folder: Path) -> None:
-    refused = asyncio.run(FolderPower(folder).switch([ONE, GONE, TWO], PowerState.ON, ours))
-    assert refused.keys() == {GONE}
+    refusals = asyncio.run(FolderPower(folder).switch([ONE, GONE, TWO], PowerState.ON, ours))
+    assert refusals.keys() == {GONE}
     assert {path.name: path.read_text() for path in folder.iterdir()} == {ONE: "on", TWO: "on"}
 
 

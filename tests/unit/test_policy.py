@@ -250,9 +250,9 @@ def test_a_role_of_the_configuration_is_what_it_says() -> None:
 def test_a_wrong_role_is_refused_with_what_to_write(
     name: str, role_scope: str, permissions: list[str], error: type[Invalid], message: str
 ) -> None:
-    with pytest.raises(error) as refused:
+    with pytest.raises(error) as refusal:
         custom(name, role_scope, "", permissions)
-    assert message in refused.value.message
+    assert message in refusal.value.message
 
 
 def test_an_unknown_permission_is_refused_with_the_nearest() -> None:

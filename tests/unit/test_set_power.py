@@ -37,9 +37,9 @@ class Service:
         self.switched.append((to, list(nodes)))
         if self.away:
             raise TemporaryFailure("no answer")
-        refused = {node: self.refuses[node] for node in nodes if node in self.refuses}
-        self.power |= dict.fromkeys(set(nodes) - refused.keys(), to)
-        return refused
+        refusals = {node: self.refuses[node] for node in nodes if node in self.refuses}
+        self.power |= dict.fromkeys(set(nodes) - refusals.keys(), to)
+        return refusals
 
 
 def leased() -> None:
@@ -125,9 +125,9 @@ def test_each_site_has_its_own_service() -> None:
 def test_a_service_that_nobody_configured_is_refused_with_what_to_set(method: str) -> None:
     service = Service(a="off")
     kind = SetPower({"power@alps": service})
-    refused = asyncio.run(getattr(kind, method)([call(1, "a", device="power@ault"), call(2, "b", device="power@ault")]))
-    assert refused.keys() == {1, 2}
-    assert isinstance(refused[1], PermanentFailure)
-    assert "no power service is set up for site ault" in refused[1].message
-    assert "knows power@alps: set power in [sites.ault]" in refused[1].cause
+    refusal = asyncio.run(getattr(kind, method)([call(1, "a", device="power@ault"), call(2, "b", device="power@ault")]))
+    assert refusal.keys() == {1, 2}
+    assert isinstance(refusal[1], PermanentFailure)
+    assert "no power service is set up for site ault" in refusal[1].message
+    assert "knows power@alps: set power in [sites.ault]" in refusal[1].cause
     assert (service.asked, service.switched) == ([], [])

@@ -46,11 +46,11 @@ def load(path: Path | None = None, /, listen: str | None = None, **environment: 
 
 
 def mistakes(path: Path | None = None, /, **environment: str) -> list[str]:
-    with pytest.raises(InvalidSetting) as refused:
+    with pytest.raises(InvalidSetting) as refusal:
         load(path, **environment)
-    reported = refused.value.details["mistakes"]
+    reported = refusal.value.details["mistakes"]
     assert isinstance(reported, list)
-    assert all(mistake in refused.value.message for mistake in reported)
+    assert all(mistake in refusal.value.message for mistake in reported)
     return reported
 
 
@@ -248,9 +248,9 @@ def test_values_that_do_not_go_together_are_refused(write: Write, text: str, mes
     ],
 )
 def test_a_check_finds_what_no_single_value_shows(write: Write, text: str, message: str) -> None:
-    with pytest.raises(InvalidSetting) as refused:
+    with pytest.raises(InvalidSetting) as refusal:
         wiring.check(load(write(text)))
-    assert message in refused.value.message
+    assert message in refusal.value.message
 
 
 @pytest.mark.parametrize(
@@ -268,9 +268,9 @@ def test_the_file_of_the_embedded_issuers_users_is_checked(
 ) -> None:
     (tmp_path / "users.toml").write_text(users)
     settings = load(write(f"[embedded_issuer]\nenabled = true\nusers = '{tmp_path / 'users.toml'}'"))
-    with pytest.raises(InvalidSetting) as refused:
+    with pytest.raises(InvalidSetting) as refusal:
         wiring.check(settings)
-    assert message in refused.value.message
+    assert message in refusal.value.message
 
 
 def test_a_file_that_is_not_there_or_no_toml_is_refused(tmp_path: Path, write: Write) -> None:
